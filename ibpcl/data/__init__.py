@@ -1,0 +1,1 @@
+"""Images: reading them, finding them, rendering them, and cutting them into tasks."""

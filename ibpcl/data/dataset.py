@@ -1,0 +1,78 @@
+"""What a set of labelled images is, before it is cut into tasks."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class DataError(ValueError):
+    """A data set that cannot be used: a missing or damaged file, a failed download, labels without a name.
+
+    The message says which file and what to do about it, in one line, for a user to read.
+    """
+
+
+class Dataset(NamedTuple):
+    """Hold grey-scale images with their labels, as bytes, 0 = background and 255 = ink.
+
+    Parameters
+    ----------
+    name : str
+        The name it is loaded by, such as ``"mnist"``.
+    train_images, test_images : ndarray of uint8, shape (N, 28, 28) and (M, 28, 28)
+        The images; read-only when they come from a file.
+    train_labels, test_labels : ndarray of uint8, shape (N,) and (M,)
+        Indices into ``class_names``.
+    class_names : tuple of str, length C
+        What each label means.
+    """
+
+    name: str
+    train_images: np.ndarray
+    train_labels: np.ndarray
+    test_images: np.ndarray
+    test_labels: np.ndarray
+    class_names: tuple[str, ...]
+
+
+def check_dataset(dataset):
+    """Refuse a data set whose arrays do not fit together.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What to check; sizes other than 28 x 28 are allowed.
+
+    Returns
+    -------
+    dataset : Dataset
+        The same.
+
+    Raises
+    ------
+    DataError
+        When images are not uint8 of shape (N, H, W), labels are not integers of shape (N,), counts or image
+        sizes differ, or a label has no class name.
+
+    Examples
+    --------
+    >>> images, labels = np.zeros((3, 28, 28), np.uint8), np.array([0, 1, 1], np.uint8)
+    >>> check_dataset(Dataset("blank", images, labels, images, labels, ("a", "b"))).class_names
+    ('a', 'b')
+    """
+    for part in ("train", "test"):
+        images, labels = getattr(dataset, f"{part}_images"), getattr(dataset, f"{part}_labels")
+        what = f"Dataset {dataset.name!r}: {part}"
+        if images.dtype != np.uint8 or images.ndim != 3:
+            raise DataError(f"{what}_images must be uint8 of shape (N, H, W), got {images.dtype} {images.shape}")
+        if labels.dtype.kind not in "iu" or labels.ndim != 1:
+            raise DataError(f"{what}_labels must be integers of shape (N,), got {labels.dtype} {labels.shape}")
+        if len(images) != len(labels):
+            raise DataError(f"{what} has {len(images)} images but {len(labels)} labels")
+        if labels.size and (labels.min() < 0 or labels.max() >= len(dataset.class_names)):
+            raise DataError(f"{what}_labels must lie in 0 .. {len(dataset.class_names) - 1}, "
+                            f"got labels from {labels.min()} to {labels.max()}")
+    if dataset.train_images.shape[1:] != dataset.test_images.shape[1:]:
+        raise DataError(f"Dataset {dataset.name!r}: train_images and test_images must be of one size, "
+                        f"got {dataset.train_images.shape[1:]} and {dataset.test_images.shape[1:]}")
+    return dataset

@@ -1,0 +1,184 @@
+r"""The IDX file format of MNIST: a header of big-endian numbers, then the bytes of one array.
+
+=========== ======================================================================
+bytes       meaning
+=========== ======================================================================
+0, 1        zero
+2           type of the entries; 8 = unsigned byte, the only one read here
+3           number of dimensions d
+4 .. 4+4d   the d sizes, each an unsigned 32-bit number
+the rest    the entries, last dimension fastest
+=========== ======================================================================
+
+So the first four bytes, read as one number, are the "magic numbers" 2051 for images (d = 3) and 2049 for
+labels (d = 1).  Files may be gzip'd; their first two bytes tell, not their name.
+"""
+
+import gzip
+import math
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from ibpcl.data.dataset import DataError
+
+UNSIGNED_BYTE = 8
+GZIP_START = b"\x1f\x8b"
+
+
+def contents(path):
+    """Read the uncompressed contents of a file, gzip'd or not.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    contents : bytes
+        What checksums are taken of.
+
+    Raises
+    ------
+    DataError
+        When the file is missing or cannot be read, or its gzip wrapping is truncated or damaged.
+    """
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if not raw.startswith(GZIP_START):
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except EOFError as error:
+        raise DataError(f"{path}: the gzip file is truncated ({len(raw)} bytes and no end)") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{path}: the gzip file is damaged: {error}") from error
+
+
+def parse(content, path, dimensions=None):
+    """Turn the uncompressed contents of an IDX file into the array it holds.
+
+    Parameters
+    ----------
+    content : bytes
+        Header and entries.
+    path : path-like
+        Where they came from, for the messages only.
+    dimensions : int, optional
+        The number of dimensions the array must have: 3 for images, 1 for labels.  Any when not given.
+
+    Returns
+    -------
+    array : ndarray of uint8
+        Read-only, with the sizes of the header.
+
+    Raises
+    ------
+    DataError
+        When the magic number is wrong, or the payload is shorter or longer than the header says.
+
+    Examples
+    --------
+    >>> parse(b"\\0\\0\\x08\\x01" + b"\\0\\0\\0\\x02" + b"\\x07\\x09", "labels").tolist()
+    [7, 9]
+    """
+    zeros, kind, count = content[:2], content[2:3], content[3:4]
+    if zeros != b"\0\0" or not count:
+        raise DataError(f"{path}: not an IDX file: it starts with {content[:8]!r}; the magic number must be "
+                        "2051 (images) or 2049 (labels)")
+    if kind[0] != UNSIGNED_BYTE:
+        raise DataError(f"{path}: wrong magic number: entries of type {kind[0]}, but only unsigned bytes "
+                        f"(type {UNSIGNED_BYTE}) are read")
+    d = count[0]
+    if dimensions is not None and d != dimensions:
+        magic = int.from_bytes(content[:4], "big")
+        raise DataError(f"{path}: wrong magic number: expected {UNSIGNED_BYTE * 256 + dimensions} for "
+                        f"{dimensions} dimension{'s' * (dimensions > 1)}, got {magic} for {d}")
+    header = 4 + 4 * d
+    if len(content) < header:
+        raise DataError(f"{path}: truncated: {len(content)} bytes, but the header alone needs {header}")
+    sizes = struct.unpack(f">{d}I", content[4:header])
+    expected, got = math.prod(sizes), len(content) - header      # Python integers: a wild header cannot overflow
+    if got != expected:
+        raise DataError(f"{path}: {'truncated' if got < expected else 'too long'}: the header announces "
+                        f"{' x '.join(map(str, sizes)) or 'one'} = {expected} bytes, got {got}")
+    return np.frombuffer(content, np.uint8, offset=header).reshape(sizes)
+
+
+def read(path, dimensions=None):
+    """Read an IDX file of unsigned bytes, gzip'd or not.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    dimensions : int, optional
+        The number of dimensions it must have: 3 for images, 1 for labels.
+
+    Returns
+    -------
+    array : ndarray of uint8
+        Read-only.
+
+    Raises
+    ------
+    DataError
+        When the file is missing, truncated, damaged, too long, or not an IDX file; names the file.
+    """
+    return parse(contents(path), path, dimensions)
+
+
+def check_pair(images, labels, images_path, labels_path):
+    """Refuse images and labels whose counts differ.
+
+    Parameters
+    ----------
+    images, labels : ndarray, shape (N, ...) and (N,)
+        What the two files hold.
+    images_path, labels_path : path-like
+        Their names, for the message.
+
+    Raises
+    ------
+    DataError
+        When there are not as many labels as images.
+    """
+    if len(images) != len(labels):
+        raise DataError(f"{images_path} holds {len(images)} images, but {labels_path} holds "
+                        f"{len(labels)} labels; the counts must be equal")
+
+
+def encode(array):
+    """Write an array of unsigned bytes as the uncompressed contents of an IDX file.
+
+    Parameters
+    ----------
+    array : ndarray of uint8
+        At most 255 dimensions, each below 2**32.
+
+    Returns
+    -------
+    contents : bytes
+        What :func:`parse` reads back.
+
+    Raises
+    ------
+    TypeError
+        When the entries are not unsigned bytes.
+
+    Examples
+    --------
+    >>> parse(encode(np.eye(2, dtype=np.uint8)), "memory").tolist()
+    [[1, 0], [0, 1]]
+    """
+    array = np.asarray(array)
+    if array.dtype != np.uint8:
+        raise TypeError(f"idx.encode: array must be uint8, got {array.dtype}")
+    header = struct.pack(f">2xBB{array.ndim}I", UNSIGNED_BYTE, array.ndim, *array.shape)
+    return header + array.tobytes()

@@ -1,0 +1,195 @@
+"""Image sets by name: loading them, checking them, and saying what is there."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ibpcl.data import glyphs, idx
+from ibpcl.data.dataset import DataError, Dataset, check_dataset
+from ibpcl.data.download import fetch
+from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, find_files, given_folder, read_verified
+
+__all__ = ["FileStatus", "Status", "available", "fetch", "load", "status", "verify"]
+
+
+class FileStatus(NamedTuple):
+    """Say how one file of an image set is.
+
+    Parameters
+    ----------
+    file : str
+        Its name, without ``.gz``.
+    path : Path or None
+        Where it is; None when it is missing.
+    problem : str
+        What is wrong with it; empty when it is the published file.
+    """
+
+    file: str
+    path: Path | None
+    problem: str
+
+
+class Status(NamedTuple):
+    """Say how one image set is.
+
+    Parameters
+    ----------
+    name : str
+        The name it is loaded by.
+    folder : Path
+        Where its files are or would be.
+    files : tuple of FileStatus
+        One a file; for rendered sets the cache file, if there is one.
+    usable : bool
+        Whether :func:`load` would give it without a download.
+    summary : str
+        A few words for a table: ``"verified"``, ``"rendered when asked for"``, ``"missing"`` or ``"damaged"``.
+    """
+
+    name: str
+    folder: Path
+    files: tuple[FileStatus, ...]
+    usable: bool
+    summary: str
+
+
+def available():
+    """List the names that :func:`load` knows, the offline default first.
+
+    Returns
+    -------
+    names : tuple of str
+
+    Examples
+    --------
+    >>> available()
+    ('glyphs', 'glyph_digits', 'mnist', 'fashion_mnist', 'notmnist')
+    """
+    return (*glyphs.CHARACTERS, *SOURCES)
+
+
+def load(name, data_dir=None, seed=0):
+    """Load an image set.
+
+    ``glyphs`` (letters) and ``glyph_digits`` are rendered here and need no files.  The others are read from a
+    folder and their checksums verified.  Files that are missing are downloaded when the folder is the user's
+    cache; a folder that the user has named is never written to.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`available`.
+    data_dir : path-like, optional
+        The folder that holds ``mnist/``, ``fashion_mnist/`` and ``notmnist/``; else the environment variable
+        ``IBPCL_DATA``; else the user's cache.
+    seed : int, default 0
+        For rendered sets: which draw of the distortions.  The others do not depend on it.
+
+    Returns
+    -------
+    dataset : Dataset
+        Bytes, 0 = background and 255 = ink.
+
+    Raises
+    ------
+    DataError
+        When the name is not known, a file is missing or damaged, or a download is needed and fails.
+
+    Examples
+    --------
+    >>> load("glyphs").train_images.shape  # doctest: +SKIP
+    (10000, 28, 28)
+    """
+    _check_name(name, "registry.load")
+    if name in glyphs.CHARACTERS:
+        return glyphs.load(name, seed)
+    if given_folder(data_dir) is None and None in find_files(name).values():
+        fetch(name)
+    arrays = _read(name, data_dir)
+    return check_dataset(Dataset(name, *arrays, SOURCES[name].class_names))
+
+
+def verify(name, data_dir=None):
+    """Make sure that all files of an image set are the published ones.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`available`; rendered sets have nothing to verify.
+    data_dir : path-like, optional
+        As for :func:`load`.
+
+    Returns
+    -------
+    folder : Path
+        Where the files are.
+
+    Raises
+    ------
+    DataError
+        At the first file that is missing, malformed or not the published one.
+    """
+    _check_name(name, "registry.verify")
+    if name in glyphs.CHARACTERS:
+        return glyphs.cache_path(name, 0).parent
+    _read(name, data_dir)
+    return data_folder(data_dir) / name
+
+
+def status(data_dir=None):
+    """Look at every image set and say what is there, without downloading or rendering anything.
+
+    Parameters
+    ----------
+    data_dir : path-like, optional
+        As for :func:`load`.
+
+    Returns
+    -------
+    statuses : tuple of Status
+        In the order of :func:`available`.  Every file found is read and its checksum taken: about a second.
+    """
+    return tuple(_rendered_status(name) if name in glyphs.CHARACTERS else _file_status(name, data_dir)
+                 for name in available())
+
+
+def _check_name(name, where):
+    if name not in available():
+        raise DataError(f"{where}: name must be one of {', '.join(available())}, got {name!r}")
+
+
+def _read(name, data_dir):
+    paths = find_files(name, data_dir)
+    missing = [file for file in FILES if paths[file] is None]
+    if missing:
+        folder = data_folder(data_dir) / name
+        raise DataError(f"{folder}: missing {', '.join(missing)} (plain or .gz); put the files there, name "
+                        f"another folder with --data-dir or IBPCL_DATA, or run `ibpcl data fetch {name}`")
+    contents = {file: idx.contents(paths[file]) for file in FILES}
+    arrays = [idx.parse(contents[file], paths[file], 3 if "images" in file else 1) for file in FILES]
+    for part in (0, 2):                                     # training images and labels, then test
+        idx.check_pair(*arrays[part:part + 2], *(paths[file] for file in FILES[part:part + 2]))
+    for file in FILES:                                      # last: the checks above say more about what is wrong
+        check_sum(name, file, paths[file], contents[file])
+    return arrays
+
+
+def _file_status(name, data_dir):
+    files = []
+    for file, path in find_files(name, data_dir).items():
+        problem = "missing" if path is None else ""
+        if path is not None:
+            try:
+                read_verified(name, file, path)
+            except DataError as error:
+                problem = str(error)
+        files.append(FileStatus(file, path, problem))
+    problems = [file.problem for file in files if file.problem]
+    summary = "verified" if not problems else "missing" if set(problems) == {"missing"} else "damaged"
+    return Status(name, data_folder(data_dir) / name, tuple(files), not problems, summary)
+
+
+def _rendered_status(name):
+    path = glyphs.cache_path(name, 0)
+    files = (FileStatus(path.name, path, ""),) if path.is_file() else ()
+    return Status(name, path.parent, files, True, "cached" if files else "rendered when asked for")

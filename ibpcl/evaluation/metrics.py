@@ -1,0 +1,254 @@
+r"""How well a sequence of tasks was learned: numbers computed from the accuracy matrix.
+
+Everything starts from the matrix :math:`R` of shape (T, T): ``R[i, j]`` is the test accuracy, a fraction in 0..1, on
+task ``j`` after training on task ``i``.  Rows are time, columns are tasks.
+
+.. math::
+    R = \begin{pmatrix} R_{11} & \cdot & \cdot \\ R_{21} & R_{22} & \cdot \\ R_{31} & R_{32} & R_{33} \end{pmatrix}
+
+The diagonal is a task just learned, below it is what remains of it later (:func:`backward_transfer`,
+:func:`forgetting`), above it is what the network knows of a task before it has seen it (:func:`forward_transfer`).
+
+An entry that was not evaluated is NaN.  A metric that needs such an entry is NaN: it is never the mean of fewer entries
+than its definition names.  The same holds where a definition averages over nothing, such as the backward transfer of
+one task.  The papers count tasks from 1, the code from 0.
+
+Sources: Kumar et al. (2021), supplement, "Other Metrics"; Diaz-Rodriguez et al. (2018), "Don't forget, there is more
+than forgetting: new metrics for continual learning"; Lopez-Paz and Ranzato (2017), "Gradient episodic memory for
+continual learning"; Chaudhry et al. (2018), "Riemannian walk for incremental learning".
+"""
+
+import numpy as np
+
+
+def accuracy(probabilities, labels):
+    r"""Return the share of examples whose most probable class is the right one.
+
+    .. math:: \frac{1}{N} \sum_n \mathbb 1\bigl[\arg\max_c p_{nc} = y_n\bigr]
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (N, C)
+        Class probabilities, or any scores that order the classes alike.  Of equal scores the first class counts.
+    labels : ndarray of integers, shape (N,)
+        The right classes, in 0..C-1.
+
+    Returns
+    -------
+    float
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If there are no examples, shapes do not fit, a score is NaN, or a label is not a class.
+
+    Examples
+    --------
+    >>> accuracy(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0]))
+    0.5
+    """
+    probabilities, labels = np.asarray(probabilities), np.asarray(labels)
+    if probabilities.ndim != 2 or probabilities.size == 0:
+        raise ValueError(f"metrics.accuracy: probabilities must have shape (N, C), N and C at least 1, "
+                         f"got {probabilities.shape}")
+    if labels.shape != probabilities.shape[:1]:
+        raise ValueError(f"metrics.accuracy: labels must have shape {probabilities.shape[:1]} to fit probabilities, "
+                         f"got {labels.shape}")
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"metrics.accuracy: labels must be integers, got {labels.dtype}")
+    if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
+        raise ValueError(f"metrics.accuracy: labels must lie in 0..{probabilities.shape[1] - 1}, "
+                         f"got {labels.min()}..{labels.max()}")
+    if np.isnan(probabilities).any():
+        raise ValueError(f"metrics.accuracy: probabilities must not be NaN, got {np.isnan(probabilities).sum()} NaN")
+    return float(np.mean(probabilities.argmax(axis=1) == labels))
+
+
+def as_accuracy_matrix(R, caller="metrics.as_accuracy_matrix"):
+    """Return R as a float64 array after checking that it is an accuracy matrix.
+
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Fractions in 0..1; NaN (or None, as ``result.json`` has it) where not evaluated.
+    caller : str
+        The function that an error shall name.
+
+    Raises
+    ------
+    ValueError
+        If R is empty, not square, or has a value outside 0..1 (percentages, say).
+
+    Examples
+    --------
+    >>> as_accuracy_matrix([[1, None], [0.5, 1]])
+    array([[1. , nan],
+           [0.5, 1. ]])
+    """
+    try:
+        R = np.array(R, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{caller}: R must be a square matrix of numbers, got {error}") from error
+    if R.ndim != 2 or R.shape[0] != R.shape[1] or R.size == 0:
+        raise ValueError(f"{caller}: R must be square, (T, T) with T at least 1, got shape {R.shape}")
+    outside = R[(R < 0) | (R > 1)]                        # comparisons with NaN are False
+    if outside.size:
+        raise ValueError(f"{caller}: R must hold fractions in 0..1 or NaN, got {outside[0]:g}")
+    return R
+
+
+def average_accuracy(R):
+    r"""Return the accuracy over all tasks at the end: the mean of the last row.
+
+    .. math:: \frac{1}{T} \sum_{j=1}^{T} R_{T,j}
+
+    Lopez-Paz and Ranzato (2017), "ACC"; Kumar et al. (2021), table "final mean accuracies".
+
+    Examples
+    --------
+    >>> average_accuracy([[1.0, np.nan], [0.5, 1.0]])
+    0.75
+    """
+    return float(as_accuracy_matrix(R, "metrics.average_accuracy")[-1].mean())
+
+
+def average_accuracy_so_far(R):
+    r"""Return, for every step, the mean accuracy on the tasks learned until then: the curve of the paper's figures.
+
+    .. math:: \frac{1}{i} \sum_{j=1}^{i} R_{i,j}, \qquad i = 1, \dots, T
+
+    Kumar et al. (2021), "Performance evaluation", (ii).  The last value is :func:`average_accuracy`.
+
+    Returns
+    -------
+    ndarray, shape (T,)
+
+    Examples
+    --------
+    >>> average_accuracy_so_far([[1.0, np.nan], [0.5, 1.0]])
+    array([1.  , 0.75])
+    """
+    R = as_accuracy_matrix(R, "metrics.average_accuracy_so_far")
+    T = len(R)
+    return np.where(np.tri(T, dtype=bool), R, 0.0).sum(axis=1) / np.arange(1, T + 1)
+
+
+def mean_accuracy_over_pairs(R):
+    r"""Return the accuracy averaged over time and tasks: the mean of the lower triangle, diagonal included.
+
+    .. math:: \mathrm{Acc} = \frac{\sum_{i \ge j} R_{i,j}}{T (T + 1) / 2}
+
+    Diaz-Rodriguez et al. (2018), "Accuracy (A)".
+
+    .. warning::
+        Kumar et al. (2021) print the denominator :math:`T (T - 1) / 2`, one term a task short: five tasks at accuracy 1
+        would score 1.5.  The column "Acc" of their table holds :func:`average_accuracy`, in percent, instead.
+
+    Examples
+    --------
+    >>> mean_accuracy_over_pairs(np.ones((5, 5)))
+    1.0
+    """
+    R = as_accuracy_matrix(R, "metrics.mean_accuracy_over_pairs")
+    T = len(R)
+    return float(R[np.tril_indices(T)].sum() / (T * (T + 1) / 2))
+
+
+def backward_transfer(R):
+    r"""Return what later tasks did to earlier ones: negative is forgetting, positive is improvement.
+
+    .. math:: \mathrm{BWT} = \frac{\sum_{i=2}^{T} \sum_{j=1}^{i-1} (R_{i,j} - R_{j,j})}{T (T - 1) / 2}
+
+    Kumar et al. (2021), "Other Metrics"; Diaz-Rodriguez et al. (2018), "Backward transfer".  All moments count, not the
+    last alone.
+
+    .. warning::
+        Lopez-Paz and Ranzato (2017) use the last row only, which is ``-accuracy_drop(R)[:-1].mean()`` here.  The two
+        differ where forgetting builds up: compare numbers of one definition.
+
+    Returns
+    -------
+    float
+        In -1..1; NaN for a single task, which has no later one.
+
+    Examples
+    --------
+    >>> backward_transfer([[1.0, np.nan], [0.5, 1.0]])
+    -0.5
+    """
+    R = as_accuracy_matrix(R, "metrics.backward_transfer")
+    T = len(R)
+    below = np.tril_indices(T, -1)
+    changes = (R - R.diagonal())[below]                   # R_jj stands in column j
+    return float(changes.sum() / (T * (T - 1) / 2)) if T > 1 else float("nan")
+
+
+def forward_transfer(R):
+    r"""Return the accuracy on tasks not yet learned: the mean above the diagonal.
+
+    .. math:: \mathrm{FWT} = \frac{\sum_{i < j} R_{i,j}}{T (T - 1) / 2}
+
+    Kumar et al. (2021), "Other Metrics"; Diaz-Rodriguez et al. (2018), "Forward transfer".
+
+    .. warning::
+        With one head per task the head of a task not yet learned is untrained, and this is chance level (1/C), as the
+        paper says of its own table.  Nor is chance subtracted, as Lopez-Paz and Ranzato (2017) do.
+
+    Returns
+    -------
+    float
+        In 0..1; NaN where the upper triangle was not evaluated, and for a single task.
+
+    Examples
+    --------
+    >>> forward_transfer([[1.0, 0.5], [0.5, 1.0]])
+    0.5
+    """
+    R = as_accuracy_matrix(R, "metrics.forward_transfer")
+    T = len(R)
+    return float(R[np.triu_indices(T, 1)].sum() / (T * (T - 1) / 2)) if T > 1 else float("nan")
+
+
+def accuracy_drop(R):
+    r"""Return, for every task, how far it ended below its value right after it was learned.
+
+    .. math:: R_{j,j} - R_{T,j}, \qquad j = 1, \dots, T
+
+    Returns
+    -------
+    ndarray, shape (T,)
+        Positive where accuracy was lost; 0 for the last task.
+
+    Examples
+    --------
+    >>> accuracy_drop([[1.0, np.nan], [0.5, 1.0]])
+    array([0.5, 0. ])
+    """
+    R = as_accuracy_matrix(R, "metrics.accuracy_drop")
+    return R.diagonal() - R[-1]
+
+
+def forgetting(R):
+    r"""Return how far the tasks ended below the best they ever reached, averaged over all but the last.
+
+    .. math:: F = \frac{1}{T - 1} \sum_{j=1}^{T-1} \Bigl(\max_{j \le i < T} R_{i,j} - R_{T,j}\Bigr)
+
+    Chaudhry et al. (2018), "Forgetting measure"; they let the maximum start at i = 1, before the task was learned.
+
+    Returns
+    -------
+    float
+        In -1..1, negative if the tasks ended better than ever before; NaN for a single task.
+
+    Examples
+    --------
+    >>> forgetting([[0.75, np.nan, np.nan], [1.0, 1.0, np.nan], [0.5, 1.0, 1.0]])
+    0.25
+    """
+    R = as_accuracy_matrix(R, "metrics.forgetting")
+    T = len(R)
+    if T == 1:
+        return float("nan")
+    learned = np.where(np.tri(T, dtype=bool), R, 0.0)     # accuracies are >= 0, so a 0 never wins the maximum
+    return float(np.mean(learned[:-1, :-1].max(axis=0) - R[-1, :-1]))

@@ -1,0 +1,415 @@
+r"""The files of a run folder: each written whole or not at all, and refused when damaged.
+
+Every writer goes through :func:`write_bytes`: a temporary file in the same folder, flushed to the disk, then renamed over
+the old one.  Whoever opens the path sees the old contents or the new ones, also after a crash or on a full disk.  (A
+process killed in the middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never
+read.)  Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with the path and
+what is wrong.  Nothing is pickled.
+
+Text, JSON, TOML and CSV are UTF-8; arrays are NumPy's ``.npz``.  A checkpoint is an ``.npz`` that ends in a checksum of
+itself.
+"""
+
+import csv
+import errno
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import secrets
+import struct
+import tomllib
+import zipfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+_SEAL = b"sha256:"
+_SEAL_LENGTH = len(_SEAL) + 64                            # 64 hexadecimal digits
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
+_BROKEN_ZIP = (ValueError, KeyError, EOFError, OSError, RuntimeError, OverflowError, SyntaxError,
+               struct.error, zipfile.BadZipFile, zlib.error)      # what NumPy and zipfile raise on random bytes
+
+
+def write_bytes(path, data):
+    """Replace the file at ``path`` by ``data``, whole or not at all.
+
+    A symbolic link is followed: the file it names is replaced.
+
+    Raises
+    ------
+    OSError
+        If the disk is full, the folder is missing or may not be written; the old file is then as it was.
+    """
+    path = Path(os.path.realpath(path))
+    temporary = _write_temporary(path, data)
+    _rename(temporary, path)
+
+
+def _write_temporary(path, data):
+    """Write ``data`` to a new file beside ``path``, down to the disk, and return where."""
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest):]      # may write less than asked
+        os.fsync(descriptor)
+    except BaseException as error:                        # an interrupt, too, leaves nothing behind
+        os.close(descriptor)
+        temporary.unlink()
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error) from error
+        raise
+    os.close(descriptor)
+    return temporary
+
+
+def _rename(temporary, path):
+    """Put the temporary file in the place of ``path`` and record that in the folder."""
+    try:
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise _cannot_write(path, error) from error
+    if os.name == "posix":                                # elsewhere a folder cannot be opened
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        except OSError as error:
+            if error.errno != errno.EINVAL:               # a file system that does not flush folders
+                raise
+        finally:
+            os.close(folder)
+
+
+def _cannot_write(path, error):
+    """Return the error of the same kind that names the file the user knows."""
+    return OSError(error.errno, f"storage: cannot write, the old file is unchanged: {error.strerror}", str(path))
+
+
+def _damaged(function, path, what):
+    """Return the error for a file whose contents are not what they should be."""
+    return ValueError(f"storage.{function}: {path} is damaged: {what}")
+
+
+def write_text(path, text):
+    """Write a string as UTF-8, atomically; line ends stay as they are."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def read_text(path):
+    """Read UTF-8 text, or raise ValueError naming the first byte that is none."""
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _damaged("read_text", path, f"byte {error.start} is not UTF-8") from error
+
+
+def write_json(path, value):
+    """Write dictionaries, lists, text, numbers and arrays as strict JSON, atomically.
+
+    NaN and infinity, which JSON does not have, become null.  NumPy numbers and arrays become numbers and lists.
+
+    Raises
+    ------
+    TypeError
+        If a value is of another type, or the key of a dictionary is not a string.
+    """
+    write_text(path, _json_text(value, indent=2) + "\n")
+
+
+def read_json(path):
+    """Read strict JSON: a NaN or Infinity in the file counts as damage."""
+    return _parse_json(read_text(path), "read_json", path)
+
+
+def _json_text(value, indent=None):
+    return json.dumps(_as_json(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _as_json(value):
+    """Return the value with NumPy's types and non-finite numbers replaced."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"storage.write_json: keys must be strings, got {key!r}")
+        return {key: _as_json(item) for key, item in value.items()}
+    raise TypeError(f"storage.write_json: value must be a dict, list, string, number, array or None, got {type(value)}")
+
+
+def _parse_json(text, function, path):
+    def refuse(name):
+        raise _damaged(function, path, f"{name} is not JSON")
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise _damaged(function, path, f"{error.msg} in line {error.lineno}, column {error.colno}") from error
+
+
+def write_csv(path, columns):
+    """Write a table, atomically: the names in the first line, then a line per row.
+
+    Parameters
+    ----------
+    columns : dict of str to sequence
+        Columns of one length, of numbers or strings; None becomes an empty cell.
+
+    Raises
+    ------
+    ValueError
+        If there is no column, or columns differ in length.
+    """
+    columns = {name: np.asarray(column, dtype=object) for name, column in columns.items()}
+    lengths = {name: column.shape for name, column in columns.items()}
+    if not columns or len(set(lengths.values())) != 1 or any(len(shape) != 1 for shape in lengths.values()):
+        raise ValueError(f"storage.write_csv: columns must be 1-D and of one length, got {lengths}")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")      # RFC 4180; with it, \r and \n inside a cell are quoted
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    write_text(path, text.getvalue())
+
+
+def read_csv(path):
+    """Read a table as a dictionary of 1-D arrays.
+
+    A column of whole numbers is int64.  A column of numbers is float64, with NaN for empty cells.  Any other column is
+    an array of strings.
+
+    Raises
+    ------
+    ValueError
+        If the file is empty or cut off, a name occurs twice, or a row has too few or too many cells.
+    """
+    text = read_text(path)
+    if not text.endswith("\n"):
+        raise _damaged("read_csv", path, "it ends in the middle of a line" if text else "it is empty")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        names = next(reader)
+        rows = []
+        for row in reader:
+            if len(row) != len(names):
+                raise _damaged("read_csv", path, f"line {reader.line_num} has {len(row)} cells, not {len(names)}")
+            rows.append(row)
+    except csv.Error as error:
+        raise _damaged("read_csv", path, f"{error} in line {reader.line_num}") from error
+    if len(set(names)) != len(names):
+        raise _damaged("read_csv", path, f"a column's name occurs twice in {names}")
+    return {name: _column([row[i] for row in rows]) for i, name in enumerate(names)}
+
+
+def _column(cells):
+    if cells and all(_INTEGER.fullmatch(cell) and abs(int(cell)) < 2**63 for cell in cells):
+        return np.array(cells, dtype=np.int64)
+    if all(cell == "" or _NUMBER.fullmatch(cell) for cell in cells):
+        return np.array([float(cell or "nan") for cell in cells], dtype=float)
+    return np.array(cells, dtype=str)
+
+
+def write_toml(path, table):
+    """Write a configuration as TOML, atomically.
+
+    Parameters
+    ----------
+    table : dict of str
+        Strings, integers, floats, booleans, lists of these, and dictionaries of these, which become ``[sections]``.
+        TOML has no null: an entry that is None is left out.
+
+    Raises
+    ------
+    TypeError
+        If a value or key is of another type, or a section lies inside a section.
+    """
+    top = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    lines = _toml_lines(top)                              # after a [section], a line would belong to the section
+    for key, section in table.items():
+        if isinstance(section, dict):
+            lines += ["", f"[{_toml_key(key)}]", *_toml_lines(section)]
+    write_text(path, "\n".join(lines).lstrip("\n") + "\n")
+
+
+def read_toml(path):
+    """Read TOML, or raise ValueError naming the line that is none."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise _damaged("read_toml", path, str(error)) from error
+
+
+def _toml_lines(table):
+    return [f"{_toml_key(key)} = {_toml_value(value, key)}" for key, value in table.items() if value is not None]
+
+
+def _toml_key(key):
+    if not isinstance(key, str):
+        raise TypeError(f"storage.write_toml: keys must be strings, got {key!r}")
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_value(key, key)
+
+
+def _toml_value(value, key):
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):                           # before int: a bool is an int
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)                                # shortest text that reads back the same; inf and nan as in TOML
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml_value(item, key) for item in value) + "]"
+    raise TypeError(f"storage.write_toml: {key} must be a string, number, boolean or a list of these, got {type(value)}")
+
+
+def write_npz(path, arrays):
+    """Write named arrays as an uncompressed ``.npz``, atomically; equal arrays give equal bytes.
+
+    Parameters
+    ----------
+    arrays : dict of str to array_like
+        Names of printable characters.  Arrays of Python objects are refused: they would need pickle.
+    """
+    write_bytes(path, _npz_bytes(arrays, "write_npz").getbuffer())
+
+
+def read_npz(path):
+    """Read all arrays of an ``.npz`` file as a dictionary."""
+    return _parse_npz(Path(path).read_bytes(), "read_npz", path)
+
+
+def _npz_bytes(arrays, function):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:         # not np.savez, which takes an array called "file" for the file
+        for name, array in arrays.items():
+            array = np.asarray(array)
+            if not isinstance(name, str) or not name or not name.isprintable():
+                raise ValueError(f"storage.{function}: a name must be printable text, got {name!r}")
+            if array.dtype.hasobject:
+                raise TypeError(f"storage.{function}: {name} must hold numbers or text, got an array of {array.dtype}")
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+    return buffer
+
+
+def _parse_npz(data, function, path):
+    arrays = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in archive.namelist():
+                with archive.open(name) as file:
+                    arrays[name.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
+                    if file.read(1):                      # reading to the end also checks the entry's CRC
+                        raise ValueError(f"bytes after the array {name}")
+    except _BROKEN_ZIP as error:
+        raise _damaged(function, path, str(error) or type(error).__name__) from error
+    return arrays
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint holds; ``warning`` says, in a sentence, why it is not the newest one, if so."""
+
+    arrays: dict
+    meta: dict
+    warning: str | None = None
+
+
+def save_checkpoint(path, arrays, meta):
+    """Write arrays and a dictionary to one file, atomically, and keep its predecessor as ``<name>.previous``.
+
+    The file is an ``.npz`` whose last bytes (a comment to zip programs) are the SHA-256 of all bytes before them.  A
+    damaged predecessor is not kept, so that the one before it is.
+
+    Parameters
+    ----------
+    arrays : dict of str to array_like
+        As in :func:`write_npz`.
+    meta : dict
+        As in :func:`write_json`.
+    """
+    if not isinstance(meta, dict):
+        raise TypeError(f"storage.save_checkpoint: meta must be a dict, got {type(meta)}")
+    contents = {f"arrays/{name}": array for name, array in arrays.items()}
+    contents["meta"] = np.frombuffer(_json_text(meta).encode("utf-8"), dtype=np.uint8)
+    buffer = _npz_bytes(contents, "save_checkpoint")
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = _SEAL + b"0" * 64               # its length is part of what is sealed
+    body = buffer.getvalue()[:-_SEAL_LENGTH]
+    path = Path(os.path.realpath(path))
+    temporary = _write_temporary(path, body + _seal(body))
+    if path.exists() and _is_sealed(path.read_bytes()):
+        _keep_previous(path)
+    _rename(temporary, path)
+
+
+def load_checkpoint(path):
+    """Read a checkpoint after comparing its checksum; returns a :class:`Checkpoint`.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is none; if a single bit differs from what was written.
+    """
+    data = Path(path).read_bytes()
+    if not _is_sealed(data):
+        raise _damaged("load_checkpoint", path, f"the checksum of its {len(data)} bytes is missing or differs")
+    contents = _parse_npz(data, "load_checkpoint", path)
+    meta = _parse_json(bytes(contents.pop("meta")).decode("utf-8"), "load_checkpoint", path)
+    return Checkpoint({name.removeprefix("arrays/"): array for name, array in contents.items()}, meta)
+
+
+def load_latest(folder, name="checkpoint.npz"):
+    """Read the newest sound checkpoint of a folder: the file itself, else its predecessor, with a warning.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is neither; if both are damaged.
+    """
+    path, previous = Path(folder, name), Path(folder, f"{name}.previous")
+    try:
+        return load_checkpoint(path)
+    except (OSError, ValueError) as error:
+        if not previous.exists():
+            raise
+        try:
+            older = load_checkpoint(previous)
+        except (OSError, ValueError) as second:
+            raise ValueError(f"storage.load_latest: no sound checkpoint in {folder}: {error}; {second}") from second
+        return older._replace(warning=f"{error}; the one before it, {previous}, was taken instead")
+
+
+def _seal(body):
+    return _SEAL + hashlib.sha256(body).hexdigest().encode()
+
+
+def _is_sealed(data):
+    return data[-_SEAL_LENGTH:] == _seal(data[:-_SEAL_LENGTH])
+
+
+def _keep_previous(path):
+    """Give the file its second name by a hard link, so that the first never goes missing; else by renaming."""
+    previous = path.with_name(f"{path.name}.previous")
+    link = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        os.link(path, link)
+    except OSError:                                       # a file system without hard links
+        link = path
+    os.replace(link, previous)

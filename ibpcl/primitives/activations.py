@@ -1,0 +1,125 @@
+r"""Activation functions, element by element.
+
+Kumar et al. (2021), Sec. 6.1: ReLU; the others serve the autoencoder and those who compare.
+"""
+
+import numpy as np
+
+from ibpcl import numerics
+
+LEAK = 0.01
+
+
+def relu(x):
+    r"""Compute :math:`\max(x, 0)`.
+
+    Parameters
+    ----------
+    x : ndarray, shape (S, N, K)
+        Pre-activations.
+
+    Returns
+    -------
+    h : ndarray, shape (S, N, K)
+        Activations.
+    cache : tuple
+        What :func:`relu_vjp` needs.
+
+    Examples
+    --------
+    >>> relu(np.array([-1.0, 2.0]))[0]
+    array([0., 2.])
+    """
+    on = x.real > 0
+    return np.where(on, x, 0).astype(x.dtype), on
+
+
+def relu_vjp(dh, cache):
+    r"""Pull the gradient back: :math:`dx = dh \, \mathbb 1[x > 0]`; 0 at the kink."""
+    return dh * cache
+
+
+def leaky_relu(x):
+    r"""Compute x where it is positive and :math:`0.01 x` elsewhere.
+
+    Parameters
+    ----------
+    x : ndarray, shape (S, N, K)
+        Pre-activations.
+
+    Returns
+    -------
+    h : ndarray, shape (S, N, K)
+        Activations.
+    cache : tuple
+        What :func:`leaky_relu_vjp` needs.
+
+    Examples
+    --------
+    >>> leaky_relu(np.array([-1.0, 2.0]))[0]
+    array([-0.01,  2.  ])
+    """
+    slope = np.where(x.real > 0, 1, LEAK).astype(x.real.dtype)
+    return x * slope, slope
+
+
+def leaky_relu_vjp(dh, cache):
+    r"""Pull the gradient back: :math:`dx = dh` where x > 0, :math:`0.01\, dh` elsewhere."""
+    return dh * cache
+
+
+def softplus(x):
+    r"""Compute :math:`\log(1 + e^x)`.
+
+    Parameters
+    ----------
+    x : ndarray, shape (S, N, K)
+        Pre-activations.
+
+    Returns
+    -------
+    h : ndarray, shape (S, N, K)
+        Activations, > 0.
+    cache : tuple
+        What :func:`softplus_vjp` needs.
+
+    Examples
+    --------
+    >>> softplus(np.zeros(1))[0].round(4)
+    array([0.6931])
+    """
+    return numerics.softplus(x), x
+
+
+def softplus_vjp(dh, cache):
+    r"""Pull the gradient back: :math:`dx = dh\, \sigma(x)`."""
+    return dh * numerics.sigmoid(cache)
+
+
+def tanh(x):
+    r"""Compute :math:`\tanh x`.
+
+    Parameters
+    ----------
+    x : ndarray, shape (S, N, K)
+        Pre-activations.
+
+    Returns
+    -------
+    h : ndarray, shape (S, N, K)
+        Activations in (-1, 1).
+    cache : tuple
+        What :func:`tanh_vjp` needs.
+
+    Examples
+    --------
+    >>> tanh(np.zeros(1))[0]
+    array([0.])
+    """
+    h = np.tanh(x)
+    return h, h
+
+
+def tanh_vjp(dh, cache):
+    r"""Pull the gradient back: :math:`dx = dh\, (1 - \tanh^2 x)`."""
+    return dh * (1 - cache * cache)

@@ -1,0 +1,249 @@
+r"""Binary concrete masks: a Bernoulli variable, relaxed so that it has a gradient.
+
+:math:`Y = (\operatorname{logit}\theta + \ell) / \tau` with logistic noise :math:`\ell`, and :math:`z = \sigma(Y)`; as
+:math:`\tau \to 0` this is Bernoulli(theta).  Kumar et al. (2021), supplement, "Bernoulli distribution
+Reparameterization"; Maddison, Mnih and Teh (2017), appendix C.  The paper's :math:`\alpha_k` there must be the *odds*
+:math:`\theta / (1 - \theta)`, though the text calls it a probability: its logarithm is our ``logit_theta``.
+"""
+
+import numpy as np
+
+from ibpcl.numerics import logistic_kl, logit, sigmoid, softplus
+
+
+def sample(logistic, logit_theta, tau):
+    r"""Draw relaxed masks.
+
+    .. math:: z = \sigma\Bigl(\frac{\operatorname{logit}\theta + \ell}{\tau}\Bigr), \qquad
+              \ell = \log\frac{u}{1 - u}, \; u \sim U(0, 1)
+
+    Kumar et al. (2021), supplement (temperature :math:`\lambda` there).
+
+    Parameters
+    ----------
+    logistic : ndarray, shape (S, D, K)
+        Standard logistic noise.
+    logit_theta : ndarray, shape (S, D, K)
+        Log-odds of the mask being on, any real.
+    tau : float
+        Temperature, > 0.
+
+    Returns
+    -------
+    z : ndarray, shape (S, D, K)
+        Relaxed masks in (0, 1).
+    cache : tuple
+        What :func:`sample_vjp` needs.
+
+    Examples
+    --------
+    >>> sample(np.zeros((1, 1, 2)), np.array([[[0.0, 40.0]]]), 0.5)[0]
+    array([[[0.5, 1. ]]])
+    """
+    z = sigmoid((logit_theta + logistic) / tau)
+    return z, (z, tau)
+
+
+def sample_vjp(dz, cache):
+    r"""Pull the gradient at ``z`` back to ``logit_theta``.
+
+    .. math:: \partial z / \partial \operatorname{logit}\theta = z (1 - z) / \tau
+    """
+    z, tau = cache
+    return dz * z * (1 - z) / tau
+
+
+def log_density_logit(y, logit_theta, tau):
+    r"""Evaluate the log density of :math:`Y = \operatorname{logit} z`, element by element.
+
+    .. math:: \log q(y) = \log\tau + r - 2 \log(1 + e^r), \qquad r = \operatorname{logit}\theta - \tau y
+
+    Kumar et al. (2021), supplement.
+
+    .. warning:: The paper prints this as the density of the mask itself.  It is that of its logit: it integrates to one
+       over y.  In a KL divergence the Jacobian between the two cancels.
+
+    Parameters
+    ----------
+    y : ndarray, shape (S, D, K)
+        Logits of relaxed masks.
+    logit_theta : ndarray, shape (S, D, K)
+        Log-odds, any real.
+    tau : float
+        Temperature, > 0.
+
+    Returns
+    -------
+    log_q : ndarray, shape (S, D, K)
+        Nats, one value an element.
+    cache : tuple
+        What :func:`log_density_logit_vjp` needs.
+
+    Examples
+    --------
+    >>> log_density_logit(np.zeros(1), np.zeros(1), 1.0)[0].round(4)
+    array([-1.3863])
+    """
+    r = logit_theta - tau * y
+    return np.log(tau) + r - 2 * softplus(r), (r, tau)
+
+
+def log_density_logit_vjp(dlog_q, cache):
+    r"""Pull the gradient at ``log_q`` back to ``y`` and ``logit_theta``.
+
+    .. math:: \partial_r \log q = 1 - 2 \sigma(r) = -\tanh(r / 2), \qquad \partial_y r = -\tau
+    """
+    r, tau = cache
+    dlogit_theta = -dlog_q * np.tanh(r / 2)
+    return -tau * dlogit_theta, dlogit_theta
+
+
+def log_density(z, logit_theta, tau):
+    r"""Evaluate the log density of the relaxed mask z itself, element by element.
+
+    .. math:: \log q(z) = \log q_Y(\operatorname{logit} z) - \log z - \log(1 - z)
+
+    Maddison, Mnih and Teh (2017), Eq. 23, for two categories.
+
+    Parameters
+    ----------
+    z : ndarray, shape (S, D, K)
+        Relaxed masks, strictly inside (0, 1).
+    logit_theta : ndarray, shape (S, D, K)
+        Log-odds, any real.
+    tau : float
+        Temperature, > 0.
+
+    Returns
+    -------
+    log_q : ndarray, shape (S, D, K)
+        Nats, one value an element.
+    cache : tuple
+        What :func:`log_density_vjp` needs.
+
+    Examples
+    --------
+    >>> abs(log_density(np.array([0.3]), np.zeros(1), 1.0)[0]).round(12)
+    array([0.])
+    """
+    log_q, inner = log_density_logit(logit(z), logit_theta, tau)
+    return log_q - np.log(z) - np.log1p(-z), (z, inner)
+
+
+def log_density_vjp(dlog_q, cache):
+    r"""Pull the gradient at ``log_q`` back to ``z`` and ``logit_theta``.
+
+    .. math:: \frac{dy}{dz} = \frac{1}{z (1 - z)}, \qquad
+              \frac{d}{dz} \bigl(-\log z - \log(1 - z)\bigr) = \frac{2 z - 1}{z (1 - z)}
+    """
+    z, inner = cache
+    dy, dlogit_theta = log_density_logit_vjp(dlog_q, inner)
+    return (dy + dlog_q * (2 * z - 1)) / (z * (1 - z)), dlogit_theta
+
+
+def kl(logit_theta, logit_pi):
+    r"""Compute the KL divergence of two binary concrete variables of equal temperature.
+
+    .. math:: \sum_{d,k} \Delta \coth\frac\Delta2 - 2, \qquad
+              \Delta_{dk} = \operatorname{logit}\theta_{dk} - \operatorname{logit}\pi_k
+
+    At equal temperatures Y is a logistic variable scaled by :math:`1 / \tau` on both sides, so the temperature cancels.
+    It bounds the Bernoulli divergence from above, and with :math:`\theta = \sigma(\rho + \operatorname{logit}\pi)` it
+    depends on rho alone.  Kumar et al. (2021) estimate it by sampling (supplement); no sampling is needed.
+
+    Parameters
+    ----------
+    logit_theta : ndarray, shape (S, D, K)
+        Log-odds of q, any real.
+    logit_pi : ndarray, shape (S, K)
+        Log-odds of the prior, any real.
+
+    Returns
+    -------
+    divergence : ndarray, shape (S,)
+        Nats; summed over weights, one value a stick sample, not divided by N.
+    cache : tuple
+        What :func:`kl_vjp` needs.
+
+    Examples
+    --------
+    >>> kl(np.full((1, 1, 1), 1.0), np.zeros((1, 1)))[0].round(4)
+    array([0.164])
+    """
+    delta = logit_theta - logit_pi[:, None, :]               # (S, D, K)
+    return logistic_kl(delta).sum(axis=(1, 2)), delta
+
+
+def kl_vjp(ddivergence, cache):
+    r"""Pull the gradient at the divergence back to ``logit_theta`` and ``logit_pi``.
+
+    .. math:: \partial_\Delta = \coth\frac\Delta2 - \frac{\Delta}{2 \sinh^2(\Delta / 2)}
+              = \frac{\sinh\Delta - \Delta}{\cosh\Delta - 1}
+
+    and :math:`\Delta / 3 - \Delta^3 / 90` near zero.
+    """
+    delta = cache
+    d = np.abs(delta)
+    near_zero = d < 0.05
+    x = np.where(near_zero, d, 0)
+    # Next term of the series: d^7 / 18900 / 8, below 1e-15 relative at 0.05.
+    series = x / 3 - x**3 / 90 + x**5 / 2520
+    far = np.where(near_zero, 1, d)
+    # Both halves divided by e^d / 2, so that nothing overflows.
+    e = np.exp(-far)
+    slope = np.where(near_zero, series, (1 - e * e - 2 * far * e) / (1 - e) ** 2)
+    dlogit_theta = ddivergence[:, None, None] * np.copysign(slope, delta)
+    return dlogit_theta, -dlogit_theta.sum(axis=1)           # logit_pi was broadcast over D
+
+
+def kl_monte_carlo(logistic, logit_theta, logit_pi, tau, prior_tau):
+    r"""Estimate the KL divergence of binary concrete variables by the sample that the noise gives.
+
+    .. math:: \sum_{d,k} \log q(Y_{dk}; \theta_{dk}, \tau) - \log p(Y_{dk}; \pi_k, \tau_0), \qquad
+              Y = (\operatorname{logit}\theta + \ell) / \tau
+
+    Kumar et al. (2021), supplement: "the KL-Divergence can be calculated as difference of log density".  With unequal
+    temperatures it is positive even for q = p, so it pulls the mask towards 0 and 1; the paper never gives
+    :math:`\tau_0`.
+
+    Parameters
+    ----------
+    logistic : ndarray, shape (S, D, K)
+        Standard logistic noise.
+    logit_theta : ndarray, shape (S, D, K)
+        Log-odds of q, any real.
+    logit_pi : ndarray, shape (S, K)
+        Log-odds of the prior, any real.
+    tau, prior_tau : float
+        Temperatures of q and of the prior, > 0.
+
+    Returns
+    -------
+    divergence : ndarray, shape (S,)
+        Nats; summed over weights, unbiased for each sample, not divided by N.
+    cache : tuple
+        What :func:`kl_monte_carlo_vjp` needs.
+
+    Examples
+    --------
+    >>> kl_monte_carlo(np.ones((1, 1, 1)), np.zeros((1, 1, 1)), np.zeros((1, 1)), 0.5, 0.5)[0]
+    array([0.])
+    """
+    y = (logit_theta + logistic) / tau
+    log_q, posterior = log_density_logit(y, logit_theta, tau)
+    log_p, prior = log_density_logit(y, logit_pi[:, None, :], prior_tau)
+    return (log_q - log_p).sum(axis=(1, 2)), (posterior, prior, tau)
+
+
+def kl_monte_carlo_vjp(ddivergence, cache):
+    r"""Pull the gradient at the estimate back to ``logit_theta`` and ``logit_pi``.
+
+    ``logit_theta`` acts twice: in the density of q, and through the sample, :math:`\partial Y = 1 / \tau`.
+    """
+    posterior, prior, tau = cache
+    d = ddivergence[:, None, None]
+    dy_q, dlogit_theta = log_density_logit_vjp(d, posterior)
+    dy_p, dlogit_pi = log_density_logit_vjp(-d, prior)
+    return dlogit_theta + (dy_q + dy_p) / tau, dlogit_pi.sum(axis=1)     # logit_pi was broadcast over D
+
+

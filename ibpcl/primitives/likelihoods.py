@@ -1,0 +1,169 @@
+r"""Likelihoods: what the network's outputs say about the labels.
+
+Kumar et al. (2021), Eq. 1 (:math:`\mathrm{Lik}`) and Sec. 3.2: "for regression, Lik can be Gaussian with some noise
+variance, while for classification it can be Bernoulli with a probit or logistic link"; ten classes need the softmax.
+Every log-likelihood has shape (S, N): one value a sample and example, in nats, summed over outputs, not over examples.
+"""
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from ibpcl.numerics import logsumexp, sigmoid, softplus
+
+HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+
+
+def categorical(logits, labels):
+    r"""Evaluate the log probability of the labels under the softmax of the logits.
+
+    .. math:: \log p(y_n) = f_{n y_n} - \log \sum_c e^{f_{nc}}
+
+    Parameters
+    ----------
+    logits : ndarray, shape (S, N, C)
+        The network's outputs, any real.
+    labels : ndarray of int, shape (N,)
+        Classes in 0 ... C - 1.
+
+    Returns
+    -------
+    log_p : ndarray, shape (S, N)
+        Nats.
+    cache : tuple
+        What :func:`categorical_vjp` needs.
+
+    Examples
+    --------
+    >>> np.exp(categorical(np.zeros((1, 1, 4)), np.array([2]))[0])
+    array([[0.25]])
+    """
+    log_normalized = logits - logsumexp(logits, axis=-1, keepdims=True)
+    rows = np.arange(labels.shape[0])
+    return log_normalized[:, rows, labels], (log_normalized, rows, labels)
+
+
+def categorical_vjp(dlog_p, cache):
+    r"""Pull the gradient at ``log_p`` back to ``logits``.
+
+    .. math:: \partial_{f_{nc}} \log p(y_n) = \mathbb 1[c = y_n] - \mathrm{softmax}(f_n)_c
+    """
+    log_normalized, rows, labels = cache
+    dlogits = -dlog_p[..., None] * np.exp(log_normalized)
+    dlogits[:, rows, labels] += dlog_p
+    return dlogits
+
+
+def bernoulli_logistic(logits, y):
+    r"""Evaluate the log probability of binary (or grey) targets, logistic link.
+
+    .. math:: \log p(y_n) = \sum_c y_{nc} f_{nc} - \log(1 + e^{f_{nc}})
+
+    Parameters
+    ----------
+    logits : ndarray, shape (S, N, C)
+        The network's outputs, any real.
+    y : ndarray, shape (N, C)
+        Targets in [0, 1].
+
+    Returns
+    -------
+    log_p : ndarray, shape (S, N)
+        Nats; summed over outputs.
+    cache : tuple
+        What :func:`bernoulli_logistic_vjp` needs.
+
+    Examples
+    --------
+    >>> np.exp(bernoulli_logistic(np.zeros((1, 1, 1)), np.ones((1, 1)))[0])
+    array([[0.5]])
+    """
+    return (y * logits - softplus(logits)).sum(axis=-1), (logits, y)
+
+
+def bernoulli_logistic_vjp(dlog_p, cache):
+    r"""Pull the gradient at ``log_p`` back to ``logits``: :math:`y - \sigma(f)`."""
+    logits, y = cache
+    return dlog_p[..., None] * (y - sigmoid(logits))
+
+
+def bernoulli_probit(scores, y):
+    r"""Evaluate the log probability of binary (or grey) targets, probit link.
+
+    .. math:: \log p(y_n) = \sum_c y_{nc} \log \Phi(f_{nc}) + (1 - y_{nc}) \log \Phi(-f_{nc})
+
+    with :math:`\Phi` the standard normal distribution function.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (S, N, C)
+        The network's outputs, any real.
+    y : ndarray, shape (N, C)
+        Targets in [0, 1].
+
+    Returns
+    -------
+    log_p : ndarray, shape (S, N)
+        Nats; summed over outputs.
+    cache : tuple
+        What :func:`bernoulli_probit_vjp` needs.
+
+    Examples
+    --------
+    >>> np.exp(bernoulli_probit(np.zeros((1, 1, 1)), np.ones((1, 1)))[0])
+    array([[0.5]])
+    """
+    log_on, log_off = log_ndtr(scores), log_ndtr(-scores)
+    return (y * log_on + (1 - y) * log_off).sum(axis=-1), (scores, y, log_on, log_off)
+
+
+def bernoulli_probit_vjp(dlog_p, cache):
+    r"""Pull the gradient at ``log_p`` back to ``scores``.
+
+    .. math:: \partial_f = y \frac{\varphi(f)}{\Phi(f)} - (1 - y) \frac{\varphi(f)}{\Phi(-f)}
+
+    with :math:`\varphi` the normal density; both ratios are taken in logs.
+    """
+    scores, y, log_on, log_off = cache
+    log_phi = -HALF_LOG_2PI - scores * scores / 2
+    return dlog_p[..., None] * (y * np.exp(log_phi - log_on) - (1 - y) * np.exp(log_phi - log_off))
+
+
+def gaussian(mean, log_noise, y):
+    r"""Evaluate the log density of real targets, Gaussian noise.
+
+    .. math:: \log p(y_n) = \sum_c -\tfrac12 \log 2\pi - \log s_c - \tfrac12 \Bigl(\frac{y_{nc} - f_{nc}}{s_c}\Bigr)^2
+
+    Parameters
+    ----------
+    mean : ndarray, shape (S, N, C)
+        The network's outputs f, any real.
+    log_noise : ndarray, shape (C,)
+        Log standard deviation of the noise, given or learned.
+    y : ndarray, shape (N, C)
+        Targets.
+
+    Returns
+    -------
+    log_p : ndarray, shape (S, N)
+        Nats; summed over outputs.
+    cache : tuple
+        What :func:`gaussian_vjp` needs.
+
+    Examples
+    --------
+    >>> gaussian(np.zeros((1, 1, 1)), np.zeros(1), np.zeros((1, 1)))[0].round(4)
+    array([[-0.9189]])
+    """
+    inverse_noise = np.exp(-log_noise)
+    residual = (y - mean) * inverse_noise                    # (S, N, C)
+    return (-HALF_LOG_2PI - log_noise - residual * residual / 2).sum(axis=-1), (residual, inverse_noise)
+
+
+def gaussian_vjp(dlog_p, cache):
+    r"""Pull the gradient at ``log_p`` back to ``mean`` and ``log_noise``.
+
+    .. math:: \partial_f = \frac{y - f}{s^2}, \qquad \partial_{\log s} = \Bigl(\frac{y - f}{s}\Bigr)^2 - 1
+    """
+    residual, inverse_noise = cache
+    d = dlog_p[..., None]
+    return d * residual * inverse_noise, (d * (residual * residual - 1)).sum(axis=(0, 1))  # log_noise: over S, N

@@ -1,0 +1,73 @@
+r"""Masked weights, sampled: the composition that a hidden layer evaluates for every sample.
+
+Gaussian weights times concrete masks whose log-odds are :math:`\rho_{dk}` on top of the sticks' own,
+:math:`\operatorname{logit}\theta_{dk} = \rho_{dk} + \operatorname{logit}\pi_k` (Kumar et al., 2021, Sec. 3.2), together
+with the divergence of the masks from their prior.  It is one function because it is where the time goes:
+``ibpcl.kernels.masked_weights`` is its fused twin, and this file is the reference.
+"""
+
+from ibpcl.primitives import bernoulli, concrete, gaussian, masked_linear
+
+MASK_KL = {"bernoulli": bernoulli, "concrete": concrete}
+
+
+def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
+    r"""Draw masked weights, the activity of each unit, and the divergence of the masks.
+
+    .. math:: W = z \odot (\mu + \sigma \varepsilon), \qquad
+              z = \sigma\Bigl(\frac{\rho + \operatorname{logit}\pi + \ell}{\tau}\Bigr), \qquad u_k = \max_d z_{dk}
+
+    Kumar et al. (2021), Sec. 3.1 (:math:`W = B \odot V`), Sec. 3.2 (:math:`\theta`) and Sec. 4.6 (bias terms).
+
+    Parameters
+    ----------
+    eps, logistic : ndarray, shape (S, D, K)
+        Standard normal and standard logistic noise.
+    mu, log_sigma : ndarray, shape (D, K)
+        Mean and log standard deviation of the weights.
+    rho : ndarray, shape (D, K)
+        Offset of the masks' log-odds from the sticks'.
+    logit_pi : ndarray, shape (S, K)
+        Log-odds of the prior, from the sticks of each sample.
+    tau : float
+        Temperature, > 0.
+    mask_kl : {"bernoulli", "concrete"}
+        The divergence: of the discrete masks, or of the relaxed ones at equal temperatures.
+
+    Returns
+    -------
+    out : tuple
+        ``w`` (S, D, K), the masked weights; ``activity`` (S, K), by which biases are scaled; ``divergence`` (S,),
+        nats, summed over weights, not divided by N.
+    cache : tuple
+        What :func:`sample_vjp` needs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zero, one = np.zeros((1, 1, 1)), np.ones((1, 1))
+    >>> [part.item() for part in sample(zero, zero, one, 0 * one, 0 * one, 0 * one, 1.0)[0]]
+    [0.5, 0.5, 0.0]
+    """
+    v, weight_cache = gaussian.sample(eps, mu, log_sigma)
+    logit_theta = rho + logit_pi[:, None, :]                 # (S, D, K)
+    z, mask_cache = concrete.sample(logistic, logit_theta, tau)
+    activity, largest = masked_linear.column_activity(z)
+    divergence, kl_cache = MASK_KL[mask_kl].kl(logit_theta, logit_pi)
+    return (z * v, activity, divergence), (v, z, weight_cache, mask_cache, largest, kl_cache, mask_kl)
+
+
+def sample_vjp(dout, cache):
+    r"""Pull the gradients at ``w``, ``activity`` and ``divergence`` back to ``mu, log_sigma, rho, logit_pi``.
+
+    The product rule splits ``dw`` into :math:`dv = z \odot dw` and :math:`dz = v \odot dw`; the log-odds collect what
+    comes through the mask, the activity and the divergence, and pass it to rho and to the sticks.
+    """
+    dw, dactivity, ddivergence = dout
+    v, z, weight_cache, mask_cache, largest, kl_cache, mask_kl = cache
+    dmu, dlog_sigma = gaussian.sample_vjp(dw * z, weight_cache)
+    dz = dw * v + masked_linear.column_activity_vjp(dactivity, largest)
+    dlogit_theta, dlogit_pi = MASK_KL[mask_kl].kl_vjp(ddivergence, kl_cache)
+    dlogit_theta = dlogit_theta + concrete.sample_vjp(dz, mask_cache)
+    # rho was broadcast over S, the sticks' logit over D.
+    return dmu, dlog_sigma, dlogit_theta.sum(axis=0), dlogit_pi + dlogit_theta.sum(axis=1)

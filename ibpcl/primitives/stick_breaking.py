@@ -1,0 +1,156 @@
+r"""Stick breaking: from sticks to the probability that a unit's weights are on.
+
+:math:`\pi_k = \prod_{i \le k} v_i` with :math:`v_i \sim \mathrm{Beta}(\alpha, 1)`: the truncated construction of the
+Indian buffet process.  Kumar et al. (2021), Eqs. 3 and 4 (sticks are :math:`\nu` there, :math:`v` later on).
+"""
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.special import gammaln
+
+from ibpcl.numerics import log1mexp
+
+
+def log_probabilities(log_v):
+    r"""Multiply the sticks, in logs.
+
+    .. math:: \log \pi_k = \sum_{i=1}^{k} \log v_i
+
+    Kumar et al. (2021), Eq. 3.
+
+    Parameters
+    ----------
+    log_v : ndarray, shape (S, K)
+        Log-sticks, < 0.
+
+    Returns
+    -------
+    log_pi : ndarray, shape (S, K)
+        Falls with k: earlier units are used first.
+    cache : None
+        :func:`log_probabilities_vjp` needs nothing.
+
+    Examples
+    --------
+    >>> log_probabilities(np.array([[-1.0, -2.0, -3.0]]))[0]
+    array([[-1., -3., -6.]])
+    """
+    return np.cumsum(log_v, axis=-1), None
+
+
+def log_probabilities_vjp(dlog_pi, cache):
+    r"""Pull the gradient at ``log_pi`` back to ``log_v``: stick i touches all :math:`\pi_k` with :math:`k \ge i`.
+
+    .. math:: \partial_{\log v_i} = \sum_{k \ge i} \partial_{\log \pi_k}
+    """
+    return np.flip(np.cumsum(np.flip(dlog_pi, axis=-1), axis=-1), axis=-1)
+
+
+def logit_probabilities(log_pi):
+    r"""Turn log-probabilities into logits.
+
+    .. math:: \operatorname{logit} \pi = \log \pi - \log(1 - \pi)
+
+    Kumar et al. (2021), Sec. 3.2: :math:`\theta_{dk} = \sigma(\rho_{dk} + \operatorname{logit}(\pi_k))`.
+
+    .. warning:: The authors' code uses :math:`\log \pi` in its place, which caps the prior at one half:
+       :math:`\sigma(\log \pi) = \pi / (1 + \pi)`.
+
+    Parameters
+    ----------
+    log_pi : ndarray, shape (S, K)
+        Log-probabilities, < 0.
+
+    Returns
+    -------
+    logit_pi : ndarray, shape (S, K)
+        Any real.
+    cache : tuple
+        What :func:`logit_probabilities_vjp` needs.
+
+    Examples
+    --------
+    >>> abs(logit_probabilities(np.log(np.array([[0.5]])))[0]).round(12)
+    array([[0.]])
+    """
+    log_rest = log1mexp(log_pi)                              # log(1 - pi)
+    return log_pi - log_rest, log_rest
+
+
+def logit_probabilities_vjp(dlogit_pi, cache):
+    r"""Pull the gradient at ``logit_pi`` back to ``log_pi``.
+
+    .. math:: \frac{d \operatorname{logit} \pi}{d \log \pi} = 1 + \frac{\pi}{1 - \pi} = \frac{1}{1 - \pi}
+    """
+    log_rest = cache
+    return dlogit_pi * np.exp(-log_rest)
+
+
+def expected_weights(alpha, units):
+    r"""Compute how many weights of a row the prior switches on, on average.
+
+    .. math:: \sum_{k=1}^{K} E[\pi_k] = \sum_{k=1}^{K} \Bigl(\frac{\alpha}{\alpha + 1}\Bigr)^k
+              = \alpha \Bigl(1 - \Bigl(\frac{\alpha}{\alpha + 1}\Bigr)^K\Bigr)
+
+    Divided by K this is the share of connections: 14.98 % for alpha = 30 and K = 200, the "around 15 %" of Kumar et al.
+    (2021), Sec. 6.3, which is therefore a property of the prior.
+
+    >>> round(expected_weights(30.0, 200) / 200, 4)
+    0.1498
+    """
+    return float(-alpha * np.expm1(-units * np.log1p(1 / alpha)))
+
+
+def expected_active_units(alpha, units, inputs):
+    r"""Compute how many units have at least one weight on under the prior.
+
+    :math:`-\log \pi_k` is a sum of k exponentials of rate alpha, so it is Gamma(k, alpha), and
+
+    .. math:: \sum_{k=1}^{K} \int_0^\infty \bigl(1 - (1 - e^{-g})^D\bigr) \mathrm{Gamma}(g; k, \alpha) \, dg.
+
+    Without truncation this is :math:`\alpha \sum_{d=1}^{D} 1 / d` (Griffiths and Ghahramani, 2011): 15.56 below.
+
+    >>> round(expected_active_units(3.0, 50, 100), 2)
+    15.56
+    """
+    def one_unit(k):
+        def integrand(g):
+            log_gamma = k * np.log(alpha) + (k - 1) * np.log(g) - alpha * g - gammaln(k)
+            return -np.expm1(inputs * log1mexp(-g)) * np.exp(log_gamma)
+        centre, spread = k / alpha, np.sqrt(k) / alpha
+        return quad(integrand, max(0.0, centre - 12 * spread), centre + 40 * spread, limit=200)[0]
+
+    return sum(one_unit(k) for k in range(1, units + 1))
+
+
+def sample_prior(u_stick, u_mask, alpha):
+    r"""Draw masks from the truncated IBP prior.
+
+    .. math:: v_k = u^{1 / \alpha} \sim \mathrm{Beta}(\alpha, 1), \quad \pi_k = \prod_{i \le k} v_i, \quad
+              B_{dk} = \mathbb 1[u'_{dk} < \pi_k]
+
+    Kumar et al. (2021), Eqs. 3 and 4.
+
+    Parameters
+    ----------
+    u_stick : ndarray, shape (S, K)
+        Uniform noise, strictly inside (0, 1), for the sticks.
+    u_mask : ndarray, shape (S, D, K)
+        Uniform noise for the masks.
+    alpha : float
+        Concentration, > 0.
+
+    Returns
+    -------
+    mask : ndarray of bool, shape (S, D, K)
+        Which weights are on.
+    log_pi : ndarray, shape (S, K)
+        The log-probabilities that they were drawn with.
+
+    Examples
+    --------
+    >>> sample_prior(np.array([[0.5, 0.5]]), np.full((1, 1, 2), 0.3), 1.0)[0]
+    array([[[ True, False]]])
+    """
+    log_pi, _ = log_probabilities(np.log(u_stick) / alpha)
+    return np.log(u_mask) < log_pi[:, None, :], log_pi

@@ -1,0 +1,198 @@
+r"""Derivatives without a derivation: the witnesses against which a gradient is judged.
+
+Every function here takes ``func``, which maps one array to one array, a point ``x`` and a ``direction`` of the
+same shape, and estimates
+
+.. math:: D_d f(x) = \lim_{h \to 0} \frac{f(x + h d) - f(x)}{h} .
+
+The complex step has no subtraction and so no rounding error, but needs a ``func`` that carries an imaginary part
+faithfully.  Differences need nothing, but lose digits.  Because they fail for different reasons, two that agree
+are trusted.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+COMPLEX_STEP = 1e-20        # its error is h^2 f''' / 6: far below one rounding error for every usual function
+
+
+class Estimate(NamedTuple):
+    """A directional derivative, how far it may be off, and the step that gave it."""
+
+    value: np.ndarray
+    error: np.ndarray
+    step: float
+
+
+def complex_step(func, x, direction, h=COMPLEX_STEP):
+    r"""Differentiate along ``direction`` by a step into the complex plane.
+
+    .. math:: D_d f(x) = \operatorname{Im} f(x + i h d) / h + O(h^2)
+
+    Squire and Trapp (1998), "Using complex variables to estimate derivatives of real functions".
+
+    Parameters
+    ----------
+    func : callable
+        Array to array; must be analytic and must carry complex128 through.
+    x, direction : ndarray
+        Point and direction, of equal shape.
+    h : float
+        Step.  No subtraction follows, so it may be tiny.
+
+    Returns
+    -------
+    ndarray
+        Zero where ``func`` returned real numbers.
+
+    Raises
+    ------
+    TypeError
+        If ``func`` refuses complex numbers or throws their imaginary part away with a cast.
+
+    Examples
+    --------
+    >>> float(complex_step(np.exp, np.array(0.0), np.array(1.0)))
+    1.0
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        try:
+            out = np.asarray(func(x + 1j * h * direction))
+        except np.exceptions.ComplexWarning as warning:
+            raise TypeError(f"complex_step: func casts complex to real ({warning})") from warning
+    return out.imag / h if np.iscomplexobj(out) else np.zeros(out.shape)
+
+
+def central(func, x, direction, h):
+    r"""Differentiate along ``direction`` by a central difference, with error :math:`O(h^2) + O(\epsilon / h)`.
+
+    .. math:: D_d f(x) \approx \frac{f(x + h d) - f(x - h d)}{2 h}
+
+    Examples
+    --------
+    >>> round(float(central(np.sin, np.array(0.0), np.array(1.0), 1e-4)), 6)
+    1.0
+    """
+    with np.errstate(all="ignore"):
+        return (np.asarray(func(x + h * direction)) - np.asarray(func(x - h * direction))) / (2 * h)
+
+
+def first_step(x, direction):
+    """Return the largest step worth trying: it moves no entry by more than a twentieth of its size.
+
+    Entries much smaller than the rest are given a tenth of the root mean square as their size, so that one
+    zero in an array does not shrink the step for all.
+    """
+    size = np.sqrt(np.mean(np.abs(x) ** 2)) if x.size else 0.0
+    size = np.maximum(np.abs(x), 0.1 * size if size > 0 else 1.0)
+    moved = direction != 0
+    return 0.05 * float(np.min(size[moved] / np.abs(direction[moved]))) if np.any(moved) else 0.05
+
+
+def richardson(func, x, direction, h=None, levels=8, restarts=3):
+    r"""Extrapolate central differences to step zero, with an estimate of the error that is left.
+
+    Steps are halved; :math:`A_{k,0}` is the central difference at :math:`h / 2^k` and
+
+    .. math:: A_{k,m} = A_{k,m-1} + \frac{A_{k,m-1} - A_{k-1,m-1}}{4^m - 1}
+
+    removes the error's term in :math:`h^{2m}`.  Of all entries of the tableau the one with the smallest error
+    estimate (difference from its two parents plus rounding) is kept, for each output on its own.  Where that is
+    poor, because a step left the domain or crossed a kink, it starts again with steps 256 times smaller.
+
+    Ridders (1982), "Accurate computation of F'(x) and F'(x)F''(x)".
+
+    Parameters
+    ----------
+    func : callable
+        Array to array.
+    x, direction : ndarray
+        Point and direction, of equal shape.
+    h : float, optional
+        Largest step; by default :func:`first_step`.
+    levels, restarts : int
+        Halvings in one tableau, and tableaux at most.
+
+    Returns
+    -------
+    Estimate
+        Value, error and the first step of the last tableau.  The error is infinite where nothing was finite.
+
+    Examples
+    --------
+    >>> estimate = richardson(np.exp, np.array(1.0), np.array(1.0))
+    >>> bool(abs(estimate.value - np.e) < 1e-11)
+    True
+    """
+    h = first_step(x, direction) if h is None else h
+    value = error = None
+    for _ in range(restarts):
+        candidate, its_error = _tableau(func, x, direction, h, levels)
+        if value is None:
+            value, error = candidate, its_error
+        else:
+            better = its_error < error
+            value, error = np.where(better, candidate, value), np.where(better, its_error, error)
+        size = np.max(np.abs(value), initial=0.0)
+        if np.all(error <= 1e-9 * np.abs(value) + 1e-11 * size):
+            break
+        h /= 2.0 ** levels
+    return Estimate(value, error, h)
+
+
+def _tableau(func, x, direction, h, levels):
+    """Fill one Richardson tableau and pick, for each output, the entry of smallest estimated error."""
+    value = error = None
+    previous = []
+    for level in range(levels):
+        step = h / 2.0 ** level
+        with np.errstate(all="ignore"):
+            plus, minus = np.asarray(func(x + step * direction)), np.asarray(func(x - step * direction))
+            row = [(plus - minus) / (2 * step)]
+            eps = np.finfo(plus.dtype).eps if plus.dtype.kind == "f" else np.finfo(float).eps
+            rounding = eps * (np.abs(plus) + np.abs(minus)) / step
+            if value is None:
+                value, error = row[0], np.full(np.shape(row[0]), np.inf)
+            for m in range(1, len(previous) + 1):
+                row.append(row[m - 1] + (row[m - 1] - previous[m - 1]) / (4.0 ** m - 1))
+                estimate = np.maximum(np.abs(row[m] - row[m - 1]), np.abs(row[m] - previous[m - 1])) + rounding
+                better = estimate < error                       # False for NaN: such entries are passed over
+                value, error = np.where(better, row[m], value), np.where(better, estimate, error)
+        previous = row
+    return value, error
+
+
+def kink_gap(func, x, direction, steps=(1e-4, 1e-6)):
+    r"""Tell for each output whether ``func`` has a kink (or a jump) at ``x`` along ``direction``.
+
+    The slopes on the right and on the left differ by
+
+    .. math:: g(h) = \frac{|f(x + h d) - 2 f(x) + f(x - h d)|}{h}
+
+    which falls with ``h`` for a smooth function and stays (or grows) at a kink.
+
+    Returns
+    -------
+    ndarray of bool
+        True where the gap at the small step is above rounding and not clearly smaller than at the large step.
+
+    Examples
+    --------
+    >>> [bool(kink_gap(np.abs, np.array(v), np.array(1.0))) for v in (0.0, 0.5)]
+    [True, False]
+    """
+    scale = first_step(x, direction) / 0.05
+    gaps = []
+    with np.errstate(all="ignore"):
+        middle = np.asarray(func(x))
+        for step in steps:
+            h = step * scale
+            plus, minus = np.asarray(func(x + h * direction)), np.asarray(func(x - h * direction))
+            gaps.append(np.abs(plus - 2 * middle + minus) / h)
+        eps = np.finfo(middle.dtype).eps if middle.dtype.kind == "f" else np.finfo(float).eps
+        rounding = 50 * eps * np.abs(middle) / (steps[-1] * scale)
+        slope = np.abs(plus - minus) / (2 * h)
+    return (gaps[1] > 0.2 * gaps[0]) & (gaps[1] > rounding) & (gaps[1] > 1e-4 * slope)
