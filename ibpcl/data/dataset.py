@@ -51,7 +51,7 @@ def check_dataset(dataset):
     Raises
     ------
     DataError
-        When images are not uint8 of shape (N, H, W), labels are not integers of shape (N,), counts or image
+        When images are none or not uint8 of shape (N, H, W), labels are not integers of shape (N,), counts or image
         sizes differ, or a label has no class name.
 
     Examples
@@ -67,9 +67,11 @@ def check_dataset(dataset):
             raise DataError(f"{what}_images must be uint8 of shape (N, H, W), got {images.dtype} {images.shape}")
         if labels.dtype.kind not in "iu" or labels.ndim != 1:
             raise DataError(f"{what}_labels must be integers of shape (N,), got {labels.dtype} {labels.shape}")
+        if images.size == 0:
+            raise DataError(f"{what}_images are empty, got shape {images.shape}")
         if len(images) != len(labels):
             raise DataError(f"{what} has {len(images)} images but {len(labels)} labels")
-        if labels.size and (labels.min() < 0 or labels.max() >= len(dataset.class_names)):
+        if labels.min() < 0 or labels.max() >= len(dataset.class_names):
             raise DataError(f"{what}_labels must lie in 0 .. {len(dataset.class_names) - 1}, "
                             f"got labels from {labels.min()} to {labels.max()}")
     if dataset.train_images.shape[1:] != dataset.test_images.shape[1:]:

@@ -51,6 +51,29 @@ def contents(path):
         raw = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return unpack(raw, path)
+
+
+def unpack(raw, path):
+    """Undo the gzip wrapping, if there is one.
+
+    Parameters
+    ----------
+    raw : bytes
+        What a file holds.
+    path : path-like
+        Its name, for the messages only.
+
+    Returns
+    -------
+    contents : bytes
+        The same when it was not gzip'd.
+
+    Raises
+    ------
+    DataError
+        When the wrapping is truncated or damaged.
+    """
     if not raw.startswith(GZIP_START):
         return raw
     try:
@@ -108,7 +131,10 @@ def parse(content, path, dimensions=None):
     if got != expected:
         raise DataError(f"{path}: {'truncated' if got < expected else 'too long'}: the header announces "
                         f"{' x '.join(map(str, sizes)) or 'one'} = {expected} bytes, got {got}")
-    return np.frombuffer(content, np.uint8, offset=header).reshape(sizes)
+    try:
+        return np.frombuffer(content, np.uint8, offset=header).reshape(sizes)
+    except ValueError as error:                             # more dimensions, or larger ones, than NumPy has
+        raise DataError(f"{path}: the header announces {d} dimensions {sizes}: {error}") from error
 
 
 def read(path, dimensions=None):

@@ -1,20 +1,23 @@
 r"""The files of a run folder: each written whole or not at all, and refused when damaged.
 
-Every writer goes through :func:`write_bytes`: a temporary file in the same folder, flushed to the disk, then renamed over
-the old one.  Whoever opens the path sees the old contents or the new ones, also after a crash or on a full disk.  (A
-process killed in the middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never
-read.)  Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with the path and
-what is wrong.  Nothing is pickled.
+Every writer makes a temporary file in the same folder, flushes it to the disk and renames it over the old one.  Whoever
+opens the path sees the old contents or the new ones, also after a crash or on a full disk.  (A process killed in the
+middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never read.)
+
+Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with the path and what is
+wrong.  Nothing is pickled.
 
 Text, JSON, TOML and CSV are UTF-8; arrays are NumPy's ``.npz``.  A checkpoint is an ``.npz`` that ends in a checksum of
 itself.
 """
 
+import contextlib
 import csv
 import errno
 import hashlib
 import io
 import json
+import lzma
 import math
 import os
 import re
@@ -32,8 +35,8 @@ _SEAL = b"sha256:"
 _SEAL_LENGTH = len(_SEAL) + 64                            # 64 hexadecimal digits
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
-_BROKEN_ZIP = (ValueError, KeyError, EOFError, OSError, RuntimeError, OverflowError, SyntaxError,
-               struct.error, zipfile.BadZipFile, zlib.error)      # what NumPy and zipfile raise on random bytes
+_BROKEN_ZIP = (ValueError, EOFError, OSError, RuntimeError, OverflowError, struct.error, zipfile.BadZipFile,
+               zlib.error, lzma.LZMAError)                # what zipfile and NumPy raise on random bytes
 
 
 def write_bytes(path, data):
@@ -53,28 +56,30 @@ def write_bytes(path, data):
 
 def _write_temporary(path, data):
     """Write ``data`` to a new file beside ``path``, down to the disk, and return where."""
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest):]      # may write less than asked
-        os.fsync(descriptor)
-    except BaseException as error:                        # an interrupt, too, leaves nothing behind
-        os.close(descriptor)
-        temporary.unlink()
-        if isinstance(error, OSError):
+    temporary = _beside(path)
+    with contextlib.ExitStack() as undo:                  # on an interrupt, too, nothing stays behind
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+            undo.callback(temporary.unlink)
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[os.write(descriptor, rest):]      # may write less than asked
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
             raise _cannot_write(path, error) from error
-        raise
-    os.close(descriptor)
+        undo.pop_all()
     return temporary
 
 
+def _beside(path):
+    return path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
+
+
 def _rename(temporary, path):
-    """Put the temporary file in the place of ``path`` and record that in the folder."""
+    """Put the temporary file in the place of ``path`` and flush the folder that records it."""
     try:
         os.replace(temporary, path)
     except OSError as error:
@@ -85,8 +90,8 @@ def _rename(temporary, path):
         try:
             os.fsync(folder)
         except OSError as error:
-            if error.errno != errno.EINVAL:               # a file system that does not flush folders
-                raise
+            if error.errno != errno.EINVAL:               # EINVAL: a file system that does not flush folders
+                raise OSError(error.errno, f"storage: written, not flushed: {error.strerror}", str(path)) from error
         finally:
             os.close(folder)
 
@@ -156,11 +161,11 @@ def _as_json(value):
 
 def _parse_json(text, function, path):
     def refuse(name):
-        raise _damaged(function, path, f"{name} is not JSON")
+        raise ValueError(f"{name} is not JSON")
     try:
         return json.loads(text, parse_constant=refuse)
-    except json.JSONDecodeError as error:
-        raise _damaged(function, path, f"{error.msg} in line {error.lineno}, column {error.colno}") from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(function, path, str(error)) from error
 
 
 def write_csv(path, columns):
@@ -248,10 +253,11 @@ def write_toml(path, table):
 
 def read_toml(path):
     """Read TOML, or raise ValueError naming the line that is none."""
+    text = read_text(path)
     try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise _damaged("read_toml", path, str(error)) from error
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"storage.read_toml: {path} is not TOML: {error}") from error
 
 
 def _toml_lines(table):
@@ -270,13 +276,13 @@ def _toml_value(value, key):
     if isinstance(value, bool):                           # before int: a bool is an int
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return repr(value)                                # shortest text that reads back the same; inf and nan as in TOML
+        return repr(value)                                # shortest that reads back the same; inf, nan as in TOML
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml_value(item, key) for item in value) + "]"
-    raise TypeError(f"storage.write_toml: {key} must be a string, number, boolean or a list of these, got {type(value)}")
+    raise TypeError(f"storage.write_toml: {key} must be text, a number, boolean or a list of these, got {type(value)}")
 
 
 def write_npz(path, arrays):
@@ -297,7 +303,7 @@ def read_npz(path):
 
 def _npz_bytes(arrays, function):
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:         # not np.savez, which takes an array called "file" for the file
+    with zipfile.ZipFile(buffer, "w") as archive:         # np.savez would take an array called "file" for the file
         for name, array in arrays.items():
             array = np.asarray(array)
             if not isinstance(name, str) or not name or not name.isprintable():
@@ -314,10 +320,8 @@ def _parse_npz(data, function, path):
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in archive.namelist():
-                with archive.open(name) as file:
-                    arrays[name.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
-                    if file.read(1):                      # reading to the end also checks the entry's CRC
-                        raise ValueError(f"bytes after the array {name}")
+                entry = io.BytesIO(archive.read(name))    # compares the entry's CRC before anything is made of it
+                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(entry, allow_pickle=False)
     except _BROKEN_ZIP as error:
         raise _damaged(function, path, str(error) or type(error).__name__) from error
     return arrays
@@ -354,8 +358,12 @@ def save_checkpoint(path, arrays, meta):
     body = buffer.getvalue()[:-_SEAL_LENGTH]
     path = Path(os.path.realpath(path))
     temporary = _write_temporary(path, body + _seal(body))
-    if path.exists() and _is_sealed(path.read_bytes()):
-        _keep_previous(path)
+    try:
+        if path.exists() and _is_sealed(path.read_bytes()):
+            _keep_previous(path)
+    except OSError as error:
+        temporary.unlink()
+        raise _cannot_write(path, error) from error
     _rename(temporary, path)
 
 
@@ -371,6 +379,8 @@ def load_checkpoint(path):
     if not _is_sealed(data):
         raise _damaged("load_checkpoint", path, f"the checksum of its {len(data)} bytes is missing or differs")
     contents = _parse_npz(data, "load_checkpoint", path)
+    if "meta" not in contents:
+        raise _damaged("load_checkpoint", path, "it holds no meta")
     meta = _parse_json(bytes(contents.pop("meta")).decode("utf-8"), "load_checkpoint", path)
     return Checkpoint({name.removeprefix("arrays/"): array for name, array in contents.items()}, meta)
 
@@ -405,11 +415,14 @@ def _is_sealed(data):
 
 
 def _keep_previous(path):
-    """Give the file its second name by a hard link, so that the first never goes missing; else by renaming."""
-    previous = path.with_name(f"{path.name}.previous")
-    link = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
+    """Give the file a second name by a hard link, so that the first never goes missing; else rename it."""
+    previous, link = path.with_name(f"{path.name}.previous"), _beside(path)
     try:
         os.link(path, link)
     except OSError:                                       # a file system without hard links
-        link = path
-    os.replace(link, previous)
+        os.replace(path, previous)
+        return
+    try:
+        os.replace(link, previous)
+    finally:
+        link.unlink(missing_ok=True)                      # rename leaves it if both name the same file already

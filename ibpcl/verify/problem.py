@@ -77,7 +77,7 @@ class Problem:
     def gradients(self, w, point=None):
         """Pull the cotangent vector ``w`` back: a tuple of what ``f_vjp`` returned, one item for each gradient."""
         outputs, several, cache = self.call(point)
-        return as_tuple(self.f_vjp(shaped_like(w, outputs, several), cache), len(self.wrt))
+        return as_tuple(self.f_vjp(shaped_like(w, outputs, several), cache))
 
 
 def shaped_like(w, outputs, several):
@@ -92,13 +92,11 @@ def shaped_like(w, outputs, several):
     return tuple(parts) if several else parts[0]
 
 
-def as_tuple(gradients, count):
-    """Return what ``f_vjp`` returned as a tuple, also when it is one bare array or a list of numbers."""
+def as_tuple(gradients):
+    """Return what ``f_vjp`` returned as a tuple, also when it is one bare array."""
     if isinstance(gradients, dict):
         return tuple(gradients.values())
-    if isinstance(gradients, (tuple, list)) and not (count == 1 and len(gradients) != 1):
-        return tuple(gradients)
-    return (gradients,)
+    return tuple(gradients) if isinstance(gradients, (tuple, list)) else (gradients,)
 
 
 def make_problem(f, f_vjp, inputs, wrt=None, names=None):

@@ -1,0 +1,128 @@
+"""Downloading the published image sets, with the optional package ``pooch``.
+
+Nothing is written before it has been verified, and then whole files at a time, so an interrupted download leaves
+no damaged file behind.
+"""
+
+import gzip
+import io
+
+from ibpcl.data import glyphs, idx, notmnist
+from ibpcl.data.cache import write_atomically
+from ibpcl.data.dataset import DataError
+from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, find_files, read_verified
+
+TIMEOUT = 30.0                 # seconds without an answer; a mirror that is gone must not stop the next one
+
+
+def fetch(name, data_dir=None, progress=False):
+    """Download an image set, verify it and keep it.
+
+    Files that are there and right are left alone; those that are missing or wrong are replaced.
+
+    Parameters
+    ----------
+    name : str
+        ``"mnist"``, ``"fashion_mnist"`` or ``"notmnist"``; for the rendered sets their cache is filled.
+    data_dir : path-like, optional
+        The folder to keep ``name/`` in; else the environment variable ``IBPCL_DATA``; else the user's cache.
+    progress : bool, default False
+        Whether to show a bar on standard error for every file.
+
+    Returns
+    -------
+    folder : Path
+        Where the files are.
+
+    Raises
+    ------
+    DataError
+        When the name is not known, ``pooch`` is not installed, no mirror gives the right files, or the folder
+        cannot be written.
+    """
+    if name in glyphs.CHARACTERS:
+        glyphs.load(name)
+        return glyphs.cache_path(name).parent
+    if name not in SOURCES:
+        raise DataError(f"registry.fetch: name must be one of {', '.join((*glyphs.CHARACTERS, *SOURCES))}, "
+                        f"got {name!r}")
+    folder = data_folder(data_dir) / name
+    wanted = _wrong_or_missing(name, data_dir)
+    if not wanted:
+        return folder
+    download = _downloader(name, folder, progress)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if SOURCES[name].archive:
+            contents = _first_good(name, SOURCES[name].urls, lambda url: _from_archive(name, url, download))
+            for file, path in wanted.items():
+                _keep(path, contents[file])
+        else:
+            for file, path in wanted.items():
+                urls = [f"{url}{file}.gz" for url in SOURCES[name].urls]
+                _keep(path, _first_good(name, urls, lambda url, file=file: _one_file(name, file, url, download)))
+    except OSError as error:                                # the mirrors' own errors never get here
+        raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    return folder
+
+
+def _wrong_or_missing(name, data_dir):
+    wanted = {}
+    for file, path in find_files(name, data_dir).items():
+        if path is None:
+            wanted[file] = data_folder(data_dir) / name / f"{file}.gz"
+            continue
+        try:
+            read_verified(name, file, path)
+        except DataError:
+            wanted[file] = path
+    return wanted
+
+
+def _downloader(name, folder, progress):
+    try:
+        import pooch
+    except ModuleNotFoundError as error:
+        raise DataError(f'downloading {name} needs the package pooch: pip install "ibpcl[data]", '
+                        f"or put the files into {folder}, or name another folder with --data-dir or IBPCL_DATA"
+                        ) from error
+    get = pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16, timeout=TIMEOUT)
+
+    def download(url):
+        buffer = io.BytesIO()
+        try:
+            get(url, buffer, None)
+        except OSError as error:                            # every error of requests is one
+            raise DataError(f"{url}: the download failed: {error}") from error
+        return buffer.getvalue()
+
+    return download
+
+
+def _first_good(name, urls, get):
+    problems = []
+    for url in urls:
+        try:
+            return get(url)
+        except DataError as error:
+            problems.append(str(error))
+    raise DataError(f"{name} could not be downloaded: {'; '.join(problems)}")
+
+
+def _one_file(name, file, url, download):
+    content = idx.unpack(download(url), url)
+    check_sum(name, file, url, content)
+    return content
+
+
+def _from_archive(name, url, download):
+    arrays = notmnist.convert(download(url), url)
+    contents = {file: idx.encode(array) for file, array in zip(FILES, arrays, strict=True)}
+    for file, content in contents.items():
+        check_sum(name, file, f"{url}, converted to {file}", content)
+    return contents
+
+
+def _keep(path, content):
+    packed = gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
+    write_atomically(path, packed)

@@ -1,0 +1,112 @@
+"""notMNIST: from the published archive of pictures to one fixed split, as IDX files.
+
+The archive ``notMNIST_small.tar.gz`` holds a PNG a glyph in folders A to J and no split.  This one is stratified, 375
+test images a class (80/20, the sizes of the paper's table).  In each class the file names are sorted by byte value;
+then one ``numpy.random.default_rng(0)`` draws, for class 0 to 9 in turn, a permutation p: ``p[:375]`` go to the
+test set and ``p[375:]`` to the training set, appended class after class; at last it permutes the training set, then
+the test set.
+"""
+
+import io
+import tarfile
+import zlib
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from ibpcl.data.dataset import DataError
+
+LETTERS = "ABCDEFGHIJ"
+TEST_PER_CLASS = 375
+SIDE = 28
+
+
+def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
+    """Read the archive of PNG pictures and split them.
+
+    Parameters
+    ----------
+    archive : bytes
+        A tar file, compressed or not, with pictures at ``.../A/*.png`` to ``.../J/*.png``.
+    where : str
+        Where it comes from, for the messages.
+    test_per_class : int
+        Test images of each class.
+
+    Returns
+    -------
+    train_images, train_labels, test_images, test_labels : ndarray of uint8
+        Images of shape (N, 28, 28), labels of shape (N,).
+
+    Raises
+    ------
+    DataError
+        When the archive is damaged, a picture is not 28 x 28, or a class has too few pictures.
+    """
+    pictures = _read_pictures(archive, where)
+    rng = np.random.default_rng(0)
+    train, test = ([], []), ([], [])                        # (images, labels) each
+    for label, letter in enumerate(LETTERS):
+        named = pictures[letter]
+        if len(named) <= test_per_class:
+            raise DataError(f"{where}: {len(named)} readable pictures of {letter}, but more than "
+                            f"{test_per_class} are needed")
+        images = np.stack([named[name] for name in sorted(named)])
+        order = rng.permutation(len(images))
+        for part, chosen in ((test, order[:test_per_class]), (train, order[test_per_class:])):
+            part[0].append(images[chosen])
+            part[1].append(np.full(len(chosen), label, np.uint8))
+    arrays = []
+    for images, labels in (train, test):                    # in this order: the generator goes on
+        images, labels = np.concatenate(images), np.concatenate(labels)
+        order = rng.permutation(len(images))
+        arrays += [images[order], labels[order]]
+    return tuple(arrays)
+
+
+def read_png(content, where):
+    """Read a grey-scale PNG picture of 28 x 28 pixels, byte for byte.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    where : str
+        Its name, for the message.
+
+    Returns
+    -------
+    picture : ndarray of uint8, shape (28, 28), or None
+        None when it cannot be read: the archive holds two such files.
+
+    Raises
+    ------
+    DataError
+        When it is a picture of another kind.
+    """
+    from matplotlib.image import imread
+
+    try:
+        picture = imread(io.BytesIO(content), format="png")
+    except (OSError, SyntaxError, ValueError):              # what the PNG reader says of a broken file
+        return None
+    if picture.shape != (SIDE, SIDE):
+        raise DataError(f"{where}: expected a grey-scale picture of {SIDE} x {SIDE}, got shape {picture.shape}")
+    return np.rint(255 * picture).astype(np.uint8)          # the reader divides bytes by 255
+
+
+def _read_pictures(archive, where):
+    pictures = {letter: {} for letter in LETTERS}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            for member in tar:
+                path = PurePosixPath(member.name)
+                if not member.isfile() or path.suffix != ".png" or path.parent.name not in pictures:
+                    continue
+                picture = read_png(tar.extractfile(member).read(), f"{where}: {member.name}")
+                if picture is not None:
+                    name = path.name.encode("utf-8", "surrogateescape")      # the bytes that are sorted by
+                    pictures[path.parent.name][name] = picture
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise DataError(f"{where}: not a readable archive: {error}") from error
+    return pictures

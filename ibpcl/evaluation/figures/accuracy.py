@@ -1,0 +1,150 @@
+"""Accuracy over time, as curves and as a matrix."""
+
+import numpy as np
+
+from ibpcl.evaluation.metrics import as_accuracy_matrix, average_accuracy_so_far
+
+from . import canvas
+
+
+def accuracy_curves(R, task_names=None, ax=None):
+    """Draw the accuracy on each task from when it was learned on, and the mean of the tasks learned so far.
+
+    Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far" and its comparison with VCL, task by task.
+
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix, fractions in 0..1, NaN where not evaluated; drawn in percent.
+    task_names : sequence of str, optional
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        With T + 1 lines: the tasks in their order, then the mean.
+    """
+    R = as_accuracy_matrix(R, "figures.accuracy_curves")
+    T = len(R)
+    names = canvas.task_labels(T, task_names, "figures.accuracy_curves")
+    ax = canvas.new_axes() if ax is None else ax
+    steps, colors = np.arange(1, T + 1), canvas.task_colors(T)
+    few = len(canvas.PALETTE) > T
+    for j in range(T):
+        named = few or j in (0, T // 2, T - 1)            # a legend of thirty names would hide the figure
+        ax.plot(steps[j:], 100 * R[j:, j], color=colors[j], linewidth=1.2 if few else 0.8,
+                marker=canvas.MARKERS[j] if few else None, markersize=3.5, label=_task(names[j]) if named else None)
+    ax.plot(steps, 100 * average_accuracy_so_far(R), color=canvas.INK, linewidth=2.2, label="mean so far")
+    canvas.style(ax, "tasks learned", "test accuracy (%)", grid="y")
+    canvas.percent_axis(ax)
+    canvas.whole_ticks(ax, T)
+    ax.set_xlim(0.8, T + 0.2)
+    canvas.legend(ax)
+    return ax
+
+
+def accuracy_matrix(R, task_names=None, ax=None):
+    """Draw the accuracy matrix as a map, with its numbers if they fit (up to ten tasks).
+
+    The colour runs from the lowest accuracy on a task already learned (rounded down to 5 %) to 100 %.
+
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        Accuracy matrix, fractions in 0..1; entries that are NaN stay empty.
+    task_names : sequence of str, optional
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        With one image, in percent.
+    """
+    R = as_accuracy_matrix(R, "figures.accuracy_matrix")
+    T = len(R)
+    names = canvas.task_labels(T, task_names, "figures.accuracy_matrix")
+    ax = canvas.new_axes(height=72) if ax is None else ax
+    learned = 100 * R[np.tril_indices(T)]
+    lowest = min(95.0, 5 * np.floor(np.nanmin(learned, initial=100.0) / 5))
+    draw_map(ax, 100 * R, names, names, "{:.1f}", lowest, 100.0)
+    canvas.style(ax, "test accuracy (%) on task", "after learning task")
+    return canvas.bare(ax)
+
+
+def draw_map(ax, values, row_names, column_names, number, lowest, highest):
+    """Draw a matrix of percentages: dark is much; numbers in the cells up to ten columns, a colour bar beyond."""
+    from matplotlib import colormaps
+    from matplotlib.colors import Normalize
+
+    rows, columns = values.shape
+    scale = Normalize(lowest, highest, clip=True)
+    colors = colormaps["Blues"].with_extremes(bad=canvas.EMPTY)
+    image = ax.imshow(np.ma.masked_invalid(values), cmap=colors, norm=scale, aspect="auto")
+    if columns > 10:
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
+        bar.ax.tick_params(labelsize=canvas.TICK, width=0.6, length=2.5)
+        bar.outline.set_visible(False)
+        step = -(-columns // 10)
+        row_names, column_names = (               # a row below those of the tasks keeps its name
+            [name if t % step == 0 or t >= columns else "" for t, name in enumerate(names)]
+            for names in (row_names, column_names)
+        )
+    else:
+        for i, j in np.argwhere(np.isfinite(values)):
+            dark = scale(values[i, j]) > 0.6
+            ax.text(j, i, number.format(values[i, j]), ha="center", va="center", fontsize=canvas.TICK,
+                    color="white" if dark else canvas.INK)
+        ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)       # white lines between the cells
+        ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="white", linewidth=1.5)
+        ax.tick_params(which="minor", length=0)
+    ax.set_xticks(range(columns), canvas.narrow(column_names))
+    ax.set_yticks(range(rows), row_names)
+
+
+def method_comparison(matrices, ax=None):
+    """Draw, for several methods, the mean accuracy of the tasks learned so far, with a band over seeds.
+
+    Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far as new tasks are observed".
+
+    Parameters
+    ----------
+    matrices : dict of str to array_like, shape (seeds, T, T)
+        Accuracy matrices of each method; a single one, (T, T), counts as one seed.  The band is one sample standard
+        deviation (divided by seeds - 1) to either side, and is left out for one seed.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        With one line per method, in order.
+    """
+    if not matrices:
+        raise ValueError("figures.method_comparison: matrices must hold at least one method, got none")
+    ax = canvas.new_axes() if ax is None else ax
+    longest = 1
+    for m, (name, seeds) in enumerate(matrices.items()):
+        seeds = [seeds] if np.ndim(seeds) == 2 else seeds
+        curves = 100 * np.array([average_accuracy_so_far(R) for R in seeds])
+        if curves.ndim != 2 or curves.size == 0:
+            raise ValueError(f"figures.method_comparison: {name} must have shape (seeds, T, T), got {np.shape(seeds)}")
+        steps, mean = np.arange(1, curves.shape[1] + 1), curves.mean(axis=0)
+        color, marker = (list_[m % len(list_)] for list_ in (canvas.PALETTE, canvas.MARKERS))
+        ax.plot(steps, mean, color=color, marker=marker, markersize=3.5, linewidth=1.4, label=name,
+                linestyle="-" if m < len(canvas.PALETTE) else "--")
+        if len(curves) > 1:
+            spread = curves.std(axis=0, ddof=1)
+            highest = np.minimum(mean + spread, 100.0)    # no accuracy lies above
+            ax.fill_between(steps, mean - spread, highest, color=color, alpha=0.18, linewidth=0)
+        longest = max(longest, len(steps))
+    canvas.style(ax, "tasks learned", "mean accuracy so far (%)", grid="y")
+    canvas.percent_axis(ax)
+    canvas.whole_ticks(ax, longest)
+    ax.set_xlim(0.8, longest + 0.2)
+    canvas.legend(ax)
+    return ax
+
+
+def _task(name):
+    """Return "task 3" for a bare number, else the name as it is."""
+    return f"task {name}" if name.isdigit() else name

@@ -1,0 +1,136 @@
+"""What all figures share: paper, ink, palette, and the way to a file."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+from ibpcl.experiments.storage import write_bytes
+
+# Okabe and Ito (2008), "Color universal design": told apart by people with any kind of colour blindness.  Their yellow
+# is left out, it does not show on white; each colour also has a marker of its own, for print in grey.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+INK, GRID, EMPTY = "#222222", "#DDDDDD", "#F2F2F2"
+LABEL, TICK = 8, 7                                        # font sizes in points
+MILLIMETRE = 1 / 25.4                                     # in inches, Matplotlib's unit
+WIDTH = 85                                                # of a column of print, mm
+
+# A file format's own time stamp or name of the program: left out, so that equal figures are equal files.
+_METADATA = {".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+
+
+def new_axes(width=WIDTH, height=60, rows=1, columns=1, **options):
+    """Return the Axes of a new figure of the given size in mm; an array of Axes if there are several."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * MILLIMETRE, height * MILLIMETRE), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure.subplots(rows, columns, **options)
+
+
+def given_axes(axes, count, caller):
+    """Return the caller's Axes as a 1-D array of ``count``, or raise ValueError."""
+    axes = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if axes.size != count:
+        raise ValueError(f"{caller}: axes must be {count} Axes, one a panel, got {axes.size}")
+    return axes
+
+
+def style(ax, xlabel=None, ylabel=None, title=None, grid=None):
+    """Give an Axes its labels, small type, thin lines, two spines and, if asked, a grid along "x" or "y"."""
+    ax.set_xlabel(xlabel or "", fontsize=LABEL, color=INK)
+    ax.set_ylabel(ylabel or "", fontsize=LABEL, color=INK)
+    if title is not None:
+        ax.set_title(title, fontsize=LABEL, color=INK)
+    ax.tick_params(labelsize=TICK, labelcolor=INK, color=INK, width=0.6, length=2.5)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(linewidth=0.6, color=INK)
+    if grid:
+        ax.grid(axis=grid, color=GRID, linewidth=0.6)
+        ax.set_axisbelow(True)
+    return ax
+
+
+def bare(ax):
+    """Take an image's frame and tick marks away, keeping the tick labels."""
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    return ax
+
+
+def legend(ax, **options):
+    """Add a legend without a frame, beside the Axes unless told where."""
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    text = {"fontsize": TICK, "labelcolor": INK, "frameon": False, "handlelength": 1.6}
+    return ax.legend(**(text | (options if "loc" in options else place | options)))
+
+
+def task_colors(count):
+    """Return a colour per task: the palette for a few, a light-to-dark scale for more than it holds."""
+    if count <= len(PALETTE) - 1:                         # black is for the mean
+        return list(PALETTE[:count])
+    from matplotlib import colormaps
+
+    return [tuple(color) for color in colormaps["viridis"](np.linspace(0.0, 0.9, count))]
+
+
+def task_labels(count, names, caller):
+    """Return the names of the tasks, or "1", "2", ... where none are given."""
+    if names is None:
+        return [str(t + 1) for t in range(count)]
+    if len(names) != count:
+        raise ValueError(f"{caller}: task_names must hold {count} names, one a task, got {len(names)}")
+    return [str(name) for name in names]
+
+
+def narrow(names):
+    """Break long names after a slash or at a space, for columns that stand side by side."""
+    return [name.replace("/", "/\n").replace(" ", "\n") if len(name) > 8 else name for name in names]
+
+
+def whole_ticks(ax, count, axis="x"):
+    """Put ticks at 1..count, thinned to ten at most: half a task does not exist."""
+    step = -(-count // 10)
+    getattr(ax, f"set_{axis}ticks")(np.arange(1, count + 1, step))
+
+
+def percent_axis(ax, least=1.0):
+    """Fit the y axis to percentages, over at least one point: noise of a hundredth shall not fill the figure."""
+    low, high = ax.dataLim.intervaly
+    if not np.isfinite([low, high]).all():                # nothing was drawn yet
+        return
+    span = max(high - low, least)
+    top = min(high + (span - (high - low)) / 2, 100.0)
+    ax.set_ylim(min(low, top - span) - 0.04 * span, top + 0.04 * span)        # room for markers
+
+
+def save(axes_or_figure, path, dpi=150):
+    """Write the figure of some Axes to a PNG, PDF or SVG file, whole or not at all.
+
+    Parameters
+    ----------
+    axes_or_figure : Axes, array of Axes, or Figure
+        What a figure function returned.
+    path : str or Path
+        The suffix tells the format.
+    dpi : float
+        Dots per inch, of images and PNG.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is another one.
+    OSError
+        If the file cannot be written; an old one is then as it was.
+    """
+    metadata = _METADATA.get(Path(path).suffix.lower())
+    if metadata is None:
+        raise ValueError(f"figures.save: path must end in {', '.join(_METADATA)}, got {path}")
+    if isinstance(axes_or_figure, list | tuple | np.ndarray):
+        axes_or_figure = np.ravel(np.asarray(axes_or_figure, dtype=object))[0]
+    figure = axes_or_figure if hasattr(axes_or_figure, "savefig") else axes_or_figure.figure
+    picture = io.BytesIO()
+    figure.savefig(picture, format=Path(path).suffix.lower()[1:], dpi=dpi, metadata=metadata)
+    write_bytes(path, picture.getvalue())

@@ -1,0 +1,1 @@
+"""Fitting: the optimizer, the schedule of the temperature, and the minibatch loop."""

@@ -1,0 +1,116 @@
+"""The minibatch loop: Adam on a loss, with a progress bar, a history, and a stop when the objective is not finite."""
+
+import math
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from ibpcl.inference import adam
+from ibpcl.noise import generator
+
+# Stream of the order of the examples; the streams of the network's noise count up from 0.
+ORDER_STREAM = 2**32 - 1
+
+
+class NonFiniteError(FloatingPointError):
+    """The objective became infinite or not a number; the message says where, and which part."""
+
+
+class Record(NamedTuple):
+    """One row of the history: means over the steps of an epoch, in nats for the whole task; the ELBO at weights one."""
+
+    task: int
+    phase: str
+    epoch: int
+    steps: int
+    tau: float
+    elbo: float
+    log_likelihood: float
+    kl_weights: float
+    kl_masks: float
+    kl_sticks: float
+
+
+def minibatches(examples, batch, key):
+    """Split a random order of the examples into nearly equal minibatches of at most ``batch``.
+
+    >>> from ibpcl.noise import Key
+    >>> [len(rows) for rows in minibatches(10, 4, Key(0, 0, 0, 0))]
+    [4, 3, 3]
+    """
+    order = generator(key._replace(stream=ORDER_STREAM)).permutation(examples)
+    return np.array_split(order, math.ceil(examples / batch))
+
+
+def progress_bar(total, description, progress):
+    """Return a tqdm bar: shown if ``progress`` is True, never if False, and on a terminal only if None."""
+    disable = not sys.stderr.isatty() if progress is None else not progress
+    return tqdm(total=total, desc=description, unit="step", disable=disable, leave=False)
+
+
+def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phase, progress=None):
+    """Minimize a loss that is estimated from minibatches.
+
+    Parameters
+    ----------
+    vector : ndarray, shape (P,)
+        Where to start.
+    objective : callable
+        ``objective(vector, rows, step, steps) -> (parts, gradient, tau)``: the parts of the ELBO, the gradient of the
+        loss that shall fall, and the temperature, for the examples in ``rows``.
+    rates : ndarray, shape (P,)
+        Learning rate of each element.
+    examples, epochs, batch : int
+        Number of examples, of passes over them, and the largest minibatch.
+    key : Key
+        Seed and task of the noise; the order of the examples is a function of it and the epoch.
+    backend : Backend
+        Whose Adam is used.
+    phase : str
+        Name of this fit in the history and in the progress bar.
+    progress : bool, optional
+        Show a progress bar: yes, no, or (None) on a terminal only.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        The fitted parameters.
+    history : list of Record
+        One row an epoch.
+
+    Raises
+    ------
+    NonFiniteError
+        When a part of the ELBO or the gradient is not finite.
+    """
+    per_epoch = math.ceil(examples / batch)
+    steps, state, history = epochs * per_epoch, adam.start(vector), []
+    with progress_bar(steps, phase, progress) as bar:
+        for epoch in range(epochs):
+            rows_of_epoch, tau = [], 0.0
+            for i, rows in enumerate(minibatches(examples, batch, key._replace(step=epoch))):
+                step = epoch * per_epoch + i
+                parts, gradient, tau = objective(vector, rows, step, steps)
+                _refuse_non_finite(parts, gradient, phase, epoch, step)
+                vector, state = backend.adam(vector, gradient, state, rates)
+                rows_of_epoch.append(parts)
+                bar.update()
+            means = [float(np.mean(part)) for part in zip(*rows_of_epoch, strict=True)]
+            elbo = means[0] - sum(means[1:])
+            history.append(Record(key.task, phase, epoch, per_epoch, float(tau), elbo, *means))
+            bar.set_postfix_str(f"ELBO/N {elbo / examples:.4f}")
+    return vector, history
+
+
+def _refuse_non_finite(parts, gradient, phase, epoch, step):
+    # One sum finds any NaN or infinity in the gradient without a mask of its size.
+    if all(math.isfinite(part) for part in parts) and math.isfinite(float(np.sum(gradient))):
+        return
+    named = ", ".join(f"{name} {float(part):g}" for name, part in zip(type(parts)._fields, parts, strict=True))
+    culprit = "the gradient" if all(math.isfinite(part) for part in parts) else "the ELBO"
+    raise NonFiniteError(
+        f"{phase}, epoch {epoch + 1}, step {step}: {culprit} is not finite ({named}). "
+        "Lower the learning rates, or check the scale of the inputs."
+    )

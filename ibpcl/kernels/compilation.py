@@ -1,0 +1,37 @@
+"""How the kernels are compiled and where the machine code is kept."""
+
+import hashlib
+from pathlib import Path
+
+import numba
+
+HERE = Path(__file__).parent
+# The digest of all kernels names the folder: Numba itself would notice a change of the file of the function that is
+# called, but not of a function in another file that was compiled into it.
+DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))).hexdigest()[:12]
+# No "nnan" and no "ninf": not-a-numbers must come out again, they are how a diverging run is noticed.  No "reassoc"
+# either: it would undo the exact steps of the elementary functions.
+FASTMATH = frozenset(("nsz", "arcp", "contract", "afn"))
+
+
+def compiled(function):
+    """Compile ``function`` at its first call, without the interpreter's lock, and keep the machine code on disk.
+
+    A cache folder that cannot be written costs the time of compiling again, nothing else.
+
+    Division by zero gives infinity as in NumPy: Numba's default, an exception, would stop vectorization.
+    """
+    options = {"nogil": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
+    chosen = numba.config.CACHE_DIR                          # the user's, from NUMBA_CACHE_DIR, or ""
+    numba.config.CACHE_DIR = str(Path(chosen or HERE / "__pycache__") / f"ibpcl-{DIGEST}")
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:                                     # no folder can be written, not even in the user's home
+        return numba.njit(**options)(function)
+    finally:
+        numba.config.CACHE_DIR = chosen
+
+
+def inlined(function):
+    """Compile ``function`` into each of its callers, whatever its length, so that their loops vectorize."""
+    return numba.njit(forceinline=True, fastmath=set(FASTMATH), error_model="numpy")(function)

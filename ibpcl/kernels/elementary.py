@@ -1,0 +1,78 @@
+"""Elementary functions that vectorize: polynomials in float32, the C library in float64.
+
+The vectorized mathematics that compilers use elsewhere is not part of Numba's packages, and one call of the C library's
+``expf`` keeps a whole loop from being vectorized.  Here each function is straight-line code whose steps the compiler
+does for eight or sixteen numbers at a time.  The C library serves float64, where accuracy comes before speed.
+"""
+
+import math
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from ibpcl.kernels.compilation import FASTMATH
+
+OPTIONS = {"forceinline": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
+
+ONE, HALF = np.float32(1), np.float32(0.5)
+LOG_2, LOG2_E = np.float32(math.log(2)), np.float32(1 / math.log(2))
+LOG_2_HIGH = np.float32(0.693359375)                         # 9 bits, so that its multiples by n are exact
+LOG_2_LOW = np.float32(math.log(2) - 0.693359375)
+SQRT_HALF = np.float32(math.sqrt(0.5))
+SQRT_HALF_BITS = np.int32(0x3F3504F3)                        # the same as a pattern of bits
+MANTISSA = np.int32(23)                                      # bits of it, below those of the exponent
+BIAS = np.int32(127)                                         # of the exponent
+# Beyond these, e^x is the largest or smallest normal number; the scale 2^n below stays inside the exponent's range.
+EXP_MAX, EXP_MIN = np.float32(88.0), np.float32(-87.0)
+# Least maximal relative error on |r| <= log(2) / 2 and on sqrt(1/2) ... sqrt(2), from Moshier's Cephes (expf, logf).
+E2, E3, E4, E5, E6, E7 = (np.float32(c) for c in (
+    5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2, 8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4))
+L3, L4, L5, L6, L7, L8, L9, L10, L11 = (np.float32(c) for c in (
+    3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1, 1.4249322787e-1, -1.2420140846e-1,
+    1.1676998740e-1, -1.1514610310e-1, 7.0376836292e-2))
+
+
+def exp(x):
+    r"""Compute :math:`e^x = 2^n e^r`, with n the integer nearest to :math:`x / \log 2`."""
+    return math.exp(x)
+
+
+@overload(exp, jit_options=OPTIONS)
+def _exp(x):
+    if x != types.float32:
+        return lambda x: math.exp(x)
+
+    def exp_float32(x):
+        x = EXP_MAX if x > EXP_MAX else x                    # in this form a not-a-number passes through
+        x = EXP_MIN if x < EXP_MIN else x
+        n = np.floor(x * LOG2_E + HALF)
+        r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
+        e = ((((((E7 * r + E6) * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r) + ONE
+        scale = np.int32(np.int32(np.int32(n) + BIAS) << MANTISSA)
+        return e * np.int32(scale).view(np.float32)
+    return exp_float32
+
+
+def log_of(r, complement):
+    r"""Compute :math:`\log r` for normal r > 0, where :math:`1 - r` is known better than r shows.
+
+    With :math:`r = 2^n (1 + f)` and :math:`\sqrt{1/2} \le 1 + f < \sqrt 2`, it is :math:`n \log 2 + \log(1 + f)`.  For
+    n = 0, f is minus the complement: that keeps all digits of a logarithm near zero.
+    """
+    return math.log1p(-complement) if r > 0.5 else math.log(r)
+
+
+@overload(log_of, jit_options=OPTIONS)
+def _log_of(r, complement):
+    if r != types.float32:
+        return lambda r, complement: math.log1p(-complement) if r > 0.5 else math.log(r)
+
+    def log_float32(r, complement):
+        bits = np.float32(r).view(np.int32)
+        n = np.int32(np.int32(bits - SQRT_HALF_BITS) >> MANTISSA)
+        f = np.int32(bits - np.int32(n << MANTISSA)).view(np.float32) - ONE
+        f = f if n != 0 else -complement
+        p = ((((((((L11 * f + L10) * f + L9) * f + L8) * f + L7) * f + L6) * f + L5) * f + L4) * f + L3)
+        return f + f * f * (f * p - HALF) + np.float32(n) * LOG_2
+    return log_float32

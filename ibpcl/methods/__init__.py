@@ -1,0 +1,1 @@
+"""One published method a file, all with the face of :class:`ibpcl.continual.learner.Learner`."""

@@ -1,0 +1,120 @@
+r"""One layer of the network, in the two ways that the method evaluates it.
+
+:func:`relaxed` trains: sticks, relaxed masks and weights are sampled.  :func:`fixed` serves where the mask is given (in
+fine-tuning and prediction) or where there is none (the head): the layer's pre-activations are then Gaussian given its
+input, and are sampled directly.
+
+A layer's parameters are a dict of arrays: ``weight.mu``, ``weight.log_sigma`` (D, K), ``bias.mu``,
+``bias.log_sigma`` (K,) and, where it is masked, ``rho`` (D, K), ``raw_a`` and ``raw_b`` (K,), with
+:math:`a = \mathrm{softplus}(raw_a)` so that Adam needs no constraint.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.numerics import sigmoid, softplus
+from ibpcl.primitives import gaussian, kumaraswamy, local_linear, stick_breaking
+
+
+class Noise(NamedTuple):
+    """What one relaxed layer draws: weights (S, D, K), biases (S, K), sticks (S, K) and masks (S, D, K)."""
+
+    weight: np.ndarray
+    bias: np.ndarray
+    stick: np.ndarray
+    mask: np.ndarray
+
+
+def sticks(parameters):
+    r"""Return the shape parameters (a, b) of the sticks' posterior, each (K,)."""
+    return softplus(parameters["raw_a"]), softplus(parameters["raw_b"])
+
+
+def relaxed(parameters, x, noise, tau, mask_kl, backend):
+    r"""Evaluate a masked layer with sampled sticks, masks and weights.
+
+    .. math:: h = x\,(z \odot V) + u \odot b, \qquad z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau)
+
+    Kumar et al. (2021), Secs. 3.1, 3.2 and 4.6.
+
+    Returns
+    -------
+    out : tuple
+        Pre-activations (S, N, K) and the divergence of the masks (S,), nats.
+    cache : tuple
+        What :func:`relaxed_vjp` needs.
+    """
+    a, b = sticks(parameters)
+    log_v, stick_cache = kumaraswamy.sample(noise.stick, a, b)
+    log_pi, _ = stick_breaking.log_probabilities(log_v)
+    logit_pi, logit_cache = stick_breaking.logit_probabilities(log_pi)
+    (w, activity, divergence), weights_cache = backend.sample_masked_weights(
+        noise.weight, noise.mask, parameters["weight.mu"], parameters["weight.log_sigma"], parameters["rho"],
+        logit_pi, tau, mask_kl,
+    )
+    bias, bias_cache = gaussian.sample(noise.bias, parameters["bias.mu"], parameters["bias.log_sigma"])
+    h, linear_cache = backend.linear(x, w, bias * activity)
+    cache = (parameters, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend)
+    return (h, divergence), cache
+
+
+def relaxed_vjp(dout, cache, needs_dx=True):
+    """Pull the gradients at the pre-activations and at the divergence back to ``x`` and the parameters (a dict)."""
+    dh, ddivergence = dout
+    parameters, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend = cache
+    dx, dw, dscaled_bias = backend.linear_vjp(dh, linear_cache, needs_dx)
+    dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
+    dmu, dlog_sigma, drho, dlogit_pi = backend.sample_masked_weights_vjp(
+        (dw, dscaled_bias * bias, ddivergence), weights_cache)
+    dlog_pi = stick_breaking.logit_probabilities_vjp(dlogit_pi, logit_cache)
+    dlog_v = stick_breaking.log_probabilities_vjp(dlog_pi, None)
+    da, db = kumaraswamy.sample_vjp(dlog_v, stick_cache)
+    draw_a, draw_b = raw_sticks_vjp(da, db, parameters)
+    return dx, {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
+                "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}
+
+
+def raw_sticks_vjp(da, db, parameters):
+    r"""Pull gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
+    return da * sigmoid(parameters["raw_a"]), db * sigmoid(parameters["raw_b"])
+
+
+def fixed(parameters, mask, x, eps):
+    r"""Evaluate a layer whose binary mask is given, sampling its pre-activations.
+
+    .. math:: h \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
+              x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
+
+    Kumar et al. (2021), Sec. 4.6, "Selective Finetuning"; sampled as in Kingma, Salimans and Welling (2015).
+
+    Parameters
+    ----------
+    parameters : dict
+        The layer's parameters.
+    mask : ndarray of bool, shape (D, K), or None
+        The task's mask; None for a layer without one (the head).
+    x : ndarray, shape (S, N, D) or (N, D)
+        Inputs.
+    eps : ndarray, shape (S, N, K)
+        Standard normal noise.
+    """
+    mu, sigma = parameters["weight.mu"], np.exp(parameters["weight.log_sigma"])
+    bias_mu, bias_sigma = parameters["bias.mu"], np.exp(parameters["bias.log_sigma"])
+    active = None
+    if mask is not None:
+        active = mask.any(axis=0)                            # u of the paper, for binary masks
+        mu, sigma, bias_mu, bias_sigma = mu * mask, sigma * mask, bias_mu * active, bias_sigma * active
+    h, cache = local_linear.apply(eps, x, mu, sigma, bias_mu, bias_sigma)
+    return h, (mask, active, sigma, bias_sigma, cache)
+
+
+def fixed_vjp(dh, cache, needs_dx=True):
+    """Pull the gradient at the pre-activations back to ``x`` and the Gaussian parameters (a dict)."""
+    mask, active, sigma, bias_sigma, inner = cache
+    dx, dmu, dsigma, dbias_mu, dbias_sigma = local_linear.apply_vjp(dh, inner, needs_dx)
+    if mask is not None:
+        dmu, dbias_mu = dmu * mask, dbias_mu * active
+    # sigma is already 0 where the mask is, and d sigma / d log sigma = sigma.
+    return dx, {"weight.mu": dmu, "weight.log_sigma": dsigma * sigma, "bias.mu": dbias_mu,
+                "bias.log_sigma": dbias_sigma * bias_sigma}

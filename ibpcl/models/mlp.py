@@ -1,0 +1,198 @@
+r"""A multilayer network with masked hidden layers and one head: its parameters, its noise, and both its passes.
+
+Kumar et al. (2021), Sec. 3.1: :math:`W^l = B^l \odot V^l` in every hidden layer, no mask at the output.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.models import layers
+from ibpcl.models.parameters import Entry, Layout
+from ibpcl.numerics import inverse_softplus
+from ibpcl.primitives import activations
+
+ACTIVATIONS = ("relu", "leaky_relu", "softplus", "tanh")
+MASK_KLS = ("bernoulli", "concrete")
+# Streams of the noise: four a hidden layer (weights, biases, sticks, masks), then one for the head.
+STREAMS_PER_LAYER = 4
+
+
+class Noise(NamedTuple):
+    """What one relaxed pass draws: a :class:`ibpcl.models.layers.Noise` a hidden layer, and the head's (S, N, C)."""
+
+    hidden: tuple
+    head: np.ndarray
+
+
+@dataclass(frozen=True)
+class MaskedMLP:
+    """The shape of a masked network; it holds no parameters, only what they mean.
+
+    Parameters
+    ----------
+    inputs : int
+        Width D of the data.
+    hidden : tuple of int
+        Units of each hidden layer.
+    outputs : int
+        Width C of the head.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}
+        Of the hidden layers.
+    mask_kl : {"bernoulli", "concrete"}
+        The divergence of the masks: closed form of the discrete model, or of the relaxed one (equal temperatures).
+
+    Raises
+    ------
+    ValueError
+        For an unknown activation or divergence, a size below one, or no hidden layer.
+    """
+
+    inputs: int
+    hidden: tuple[int, ...]
+    outputs: int
+    activation: str = "relu"
+    mask_kl: str = "bernoulli"
+
+    def __post_init__(self):
+        if min(self.inputs, self.outputs, *self.hidden, len(self.hidden)) < 1:
+            raise ValueError(f"MaskedMLP: all sizes must be at least 1 and there must be a hidden layer, got "
+                             f"{self.inputs} inputs, hidden {self.hidden}, {self.outputs} outputs")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"MaskedMLP: activation must be one of {ACTIVATIONS}, got {self.activation!r}")
+        if self.mask_kl not in MASK_KLS:
+            raise ValueError(f"MaskedMLP: mask_kl must be one of {MASK_KLS}, got {self.mask_kl!r}")
+
+    @cached_property
+    def layout(self):
+        """The order of the parameters: all means, all log standard deviations, all mask offsets, all sticks."""
+        masked = {f"hidden{i}": shape for i, shape in enumerate(self.shapes)}
+        entries = []
+        for part in ("mu", "log_sigma"):
+            for name, (fan_in, fan_out) in {**masked, "head": (self.hidden[-1], self.outputs)}.items():
+                entries.append(Entry(f"{name}.weight.{part}", (fan_in, fan_out), part))
+                entries.append(Entry(f"{name}.bias.{part}", (fan_out,), part))
+        entries += [Entry(f"{name}.rho", shape, "rho") for name, shape in masked.items()]
+        entries += [Entry(f"{name}.{raw}", (shape[1],), "sticks") for name, shape in masked.items()
+                    for raw in ("raw_a", "raw_b")]
+        return Layout(entries)
+
+    @property
+    def shapes(self):
+        """The shape (D, K) of each hidden layer's weights."""
+        return tuple(zip((self.inputs, *self.hidden), self.hidden, strict=False))
+
+    def layers(self, vector):
+        """Return the parameters of each layer, hidden ones first, the head last: dicts of views into ``vector``."""
+        parameters = [{} for _ in range(len(self.hidden) + 1)]
+        for name, view in self.layout.views(vector).items():
+            layer, key = name.split(".", 1)
+            parameters[-1 if layer == "head" else int(layer.removeprefix("hidden"))][key] = view
+        return parameters
+
+    def initial(self, rng, alpha, sigma, spread, dtype=np.float32):
+        r"""Draw the parameters before training.
+
+        Weights' means are normal with standard deviation ``spread``; all standard deviations are ``sigma``; biases'
+        means and rho are 0; the sticks start at their prior, Kumaraswamy(alpha, 1) = Beta(alpha, 1).
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the means.
+        alpha : sequence of float
+            The IBP's concentration for each hidden layer, > 0.
+        sigma, spread : float
+            Both > 0.
+        """
+        vector = np.zeros(self.layout.size, dtype)
+        for parameters in self.layers(vector):
+            parameters["weight.mu"][...] = rng.normal(0.0, spread, parameters["weight.mu"].shape)
+            parameters["weight.log_sigma"][...] = parameters["bias.log_sigma"][...] = np.log(sigma)
+        for parameters, concentration in zip(self.layers(vector), alpha, strict=False):
+            parameters["raw_a"][...] = inverse_softplus(float(concentration))
+            parameters["raw_b"][...] = inverse_softplus(1.0)
+        return vector
+
+    def noise(self, key, samples, batch, backend, dtype=np.float32):
+        """Draw what :meth:`relaxed` needs; a function of the key (whose ``stream`` is set here) and the sizes."""
+        def draw(kind, stream, *shape):
+            return getattr(backend, kind)(key._replace(stream=stream), shape, dtype)
+
+        hidden = []
+        for i, (fan_in, fan_out) in enumerate(self.shapes):
+            s = STREAMS_PER_LAYER * i
+            hidden.append(layers.Noise(
+                draw("normal", s, samples, fan_in, fan_out), draw("normal", s + 1, samples, fan_out),
+                draw("uniform", s + 2, samples, fan_out), draw("logistic", s + 3, samples, fan_in, fan_out)))
+        return Noise(tuple(hidden), draw("normal", STREAMS_PER_LAYER * len(self.hidden), samples, batch, self.outputs))
+
+    def fixed_noise(self, key, samples, batch, backend, dtype=np.float32):
+        """Draw what :meth:`fixed` needs: one array (S, N, K) a layer, head included."""
+        return tuple(backend.normal(key._replace(stream=STREAMS_PER_LAYER * i), (samples, batch, width), dtype)
+                     for i, width in enumerate((*self.hidden, self.outputs)))
+
+    def relaxed(self, vector, x, noise, tau, backend):
+        """Evaluate the network with sampled masks and weights.
+
+        Returns
+        -------
+        out : tuple
+            Outputs (S, N, C), and the divergence of all masks (S,), nats.
+        cache : tuple
+            What :meth:`relaxed_vjp` needs.
+        """
+        *hidden, head = self.layers(vector)
+        h, divergence, caches = x, 0, []
+        for parameters, layer_noise in zip(hidden, noise.hidden, strict=True):
+            (h, layer_divergence), cache = layers.relaxed(parameters, h, layer_noise, tau, self.mask_kl, backend)
+            h, activation_cache = getattr(activations, self.activation)(h)
+            divergence = divergence + layer_divergence
+            caches.append((cache, activation_cache))
+        outputs, head_cache = layers.fixed(head, None, h, noise.head)
+        return (outputs, divergence), (vector, caches, head_cache)
+
+    def relaxed_vjp(self, dout, cache):
+        """Pull the gradients at the outputs and at the divergence back to ``vector``."""
+        doutputs, ddivergence = dout
+        vector, caches, head_cache = cache
+        gradient = np.zeros_like(vector)
+        *hidden, head = self.layers(gradient)
+        dh, parts = layers.fixed_vjp(doutputs, head_cache)
+        write(head, parts)
+        for i in reversed(range(len(hidden))):
+            layer_cache, activation_cache = caches[i]
+            dh = getattr(activations, self.activation + "_vjp")(dh, activation_cache)
+            dh, parts = layers.relaxed_vjp((dh, ddivergence), layer_cache, needs_dx=i > 0)
+            write(hidden[i], parts)
+        return gradient
+
+    def fixed(self, vector, masks, x, noise):
+        """Evaluate the network with given binary masks, one (D, K) a hidden layer: outputs (S, N, C)."""
+        h, caches = x, []
+        for i, (parameters, mask) in enumerate(zip(self.layers(vector), (*masks, None), strict=True)):
+            h, cache = layers.fixed(parameters, mask, h, noise[i])
+            h, activation_cache = getattr(activations, self.activation)(h) if mask is not None else (h, None)
+            caches.append((cache, activation_cache))
+        return h, (vector, caches)
+
+    def fixed_vjp(self, doutputs, cache):
+        """Pull the gradient at the outputs back to ``vector``; masks and sticks get none."""
+        vector, caches = cache
+        gradient = np.zeros_like(vector)
+        parameters, dh = self.layers(gradient), doutputs
+        for i in reversed(range(len(caches))):
+            layer_cache, activation_cache = caches[i]
+            if activation_cache is not None:
+                dh = getattr(activations, self.activation + "_vjp")(dh, activation_cache)
+            dh, parts = layers.fixed_vjp(dh, layer_cache, needs_dx=i > 0)
+            write(parameters[i], parts)
+        return gradient
+
+
+def write(views, values):
+    """Write each value into the view of the same name."""
+    for name, value in values.items():
+        views[name][...] = value

@@ -1,0 +1,87 @@
+"""Named, shaped views into one flat vector of parameters.
+
+Adam, checkpoints, gradient checks and priors all work on the vector; the mathematics works on the views.
+"""
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Entry(NamedTuple):
+    """One named parameter: its shape, and the block of the vector that it lies in."""
+
+    name: str
+    shape: tuple[int, ...]
+    block: str
+
+
+class Layout:
+    """The order of named parameters in a vector; entries of one block lie side by side.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        In the order of the vector.  A block may not be interrupted by another one.
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice or a block is interrupted.
+
+    Examples
+    --------
+    >>> layout = Layout([Entry("w.mu", (2, 3), "mu"), Entry("b.mu", (3,), "mu"), Entry("rho", (2, 3), "rho")])
+    >>> layout.size, layout.block("mu"), layout.views(np.arange(15.0))["b.mu"]
+    (15, slice(0, 9, None), array([6., 7., 8.]))
+    """
+
+    def __init__(self, entries):
+        self.entries = tuple(entries)
+        self.size = 0
+        self._slices, self._blocks = {}, {}
+        for entry in self.entries:
+            start, self.size = self.size, self.size + prod(entry.shape)
+            if entry.name in self._slices:
+                raise ValueError(f"Layout: the name {entry.name!r} occurs twice")
+            self._slices[entry.name] = slice(start, self.size)
+            block = self._blocks.setdefault(entry.block, slice(start, start))
+            if block.stop != start:
+                raise ValueError(f"Layout: block {entry.block!r} is interrupted before {entry.name!r}")
+            self._blocks[entry.block] = slice(block.start, self.size)
+
+    def __eq__(self, other):
+        return isinstance(other, Layout) and self.entries == other.entries
+
+    __hash__ = None
+
+    def block(self, name):
+        """Return the slice of the vector that holds a block."""
+        return self._blocks[name]
+
+    def views(self, vector):
+        """Return a dict from name to shaped view; writing into a view writes into the vector."""
+        if vector.shape != (self.size,):
+            raise ValueError(f"Layout.views: the vector must have shape ({self.size},), got {vector.shape}")
+        return {e.name: vector[self._slices[e.name]].reshape(e.shape) for e in self.entries}
+
+    def pack(self, values, dtype=np.float32):
+        """Build a vector from a dict of arrays, one for every name.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing or unknown, or a shape differs.
+        """
+        names = {e.name for e in self.entries}
+        if names != set(values):
+            missing, unknown = sorted(names - set(values)), sorted(set(values) - names)
+            raise ValueError(f"Layout.pack: missing {missing}, unknown {unknown}")
+        vector = np.empty(self.size, dtype)
+        for entry in self.entries:
+            value = np.asarray(values[entry.name])
+            if value.shape != entry.shape:
+                raise ValueError(f"Layout.pack: {entry.name} must have shape {entry.shape}, got {value.shape}")
+            vector[self._slices[entry.name]] = value.ravel()
+        return vector

@@ -1,0 +1,261 @@
+"""Name the mistake in a gradient that is wrong: hypotheses in the order of their simplicity.
+
+=====================  ==========================================================================
+kind                   meaning
+=====================  ==========================================================================
+``ok``                 right
+``sign``               the sign is wrong, of the whole or of one term
+``constant_factor``    off by a number that is the same everywhere
+``mean``               a mean where the sum over the examples belongs
+``transposed``         two axes exchanged
+``not_summed``         the input was broadcast; its gradient was not summed back
+``summed``             summed where nothing must be, or over the wrong axis
+``missing_term``       a term is missing (or too many)
+``elementwise_factor`` a factor that varies from entry to entry is missing or extra
+``swapped``            it is the gradient of another input
+``shifted``            right numbers one place off, or in reversed order
+``few_entries``        right except at a few entries
+``wrong_shape``        not the shape of its input
+``non_finite``         NaN or infinite where the true gradient is finite
+``wrong``              none of these
+=====================  ==========================================================================
+"""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify import shapes
+from ibpcl.verify.evidence import close
+from ibpcl.verify.repair import Runner, find_edit
+from ibpcl.verify.search import compare, factor_edits, is_missing_pattern, known_arrays
+
+KINDS = ("ok", "sign", "constant_factor", "mean", "transposed", "not_summed", "summed", "missing_term",
+         "elementwise_factor", "swapped", "shifted", "few_entries", "wrong_shape", "non_finite", "wrong")
+HINTS = {
+    "sign": "look for a minus that was lost or added; d(-x) = -dx, and d(1/x) = -dx / x^2",
+    "constant_factor": "compare the constants of the forward with those of its derivative, one after another",
+    "mean": "the cotangent says already how the output is weighted: sum, do not average",
+    "transposed": "write down the shape of every factor: for y = x @ W, dW = x.T @ dy and dx = dy @ W.T",
+    "not_summed": "an input that was broadcast over an axis gets the sum over that axis: .sum(axis=...)",
+    "summed": "sum over exactly the axes that broadcasting has added, and over no others",
+    "missing_term": "an input that is used in two places gets two terms: product rule, or a normalizer",
+    "elementwise_factor": "chain rule: every function on the way contributes its derivative, once",
+    "swapped": "return the gradients in the order of the inputs",
+    "shifted": "check the bounds of the slices, and the direction of cumulative sums",
+    "few_entries": "look at what is special there: borders, masks, ties, repeated indices, in-place writes",
+    "wrong_shape": "the gradient of an input has the shape of that input",
+    "non_finite": "look for a division by zero, the log of zero, or exp that overflows; use the stable form",
+    "wrong": "check the stages one by one with check_chain, or differentiate a single term at a time",
+}
+FEW = 1 / 3             # at most this share of wrong entries counts as "a few"
+
+
+class Finding(NamedTuple):
+    """A named mistake."""
+
+    kind: str
+    words: str
+    where: str = ""     # source line, if known
+
+
+def diagnose(evidence, wrong):
+    """Name the mistake for each wrong input.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    wrong : sequence of int
+        Positions of the inputs whose gradients are wrong.
+
+    Returns
+    -------
+    dict of int to Finding
+    """
+    findings = {}
+    for j in wrong:
+        findings[j] = _plain_mistake(evidence, j)
+    left = [j for j in wrong if findings[j] is None]
+    if left:
+        runner = Runner(evidence)
+        recorder = runner.record()
+        edits = find_edit(runner, recorder, left) if recorder is not None else {}
+        arrays = None
+        for j in left:
+            if j not in edits and arrays is None:
+                arrays = known_arrays(evidence, runner)
+            findings[j] = _from_edit(evidence, j, edits[j]) if j in edits else \
+                _searched(evidence, j, arrays, runner, recorder)
+    return findings
+
+
+def _plain_mistake(evidence, j):
+    """Try the mistakes that concern the whole gradient; None if it is none of them."""
+    got, shape = evidence.got(j, 0), evidence.problem.shape(j)
+    if got is None or got.dtype.kind not in "fiub" or got.shape != shape:
+        return Finding(*shapes.wrong_shape(evidence, j))
+    bad = ~np.isfinite(got.astype(float))
+    if np.any(bad):
+        return Finding("non_finite", f"not finite at {bad.sum()} of {got.size} entries, first at "
+                       f"{place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there")
+    if all(not np.any(evidence.got(j, t)) for t in range(len(evidence.trials))):
+        return Finding("missing_term", "the gradient is zero everywhere: the whole of it is missing")
+    if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
+        return Finding("sign", "the sign is wrong: it is minus the true gradient")
+    other = shapes.swapped(evidence, j)
+    if other is not None:
+        names = evidence.problem.names
+        return Finding("swapped", f"gradients of two inputs are swapped: this is the gradient of {names[other]}")
+    for attempt in (_constant, shapes.rearranged, shapes.resummed, _outputs):
+        found = attempt(evidence, j)
+        if found is not None:
+            return Finding(*found)
+    return None
+
+
+def _constant(evidence, j):
+    """Find one constant that relates the gradient to the true one in all trials."""
+    value, _ = evidence.expected(j, 0)
+    known = ~np.isnan(value)
+    got = evidence.got(j, 0)
+    square = float(np.sum(value[known] ** 2))
+    factor = float(np.sum(got[known] * value[known])) / square if square > 0 else 0.0
+    if factor == 0 or not evidence.explains(j, evidence.each(lambda t: evidence.got(j, t) / factor)):
+        return None
+    name, sizes = constant_name(factor), _sizes(evidence, j)
+    own = set(evidence.problem.shape(j))
+    for n, words in sizes:
+        if n > 1 and abs(factor * n - 1) < 1e-6:
+            if n not in own:
+                return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
+            return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
+        if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
+            return "constant_factor", f"constant factor {factor:.4g} (= {words}: a sum where a mean belongs?)"
+    return "constant_factor", f"constant factor {factor:.4g}{name}"
+
+
+def _sizes(evidence, j):
+    """Return (number, words) for sizes that a mean may have divided by: outputs' axes, inputs' axes, totals."""
+    sizes = []
+    for o, out in enumerate(evidence.problem.call()[0]):
+        sizes += [(n, f"the size of axis {axis} of the output") for axis, n in enumerate(out.shape)]
+        sizes.append((out.size, "the size of the output"))
+    sizes += [(n, f"the size of axis {axis}") for axis, n in enumerate(evidence.problem.shape(j))]
+    sizes.append((int(np.prod(evidence.problem.shape(j))), "the size of this input"))
+    for name, value in zip(evidence.problem.names, evidence.problem.point, strict=True):
+        sizes += [(n, f"the size of axis {axis} of {name}") for axis, n in enumerate(np.shape(value))]
+    return sizes
+
+
+def constant_name(factor):
+    """Return a short name of a constant, such as " (= 1/6)" or " (= 2 pi)"; empty if it has none."""
+    for value, name in ((np.pi, "pi"), (np.sqrt(2 * np.pi), "sqrt(2 pi)"), (np.log(2), "log 2"),
+                        (np.sqrt(2), "sqrt 2"), (np.e, "e")):
+        for power, text in ((1, name), (-1, f"1/{name}")):
+            ratio = Fraction(factor / value ** power).limit_denominator(12)
+            if ratio != 0 and abs(float(ratio) * value ** power / factor - 1) < 1e-7 and abs(ratio) <= 12:
+                return f" (= {text})" if ratio == 1 else f" (= {ratio} * {text})"
+    ratio = Fraction(factor).limit_denominator(1000)
+    if ratio != 0 and abs(float(ratio) / factor - 1) < 1e-7 and ratio.denominator > 1:
+        return f" (= {ratio})"
+    return ""
+
+
+def _outputs(evidence, j):
+    weights = shapes.by_output(evidence, j)
+    if weights is None:
+        return None
+    o = int(np.argmax(np.abs(weights - 1)))
+    if weights[o] == 0:
+        return "missing_term", f"one term missing: what flows back from output {o} is ignored"
+    if weights[o] == -1:
+        return "sign", f"what flows back from output {o} has the wrong sign"
+    return "constant_factor", f"what flows back from output {o} is off by the factor {weights[o]:.4g}" \
+        f"{constant_name(weights[o])}"
+
+
+def _from_edit(evidence, j, edit):
+    """Turn a change that mends the gradient into words; a shifted slice that hurts few entries is named so."""
+    kind, where = edit.kind, edit.step.line
+    few = few_entries(evidence, j)
+    if kind == "shifted" and few is not None:
+        return Finding("few_entries", f"{few}; {edit.words}", where)
+    article = {"missing_term": "", "elementwise_factor": "an elementwise factor is wrong: ",
+               "summed": "", "constant_factor": "a constant is wrong: "}.get(kind, "")
+    return Finding(kind, article + edit.words, where)
+
+
+def _searched(evidence, j, arrays, runner, recorder):
+    """Try known expressions as factor or term, then few entries, then factors inside the gradient function."""
+    match = compare(evidence, j, arrays) if _linear(evidence, j) else None
+    few = few_entries(evidence, j)
+    if match is not None and (few is None or match[1].factors <= 1):
+        return Finding(*_match_words(*match))
+    if few is not None:
+        return Finding("few_entries", few)
+    if recorder is not None:
+        inner = find_edit(runner, recorder, [j], list(factor_edits(runner, recorder, arrays)))
+        if j in inner:
+            return _from_edit(evidence, j, inner[j])
+    if _linear(evidence, j) and is_missing_pattern(evidence, j):
+        return Finding("missing_term", "one term missing: the gradient is right where it is not zero, but some "
+                       "outputs do not flow back to some entries")
+    value, _ = evidence.expected(j, 0)
+    known = ~np.isnan(value)
+    size = np.linalg.norm(value[known])
+    ratio = np.linalg.norm(evidence.got(j, 0)[known]) / size if size > 0 else np.inf
+    nonlinear = "" if _linear(evidence, j) else "; it is not linear in dout, which every right one is"
+    return Finding("wrong", f"wrong everywhere: its norm is {ratio:.3g} times the true one's{nonlinear}")
+
+
+def _match_words(kind, match):
+    factor = constant_name(match.constant) or ("" if abs(match.constant - 1) < 1e-7 else f" (= {match.constant:.4g})")
+    number = f"{match.constant:.4g} " if abs(match.constant - 1) > 1e-7 else ""
+    if match.factors == 0:
+        if kind == "term":
+            return "missing_term", "one term missing: what is left over is proportional to dout"
+        return "constant_factor", f"constant factor {match.constant if kind == 'extra' else 1 / match.constant:.4g}" \
+            f"{factor if kind == 'extra' else ''}, on each output's contribution"
+    if kind in ("missing", "extra"):
+        return "elementwise_factor", f"an elementwise factor is {kind}: {number}{match.words}"
+    what = "dout" if kind == "term" else "what is there"
+    return "missing_term", "one term missing: what is left over is proportional to " \
+        f"{number}{match.words}, times {what}"
+
+
+def _linear(evidence, j):
+    """Tell whether the gradient is what its own matrix says, that is, linear in the cotangent."""
+    if len(evidence.rows()) < evidence.w.shape[1]:
+        return True
+    claimed, _ = evidence.matrices(j)[0]
+    truth = evidence.truth(j)
+    got = np.asarray(evidence.got(j, 0), dtype=float).ravel()[truth.entries[truth.usable]]
+    scale = np.abs(evidence.w[0]) @ np.abs(claimed)
+    return bool(np.all(np.abs(evidence.w[0] @ claimed - got) <= 1e-8 * (scale + np.max(scale, initial=0.0))))
+
+
+def few_entries(evidence, j):
+    """Return words on where the gradient is wrong if that is at few entries, else None."""
+    value, allowed = evidence.expected(j, 0)
+    second, allowed_second = evidence.expected(j, 1)
+    known = ~np.isnan(value)
+    off = known & ~((np.abs(evidence.got(j, 0) - value) <= allowed)
+                    & (np.abs(evidence.got(j, 1) - second) <= allowed_second))
+    count, total = int(off.sum()), int(known.sum())
+    if total < 3 or count == 0 or count > max(1, FEW * total):
+        return None
+    gap = np.where(off, np.abs(evidence.got(j, 0) - value), -1)
+    words = f"wrong at {count} of {total} entries, worst at {place(int(np.argmax(gap)), value.shape)}"
+    for axis, places in enumerate(np.nonzero(off)):
+        if len(set(places.tolist())) == 1 and value.ndim > 1 and count > 1:
+            words += f", all at index {places[0]} of axis {axis}"
+    return words
+
+
+def place(flat, shape):
+    """Return a flat position as a tuple of indices."""
+    return tuple(int(n) for n in np.unravel_index(flat, shape)) if shape else ()
+
+
+__all__ = ["HINTS", "KINDS", "Finding", "close", "diagnose"]

@@ -1,0 +1,155 @@
+r"""All that is measured about a wrong gradient, before anybody guesses why it is wrong.
+
+A hypothesis that fits by coincidence is the danger: a gradient with one entry is always "proportional" to the
+right one.  So every hypothesis is tried against three trials: two cotangents at the point given, and a third at a
+second point near by.  Since a vector-Jacobian product is linear in its cotangent, unit cotangents also give the
+whole matrix :math:`A` that it implements, to be laid beside the true Jacobian :math:`J`.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from ibpcl.verify.witness import measure, refusals
+
+SLACK = 30.0            # a hypothesis must explain a gradient to this multiple of the error that a right one may have
+ROWS = 300              # outputs at most in the matrix A
+
+
+class Evidence:
+    """Measurements about one pair whose gradient is wrong.
+
+    Parameters
+    ----------
+    problem : Problem
+        At the point given.
+    w : ndarray, shape (3, M)
+        Cotangents.
+    truths : dict of int to Truth
+        What the witnesses say at that point, for each differentiated input.
+    rng : numpy.random.Generator
+    rtol : float or None
+    candidates : dict or None
+        The user's own expressions.
+    """
+
+    def __init__(self, problem, w, truths, rng, rtol=None, candidates=None):
+        self.problem, self.w, self.rtol, self.rng, self.extra = problem, w, rtol, rng, candidates or {}
+        self.problems, self.truths = [problem], [dict(truths)]
+        near = neighbour(problem, rng)
+        if near is not None:
+            self.problems.append(near)
+            self.truths.append({})
+        self.trials = [(0, 0), (0, 1)] + ([(1, 2)] if near is not None else [])
+
+    def truth(self, j, p=0):
+        """Return the witnesses' Jacobian of input ``j`` at point ``p``."""
+        if j not in self.truths[p]:
+            self.truths[p][j] = measure(self.problems[p], j, self.truths[0][j].entries, self.rng, self.rtol)
+        return self.truths[p][j]
+
+    @cached_property
+    def gradients(self):
+        """What the gradient function returned: for each trial a tuple of arrays."""
+        return [self.pull_back(self.problem.f_vjp, t) for t in range(len(self.trials))]
+
+    def pull_back(self, f_vjp, t):
+        """Call a gradient function on trial ``t``."""
+        from dataclasses import replace
+        p, row = self.trials[t]
+        return tuple(None if g is None else np.asarray(g)
+                     for g in replace(self.problems[p], f_vjp=f_vjp).gradients(self.w[row]))
+
+    def got(self, j, t):
+        """Return the gradient under test of input ``j`` in trial ``t``."""
+        return self.gradients[t][self.problem.wrt.index(j)]
+
+    def expected(self, j, t, w=None):
+        """Return the true gradient of input ``j`` and the error allowed, NaN where it is not known."""
+        p, row = self.trials[t]
+        truth = self.truth(j, p)
+        value, _, allowed = truth.gradient(self.w[row] if w is None else w)
+        full = np.full((2, int(np.prod(self.problem.shape(j)))), np.nan)
+        full[0, truth.entries[truth.usable]] = value[truth.usable]
+        full[1, truth.entries[truth.usable]] = allowed[truth.usable]
+        return full[0].reshape(self.problem.shape(j)), full[1].reshape(self.problem.shape(j))
+
+    def explains(self, j, arrays):
+        """Tell whether ``arrays``, one for each trial, equal the true gradient of input ``j``."""
+        for t, array in enumerate(arrays):
+            value, allowed = self.expected(j, t)
+            if array is None or np.shape(array) != value.shape or not close(array, value, allowed):
+                return False
+        return True
+
+    def each(self, function):
+        """Return ``[function(t) for every trial t]``."""
+        return [function(t) for t in range(len(self.trials))]
+
+    def rows(self):
+        """Return the flat positions of the outputs that the matrices are compared at."""
+        size = self.w.shape[1]
+        return np.arange(size) if size <= ROWS else np.sort(
+            np.random.default_rng(0).choice(size, ROWS, replace=False))
+
+    def matrices(self, j):
+        """Return for each point the pair (A, J), both of shape (rows, entries), over usable entries."""
+        pairs = []
+        for p, problem in enumerate(self.problems):
+            truth = self.truth(j, p)
+            usable = truth.usable & self.truth(j, 0).usable
+            claimed = np.stack([np.asarray(g[self.problem.wrt.index(j)], dtype=float).ravel()
+                                for g in self._unit_pull_backs(p)]) if len(self.rows()) else np.zeros((0, 0))
+            pairs.append((claimed[:, truth.entries[usable]], truth.jacobian[self.rows()][:, usable]))
+        return pairs
+
+    def _unit_pull_backs(self, p):
+        if not hasattr(self, "_units"):
+            self._units = {}
+        if p not in self._units:
+            self._units[p] = []
+            for row in self.rows():
+                unit = np.zeros(self.w.shape[1])
+                unit[row] = 1.0
+                self._units[p].append(self.problems[p].gradients(unit))
+        return self._units[p]
+
+
+def close(array, value, allowed, slack=SLACK):
+    """Tell whether ``array`` is within ``slack`` times ``allowed`` of ``value`` wherever that is known."""
+    known = ~np.isnan(value)
+    if not np.any(known):
+        return False
+    gap = np.abs(np.asarray(array, dtype=float)[known] - value[known])
+    return bool(np.all(gap <= slack * allowed[known] + 1e-300))
+
+
+def neighbour(problem, rng):
+    """Return the problem at a second point near by, or None if the forward works at none.
+
+    Every floating-point input is moved by a tenth of its size; numbers between 0 and 1 stay there; arrays of zeros
+    and ones (masks, one-hot labels) are kept, and so are integers.
+    """
+    outputs = problem.vector().shape
+    for strength in (0.1, 0.01):
+        near = problem.at([_moved(value, strength, rng) for value in problem.point])
+        with np.errstate(all="ignore"):
+            try:
+                value = near.vector()
+                gradients = near.gradients(np.ones(outputs))
+            except (*refusals(), ArithmeticError, IndexError):
+                continue
+        if value.shape == outputs and np.all(np.isfinite(value)) and all(g is not None for g in gradients):
+            return near
+    return None
+
+
+def _moved(value, strength, rng):
+    array = np.asarray(value)
+    if array.dtype.kind != "f" or (array.size > 1 and np.all((array == 0) | (array == 1))):
+        return value
+    factor = 1 + strength * rng.uniform(0.3, 1.0, array.shape) * rng.choice([-1.0, 1.0], array.shape)
+    size = np.abs(array)
+    inside = (size > 0) & (size < 1)
+    moved = np.sign(array) * np.where(inside, np.where(inside, size, 1.0) ** factor, size * factor)
+    return moved if isinstance(value, np.ndarray) else moved[()]

@@ -1,0 +1,188 @@
+"""What a check found: for a person as text or a page, for a program as a dict, for a grader as a score."""
+
+import textwrap
+from dataclasses import dataclass, field
+
+import numpy as np
+
+WIDTH = 80
+
+
+@dataclass
+class InputVerdict:
+    """What is known about the gradient of one input.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        Machine name, one of :data:`ibpcl.verify.diagnosis.KINDS`; ``"ok"`` if right.
+    words : str
+        The verdict as a sentence.
+    hint : str
+        What to look at; empty if right.
+    error : float
+        Largest relative error over all entries (or directions) that were compared.
+    numbers : dict
+        What the verdict rests on: entries compared, wrong and skipped at kinks, the worst one, the witness, its
+        agreement with the second witness, the Taylor slope.
+    """
+
+    name: str
+    kind: str
+    words: str
+    hint: str = ""
+    error: float = float("nan")
+    numbers: dict = field(default_factory=dict)
+
+    @property
+    def ok(self):
+        """Whether the gradient of this input is right."""
+        return self.kind == "ok"
+
+    @property
+    def score(self):
+        """One if right; else half the share of entries that are right."""
+        compared, wrong = self.numbers.get("compared", 0), self.numbers.get("wrong", 0)
+        return 1.0 if self.ok else 0.5 * (1 - wrong / compared) if compared else 0.0
+
+    def lines(self):
+        """Return the verdict as a list of lines without indentation."""
+        n = self.numbers
+        over = f"{n['directions']} random directions" if "directions" in n else _count(n.get("compared", 0))
+        skipped = f", {n['kinks']} skipped at kinks" if n.get("kinks") else ""
+        if self.ok:
+            return [f"error {self.error:.1e} over {over}{skipped}" + (f"; {self.words}" if self.words else "")]
+        lines = [self.words]
+        if "worst" in n:
+            lines.append(f"wrong at {n['wrong']} of {_count(n['compared'])}{skipped}; worst at {n['worst']}: got "
+                         f"{n['got']:.6g}, should be {n['expected']:.6g}")
+        if "where" in n:
+            lines.append(n["where"])
+        if np.isfinite(n.get("taylor_slope", np.nan)):
+            lines.append(f"Taylor remainder: slope {n['taylor_slope']:.2f} (right: 2, wrong: 1)")
+        return lines + ([f"hint: {self.hint}"] if self.hint else [])
+
+    def to_dict(self):
+        """Return plain values only, ready for ``json.dumps``."""
+        return {"name": self.name, "kind": self.kind, "ok": self.ok, "words": self.words, "hint": self.hint,
+                "error": plain(self.error), "score": self.score, "numbers": plain(self.numbers)}
+
+
+@dataclass
+class Report:
+    """Verdict on a gradient: one :class:`InputVerdict` for each input, and what concerns the pair as a whole.
+
+    Attributes
+    ----------
+    title : str
+        Name of the gradient function.
+    inputs : list of InputVerdict
+    problems : list of dict
+        What makes the pair unfit (noise, infinities, overwritten arguments): ``kind``, ``words``, ``hint``.
+    notes : list of str
+        What is worth knowing but no mistake.
+    numbers : dict
+    """
+
+    title: str
+    inputs: list
+    problems: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+    numbers: dict = field(default_factory=dict)
+    curves: dict = field(default_factory=dict, repr=False)
+
+    @property
+    def ok(self):
+        """Whether everything is right."""
+        return not self.problems and all(item.ok for item in self.inputs)
+
+    @property
+    def score(self):
+        """Mean of the inputs' scores, in 0..1; zero if the pair itself is unfit."""
+        if self.problems or not self.inputs:
+            return 0.0
+        return float(np.mean([item.score for item in self.inputs]))
+
+    @property
+    def error(self):
+        """Largest relative error among the inputs."""
+        return float(max((item.error for item in self.inputs), default=0.0))
+
+    def __getitem__(self, name):
+        """Return the verdict on the input called ``name``."""
+        for item in self.inputs:
+            if item.name == name:
+                return item
+        raise KeyError(f"Report: no gradient of {name!r}; there are {', '.join(i.name for i in self.inputs)}")
+
+    def text(self):
+        """Return the report as text that fits into 80 columns."""
+        wrong = [item for item in self.inputs if not item.ok]
+        verdict = "ok" if self.ok else f"WRONG for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "WRONG"
+        lines = [f"{self.title}: {verdict}, score {self.score:.2f}"]
+        name_width = max((len(item.name) for item in self.inputs), default=0)
+        kind_width = max((len(item.kind) for item in self.inputs), default=0)
+        indent = " " * (6 + name_width + kind_width) if name_width + kind_width < 40 else " " * 8
+        for item in self.inputs:
+            first, *rest = item.lines()
+            lines += _wrapped(f"  {item.name:<{name_width}}  {item.kind:<{kind_width}}  {first}", indent)
+            for line in rest:
+                lines += _wrapped(indent + line, indent + "  ")
+        for problem in self.problems:
+            lines += _wrapped(f"  {problem['kind']}: {problem['words']}", "    ")
+            lines += _wrapped(f"    hint: {problem['hint']}", "      ")
+        lines += [line for note in [self._witnesses(), *self.notes] if note for line in _wrapped(f"  {note}", "    ")]
+        return "\n".join(lines)
+
+    __str__ = text
+
+    def _witnesses(self):
+        methods = dict.fromkeys(item.numbers["witness"] for item in self.inputs if "witness" in item.numbers)
+        known = [item.numbers["agreement"] for item in self.inputs
+                 if np.isfinite(item.numbers.get("agreement", np.nan))]
+        if not methods:
+            return ""
+        confirmed = f", confirmed by Richardson differences to {max(known):.0e}" if known else ""
+        return f"witness: {' and '.join(methods)}{confirmed}"
+
+    def to_dict(self):
+        """Return plain values only, ready for ``json.dumps``."""
+        return {"title": self.title, "ok": self.ok, "score": self.score, "error": plain(self.error),
+                "numbers": plain(self.numbers), "problems": plain(self.problems), "notes": list(self.notes),
+                "inputs": [item.to_dict() for item in self.inputs]}
+
+    def html(self):
+        """Return the report as a page of its own, with the V-curve and the Taylor plot of every input."""
+        from ibpcl.verify.page import page          # the page is needed only where one is asked for
+        return page([self])
+
+
+def _count(number):
+    return f"{number} entr{'y' if number == 1 else 'ies'}"
+
+
+def _wrapped(line, indent):
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False,
+                         drop_whitespace=True, replace_whitespace=False) or [""]
+
+
+def plain(value):
+    """Turn NumPy values into what JSON knows; what is not finite becomes a string.
+
+    Examples
+    --------
+    >>> plain({"a": np.float64(2.0), "b": (np.inf,)})
+    {'a': 2.0, 'b': ['inf']}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value

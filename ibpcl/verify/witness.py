@@ -1,0 +1,208 @@
+r"""The true gradient at a point, from two witnesses that must agree.
+
+For input ``j`` the Jacobian :math:`J_{ki} = \partial f_k / \partial x_i` is measured column by column with the
+complex step where the forward allows it, and confirmed by Richardson differences along random directions.  A
+disagreement is never the gradient's fault: it means a kink at this point, or a forward that loses the imaginary
+part (``np.abs`` does) or refuses complex numbers, and then the differences take over.
+
+Tolerances are relative to :math:`s_i = \sum_k |w_k J_{ki}|`, the size of what is added up in entry ``i`` of the
+gradient :math:`w^\top J`: an entry that is small because large numbers cancel may be off by a rounding error of
+those large numbers.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.differences import complex_step, kink_gap, richardson
+
+COMPLEX_RTOL = 1e-9         # seven digits above rounding: leaves room for long sums, none for a wrong formula
+DIFFERENCE_RTOL = 1e-7      # to which comes ten times the differences' own error estimate
+NORMWISE = 1e-4             # an entry's scale is at least this share of the largest one
+
+
+class Truth(NamedTuple):
+    """Columns of a Jacobian and what is known about their quality.
+
+    Attributes
+    ----------
+    jacobian, error : ndarray, shape (M, n)
+        M outputs, n entries of the input; error is the absolute error estimate.
+    entries : ndarray of int, shape (n,)
+        Flat positions in the input.
+    usable : ndarray of bool, shape (n,)
+        False where the forward has a kink.
+    method : str
+        ``"complex step"`` or ``"Richardson differences"``.
+    rtol : float
+        Relative tolerance that the witness and the conditioning of the forward allow.
+    agreement : float
+        Largest relative disagreement of the two witnesses; NaN if there was one only.
+    notes : tuple of str
+        What is to be said about the forward.
+    """
+
+    jacobian: np.ndarray
+    error: np.ndarray
+    entries: np.ndarray
+    usable: np.ndarray
+    method: str
+    rtol: float
+    agreement: float
+    notes: tuple
+
+    def gradient(self, w):
+        """Pull ``w`` back: the true gradient at ``entries``, its scale, and the error that is allowed."""
+        value, scale = w @ self.jacobian, np.abs(w) @ np.abs(self.jacobian)
+        scale = scale + NORMWISE * np.max(scale, initial=0.0)
+        return value, scale, self.rtol * scale + 10 * (np.abs(w) @ self.error)
+
+
+def unit_direction(shape, entry):
+    """Return the array of zeros with a one at flat position ``entry``."""
+    direction = np.zeros(int(np.prod(shape)))
+    direction[entry] = 1.0
+    return direction.reshape(shape)
+
+
+def refusals():
+    """Return the exceptions by which a forward says that it does not take complex numbers."""
+    compiled = getattr(sys.modules.get("numba"), "TypingError", None)      # a compiled forward, if there is one
+    return (TypeError, ValueError, NotImplementedError) + ((compiled,) if compiled else ())
+
+
+def columns(problem, j, entries, method):
+    """Measure Jacobian columns of input ``j``: (values, errors), each of shape (M, n)."""
+    func, x = problem.function_of(j), np.asarray(problem.point[j])
+    size = problem.vector().size
+    values, errors = np.zeros((size, len(entries))), np.zeros((size, len(entries)))
+    for column, entry in enumerate(entries):
+        direction = unit_direction(x.shape, entry)
+        if method == "complex step":
+            values[:, column] = complex_step(func, x, direction)
+        else:
+            values[:, column], errors[:, column], _ = richardson(func, x, direction)
+    return values, errors
+
+
+def measure(problem, j, entries, rng, rtol=None):
+    """Measure input ``j`` at flat positions ``entries`` with two witnesses and return the :class:`Truth`."""
+    entries = np.asarray(entries, dtype=int)
+    everything = np.ones(len(entries), dtype=bool)
+    if len(entries) == 0:
+        empty = np.zeros((problem.vector().size, 0))
+        return Truth(empty, empty, entries, everything, "complex step", COMPLEX_RTOL, 0.0, ())
+    name, notes, jacobian = problem.names[j], [], None
+    try:
+        jacobian, error = columns(problem, j, entries, "complex step")
+    except refusals() as refusal:
+        notes.append(f"forward is not complex-safe: it raises {type(refusal).__name__} for a complex {name}")
+    if jacobian is not None:
+        agreement, agrees = _confirm(problem, j, entries, jacobian, rng)
+        if agrees:
+            allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
+            return Truth(jacobian, error, entries, everything, "complex step", allowed, agreement, ())
+    values, errors = columns(problem, j, entries, "Richardson differences")
+    usable = ~kinks(problem, j, entries)
+    allowed = rtol or DIFFERENCE_RTOL
+    if jacobian is not None:
+        clean = np.isfinite(errors) & usable[None, :]
+        apart = np.abs(values - jacobian) > 20 * errors + 1e-6 * (np.abs(values) + np.abs(jacobian))
+        if not np.any(apart & clean) and np.all(np.isfinite(jacobian)):
+            allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
+            return Truth(jacobian, np.zeros_like(jacobian), entries, usable, "complex step", allowed, agreement, ())
+        notes.append(f"forward is not complex-safe in {name}: the complex step and real differences disagree, "
+                     "as they do when np.abs or a cast drops the imaginary part")
+    return Truth(values, np.where(np.isfinite(errors), errors, 0.0), entries, usable & np.all(
+        np.isfinite(values), axis=0), "Richardson differences", allowed, np.nan, tuple(notes))
+
+
+def _confirm(problem, j, entries, jacobian, rng, count=3):
+    """Compare the complex step with Richardson differences along random directions: (disagreement, agree)."""
+    func, x = problem.function_of(j), np.asarray(problem.point[j])
+    worst, agrees = 0.0, bool(np.all(np.isfinite(jacobian)))
+    for _ in range(count if agrees else 0):
+        direction = np.zeros(x.size)
+        direction[entries] = rng.uniform(0.5, 1.0, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
+        estimate = richardson(func, x, direction.reshape(x.shape))
+        gap = np.abs(jacobian @ direction[entries] - estimate.value)
+        scale = np.abs(jacobian) @ np.abs(direction[entries])
+        scale = scale + NORMWISE * np.max(scale, initial=0.0)
+        agrees &= bool(np.all(gap <= 20 * estimate.error + 1e-7 * scale))
+        worst = max(worst, float(np.max(gap / np.where(scale > 0, scale, 1.0), initial=0.0)))
+    return worst, agrees
+
+
+def kinks(problem, j, entries):
+    """Tell for each entry of input ``j`` whether any output has a kink there."""
+    func, x = problem.function_of(j), np.asarray(problem.point[j])
+    return np.array([np.any(kink_gap(func, x, unit_direction(x.shape, entry))) for entry in entries], dtype=bool)
+
+
+def conditioning(problem, j, rng):
+    r"""Measure how much a rounding error in the inputs moves the derivative, as a relative tolerance.
+
+    The derivative along a random direction is taken at the point and at a neighbour whose entries differ by a few
+    units in the last place; a hundred times their relative difference is allowed, a thousandth at most.
+    """
+    x = np.asarray(problem.point[j])
+    direction = rng.uniform(0.5, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape)
+    neighbour = tuple(v * (1 + 4 * np.finfo(float).eps * rng.uniform(-1, 1, np.shape(v)))
+                      if np.asarray(v).dtype.kind == "f" else v for v in problem.point)
+    try:
+        here = complex_step(problem.function_of(j), x, direction)
+        there = complex_step(problem.at(neighbour).function_of(j), np.asarray(neighbour[j]), direction)
+    except refusals():
+        return 0.0
+    scale = np.max(np.abs(here), initial=0.0)
+    moved = np.max(np.abs(here - there), initial=0.0)
+    return float(min(100 * moved / scale, 1e-3)) if scale > 0 and np.isfinite(moved) else 0.0
+
+
+class Directional(NamedTuple):
+    """One comparison along a random direction."""
+
+    expected: float
+    got: float
+    allowed: float
+    scale: float
+
+
+def along_directions(problem, j, w, gradient, rng, rtol=None, count=6, mask=1.0):
+    r"""Compare :math:`\langle g, d \rangle` with :math:`w^\top D_d f` along random directions.
+
+    ``mask`` restricts the directions to a part of the input.
+
+    Returns
+    -------
+    list of Directional
+        One for each direction.
+    method : str
+    agreement : float
+        Largest relative disagreement of the two witnesses.
+    trusted : bool
+        False where the witnesses disagree: then entries must be looked at one by one.
+    """
+    func, x = problem.function_of(j), np.asarray(problem.point[j])
+    compared, agreement, trusted, method = [], 0.0, True, "complex step"
+    allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
+    for trial in range(count):
+        direction = mask * rng.uniform(0.5, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape)
+        try:
+            value, error = complex_step(func, x, direction), 0.0
+        except refusals():
+            value, method = None, "Richardson differences"
+        if value is None or trial < 2:
+            estimate = richardson(func, x, direction)
+            if value is None:
+                value, error, allowed = estimate.value, estimate.error, rtol or DIFFERENCE_RTOL
+            else:
+                gap = np.abs(value - estimate.value)
+                size = np.abs(value) + NORMWISE * np.max(np.abs(value), initial=0.0)
+                trusted &= bool(np.all(gap <= 20 * estimate.error + 1e-7 * size))
+                agreement = max(agreement, float(np.max(gap / np.where(size > 0, size, 1.0), initial=0.0)))
+        scale = float(np.abs(w) @ np.abs(value) + np.linalg.norm(gradient * direction))
+        compared.append(Directional(float(w @ value), float(np.sum(gradient * direction)),
+                                    allowed * scale + 10 * float(np.sum(np.abs(w) * error)), scale))
+    return compared, method, agreement if method == "complex step" else float("nan"), trusted

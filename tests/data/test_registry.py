@@ -1,0 +1,109 @@
+"""Loading by name: where files are looked for, what is refused, and what the status says."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from ibpcl.data import idx, registry
+from ibpcl.data.dataset import DataError
+from ibpcl.data.sources import FILES, SOURCES, data_folder
+
+SIZES = {"mnist": (60000, 10000), "fashion_mnist": (60000, 10000), "notmnist": (14974, 3750)}
+
+
+def assert_same(dataset, contents):
+    for array, file in zip(dataset[1:5], FILES, strict=True):
+        np.testing.assert_array_equal(array, idx.parse(contents[file], file))
+
+
+def test_argument_then_variable_then_cache_name_the_folder(tmp_path, monkeypatch, cache):
+    assert data_folder() == cache / "data"
+    monkeypatch.setenv("IBPCL_DATA", str(tmp_path / "variable"))
+    assert data_folder() == tmp_path / "variable"
+    assert data_folder(tmp_path / "argument") == tmp_path / "argument"
+
+
+def test_plain_and_packed_files_load_from_any_of_the_folders(tiny, monkeypatch, cache):
+    contents, folder = tiny
+    assert_same(registry.load("mnist", folder), contents)
+    monkeypatch.setenv("IBPCL_DATA", str(folder))
+    assert_same(registry.load("mnist"), contents)
+    monkeypatch.delenv("IBPCL_DATA")
+    cache.mkdir(parents=True)
+    folder.rename(cache / "data")
+    dataset = registry.load("mnist")
+    assert_same(dataset, contents)
+    assert dataset.name == "mnist" and dataset.class_names == tuple("0123456789")
+
+
+@pytest.mark.parametrize("call", [registry.load, registry.verify, registry.fetch])
+def test_unknown_name_lists_the_known_ones(call):
+    with pytest.raises(DataError, match=r"must be one of glyphs, glyph_digits, mnist, .*, got 'emnist'"):
+        call("emnist")
+
+
+def test_named_folder_without_the_files_says_what_is_missing_and_what_to_do(tiny):
+    _, folder = tiny
+    (folder / "mnist" / FILES[0]).unlink()
+    with pytest.raises(DataError, match=rf"mnist: missing {FILES[0]} \(plain or .gz\).*ibpcl data fetch mnist"):
+        registry.load("mnist", folder)
+
+
+@pytest.mark.parametrize("call", [registry.load, registry.verify])
+def test_wrong_checksum_names_file_expected_and_got(tiny, call):
+    contents, folder = tiny
+    path = folder / "mnist" / FILES[2]
+    changed = bytearray(contents[FILES[2]])
+    changed[-1] ^= 1                                        # one bit of one pixel
+    path.write_bytes(changed)
+    expected = SOURCES["mnist"].sha256[2]
+    message = rf"{FILES[2]}: wrong checksum: expected sha256 {expected}.*, got [0-9a-f]{{64}}; .*ibpcl data fetch"
+    with pytest.raises(DataError, match=message):
+        call("mnist", folder)
+
+
+def test_counts_that_differ_are_reported_before_the_checksum(tiny):
+    _, folder = tiny
+    (folder / "mnist" / f"{FILES[1]}.gz").write_bytes(gzip.compress(idx.encode(np.zeros(19, np.uint8))))
+    with pytest.raises(DataError, match=r"images-idx3-ubyte holds 20 images, but .*ubyte\.gz holds 19 labels"):
+        registry.load("mnist", folder)
+
+
+def test_truncated_gzip_is_reported_as_that(tiny):
+    _, folder = tiny
+    path = folder / "mnist" / f"{FILES[1]}.gz"
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DataError, match=r"labels-idx1-ubyte.gz: the gzip file is truncated"):
+        registry.load("mnist", folder)
+
+
+def test_verify_names_the_folder(tiny):
+    assert registry.verify("mnist", tiny[1]) == tiny[1] / "mnist"
+
+
+def test_status_says_verified_damaged_or_missing(tiny):
+    _, folder = tiny
+    by_name = {status.name: status for status in registry.status(folder)}
+    assert tuple(by_name) == registry.available()
+    assert by_name["mnist"].summary == "verified" and by_name["mnist"].usable
+    assert by_name["notmnist"].summary == "missing" and not by_name["notmnist"].usable
+    assert by_name["glyphs"].summary == "rendered when asked for" and by_name["glyphs"].usable
+    assert [file.path for file in by_name["notmnist"].files] == [None] * 4
+
+    (folder / "mnist" / FILES[0]).write_bytes(b"nonsense")
+    (folder / "mnist" / f"{FILES[1]}.gz").unlink()
+    damaged = registry.status(folder)[2]
+    assert damaged.summary == "damaged" and not damaged.usable
+    assert "not an IDX file" in damaged.files[0].problem
+    assert damaged.files[1].problem == "missing" and damaged.files[2].problem == ""
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", SIZES)
+def test_real_sets_have_their_published_sizes_and_sums(real_data, name):
+    dataset = registry.load(name, real_data)
+    assert (len(dataset.train_images), len(dataset.test_images)) == SIZES[name]
+    assert dataset.train_images.shape[1:] == (28, 28) and len(dataset.class_names) == 10
+    counts = np.bincount(dataset.test_labels, minlength=10)
+    assert counts.min() > 0 and (name == "mnist" or np.ptp(counts) == 0)

@@ -1,0 +1,93 @@
+"""Derived streams take examples away; they never make, move between tasks or change any."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibpcl.continual.task import Task
+from ibpcl.data.subsets import limited, with_validation
+
+
+def make_task(labels, test_labels=(0, 1, 0, 1), name="t"):
+    """Number the examples, so that each can be found again: training from 0, test from 1000."""
+    n, m = len(labels), len(test_labels)
+    return Task(name, np.arange(n)[:, None] * [1.0, 0.0], labels, 1000 + np.arange(m)[:, None] * [1.0, 0.0],
+                test_labels, 3, ("a", "b", "c"), (1, 2))
+
+
+class Tasks(list):
+    name = "some"
+
+
+LABELS = st.lists(st.integers(0, 2), min_size=20, max_size=60)
+
+
+@given(labels=LABELS, fraction=st.floats(0.1, 0.9), seed=st.integers(0, 1000))
+def test_validation_cuts_the_training_set_in_two_by_class(labels, fraction, seed):
+    task = make_task(labels)
+    cut = with_validation(Tasks([task]), fraction, seed)[0]
+    kept, held_out = cut.x_train[:, 0].astype(int), cut.x_test[:, 0].astype(int)
+    assert sorted([*kept, *held_out]) == list(range(len(labels)))       # no test example of the task among them
+    np.testing.assert_array_equal(cut.y_train, np.array(labels)[kept])
+    np.testing.assert_array_equal(cut.y_test, np.array(labels)[held_out])
+    for label in range(3):
+        assert abs((cut.y_test == label).sum() - fraction * labels.count(label)) <= 0.5
+    assert (cut.name, cut.classes, cut.class_names, cut.image_shape) == ("t", 3, ("a", "b", "c"), (1, 2))
+
+
+def test_validation_is_repeatable_and_differs_by_seed_and_task():
+    tasks = Tasks([make_task([0, 1] * 50)] * 2)
+    one = with_validation(tasks, 0.3, 4)
+    np.testing.assert_array_equal(one[1].x_test, with_validation(tasks, 0.3, 4)[1].x_test)
+    np.testing.assert_array_equal(one[1].x_test, one[-1].x_test)
+    assert (one[0].x_test != one[1].x_test).any()
+    assert (one[0].x_test != with_validation(tasks, 0.3, 5)[0].x_test).any()
+    assert one.name == "some (validation)" and len(one) == 2
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan")])
+def test_bad_fraction_is_refused(fraction):
+    with pytest.raises(ValueError, match=r"with_validation: fraction must lie strictly between 0 and 1, got"):
+        with_validation(Tasks(), fraction)
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.99])
+def test_fraction_that_leaves_one_side_empty_names_the_task(fraction):
+    stream = with_validation(Tasks([make_task([0, 1, 2], name="few")]), fraction)
+    with pytest.raises(ValueError, match="task 'few' leaves one side empty"):
+        stream[0]
+
+
+@given(labels=LABELS, train=st.none() | st.integers(1, 70), test=st.none() | st.integers(1, 6))
+def test_limits_keep_the_first_examples_and_the_balance(labels, train, test):
+    cut = limited(Tasks([make_task(labels)]), train, test)[0]
+    assert len(cut.y_train) == min(len(labels), train or len(labels)) and len(cut.y_test) == min(4, test or 4)
+    kept = cut.x_train[:, 0].astype(int)
+    assert sorted(kept) == kept.tolist()
+    np.testing.assert_array_equal(cut.y_train, np.array(labels)[kept])
+    counts = {label: (labels.count(label), (cut.y_train == label).sum()) for label in set(labels)}
+    most = max(got for _, got in counts.values())
+    for label, (there, got) in counts.items():
+        assert got >= min(there, most - 1)                  # a class is smaller only when it has no more
+        members = np.flatnonzero(np.array(labels) == label)
+        np.testing.assert_array_equal(kept[cut.y_train == label], members[:got])
+    np.testing.assert_array_equal(cut.x_test[:, 0], 1000 + np.arange(len(cut.y_test)))
+
+
+def test_limited_keeps_the_name_and_ends():
+    stream = limited(Tasks([make_task([0, 1])] * 3), train=1)
+    assert stream.name == "some" and len(list(stream)) == 3
+    with pytest.raises(IndexError):
+        stream[3]
+
+
+@pytest.mark.parametrize("limits", [{"train": 0}, {"test": -1}])
+def test_bad_limit_is_refused(limits):
+    with pytest.raises(ValueError, match=r"limited: (train|test) must be at least 1 or None, got"):
+        limited(Tasks(), **limits)
+
+
+def test_both_can_be_combined():
+    stream = limited(with_validation(Tasks([make_task([0, 1, 2] * 20)]), 0.5), train=6, test=3)
+    assert np.bincount(stream[0].y_train).tolist() == [2, 2, 2] and np.bincount(stream[0].y_test).tolist() == [1, 1, 1]

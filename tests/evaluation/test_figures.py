@@ -1,0 +1,230 @@
+"""What is drawn is what was given: the data of lines, bars and images of the returned Axes."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from ibpcl.evaluation import figures, metrics, structure
+
+R = np.array([[0.9, np.nan, np.nan], [0.8, 0.95, np.nan], [0.7, 0.9, 0.99]])
+RNG = np.random.default_rng(0)
+MASKS = [RNG.random((16, 5)) < 0.4 for _ in range(3)]
+NAMES = ["A/B", "C/D", "E/F"]
+HISTORY = {"step": [10, 20, 30, 40], "task": [0, 0, 1, 1], "elbo": [-9.0, -5.0, -8.0, -4.0], "kl_masks": [1.0, 2, 3, 4]}
+EACH = [
+    lambda **ax: figures.accuracy_curves(R, **ax),
+    lambda **ax: figures.accuracy_matrix(R, **ax),
+    lambda **ax: figures.method_comparison({"a": [R, R]}, **ax),
+    lambda **ax: figures.receptive_fields(MASKS, **ax),
+    lambda **ax: figures.share_used(MASKS, **ax),
+    lambda **ax: figures.sharing_matrix(MASKS, **ax),
+]
+
+
+def words(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_accuracy_curves_start_when_a_task_is_learned():
+    ax = figures.accuracy_curves(R, NAMES)
+    assert len(ax.lines) == 4
+    for j, line in enumerate(ax.lines[:3]):
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(j + 1, 4))
+        np.testing.assert_allclose(line.get_ydata(), 100 * R[j:, j])
+    np.testing.assert_allclose(ax.lines[3].get_ydata(), 100 * metrics.average_accuracy_so_far(R))
+    assert words(ax) == [*NAMES, "mean so far"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("tasks learned", "test accuracy (%)")
+    low, high = ax.get_ylim()
+    assert low < 70 and 99 < high < 101
+    assert len({line.get_color() for line in ax.lines}) == 4
+
+
+def test_accuracy_curves_of_many_tasks_name_three():
+    ax = figures.accuracy_curves(np.full((30, 30), 0.5))
+    assert words(ax) == ["task 1", "task 16", "task 30", "mean so far"] and len(ax.lines) == 31
+    assert len(ax.get_xticks()) <= 10
+
+
+def test_equal_accuracies_do_not_fill_the_figure_with_noise():
+    low, high = figures.accuracy_curves(np.full((3, 3), 0.9999)).get_ylim()
+    assert 98.9 < low < 99 and 100 < high < 100.1
+    figures.accuracy_curves(np.full((3, 3), np.nan))      # nothing known: no limits to choose
+
+
+def test_accuracy_matrix_shows_and_prints_its_numbers():
+    ax = figures.accuracy_matrix(R, NAMES)
+    shown = ax.images[0].get_array()
+    np.testing.assert_allclose(shown.filled(np.nan), 100 * R)
+    printed = {(round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in ax.texts}
+    assert printed == {(i, j): f"{100 * R[i, j]:.1f}" for i in range(3) for j in range(i + 1)}
+    assert ax.images[0].get_clim() == (70, 100)
+    assert [t.get_text() for t in ax.get_yticklabels()] == NAMES
+
+
+def test_accuracy_matrix_of_many_tasks_has_a_colour_bar_instead():
+    ax = figures.accuracy_matrix(np.full((12, 12), 0.5))
+    assert not ax.texts and len(ax.figure.axes) == 2
+
+
+def test_nothing_evaluated_yet_is_drawn_empty():
+    ax = figures.accuracy_matrix(np.full((2, 2), np.nan))
+    assert not ax.texts and ax.images[0].get_array().mask.all()
+
+
+def test_methods_have_a_line_for_the_mean_and_a_band_of_one_standard_deviation():
+    seeds = np.array([R, R - 0.1])
+    ax = figures.method_comparison({"ours": seeds, "theirs": R})
+    assert words(ax) == ["ours", "theirs"] and len(ax.collections) == 1
+    curve = metrics.average_accuracy_so_far(R)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), 100 * (curve - 0.05))
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), 100 * curve)
+    outline = ax.collections[0].get_paths()[0].vertices
+    at_first = outline[outline[:, 0] == 1][:, 1]
+    np.testing.assert_allclose([at_first.min(), at_first.max()], 85 + np.array([-1, 1]) * 10 / 2**0.5)
+
+
+def test_mask_matrices_are_the_masks():
+    axes = figures.mask_matrices(MASKS, NAMES)
+    for ax, mask, name in zip(axes, MASKS, NAMES, strict=True):
+        np.testing.assert_array_equal(ax.images[0].get_array(), mask)
+        assert ax.get_title() == f"{name}\n{100 * mask.mean():.1f} %"
+    white, ink = axes[0].images[0].to_rgba(np.array([0.0, 1.0]))
+    assert white.sum() > ink.sum()                        # darker means active
+
+
+def test_receptive_fields_are_columns_of_the_masks():
+    first, second = np.zeros((2, 6, 3), dtype=bool)
+    first[[0, 5], 1] = True
+    second[[0, 1], 1] = True
+    sheet = figures.receptive_fields([first, second], units=2, image_shape=(2, 3)).images[0].get_array()
+    assert sheet.shape == (2 * 2 + 1, 2 * 3 + 1, 3)       # tiles of 2 x 3 and a gap of 1
+    off, new, shared = to_rgb("white"), to_rgb("#0072B2"), to_rgb("#E69F00")
+    np.testing.assert_allclose(sheet[:2, 4:], [[new, off, off], [off, off, new]])
+    np.testing.assert_allclose(sheet[3:, 4:], [[shared, new, off], [off, off, off]])
+    np.testing.assert_allclose(sheet[:2, :3], 1.0)        # unit 1 is off
+    assert (sheet[2] < 1).all() and (sheet[:, 3] < 1).all()
+
+
+def test_receptive_fields_need_pixels():
+    with pytest.raises(ValueError, match="image_shape must have 16 pixels, the inputs of the masks, got 4 x 5"):
+        figures.receptive_fields(MASKS, image_shape=(4, 5))
+    with pytest.raises(ValueError, match="got 3 x 3"):
+        figures.receptive_fields([np.ones((10, 2))])
+    with pytest.raises(ValueError, match="units must be at least 1"):
+        figures.receptive_fields(MASKS, units=0)
+
+
+def test_bars_of_share_used_add_up_to_the_density():
+    ax = figures.share_used(MASKS, NAMES)
+    new, shared = ax.containers
+    np.testing.assert_allclose([bar.get_height() for bar in new], 100 * structure.capacity_added(MASKS))
+    np.testing.assert_allclose([bar.get_y() for bar in shared], [bar.get_height() for bar in new])
+    tops = [bar.get_y() + bar.get_height() for bar in shared]
+    np.testing.assert_allclose(tops, 100 * structure.density(MASKS))
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), 100 * structure.capacity_used(MASKS))
+
+
+def test_sharing_matrix_ends_in_the_chance_level():
+    ax = figures.sharing_matrix(MASKS, NAMES)
+    shown = ax.images[0].get_array().filled(np.nan)
+    expected = 100 * structure.sharing_matrix(MASKS)
+    np.fill_diagonal(expected, np.nan)
+    np.testing.assert_allclose(shown[:3], expected)
+    np.testing.assert_allclose(shown[3], 100 * structure.density(MASKS))
+    assert [t.get_text() for t in ax.get_yticklabels()] == [*NAMES, "chance"]
+    many = figures.sharing_matrix(MASKS * 5)
+    assert many.get_yticklabels()[-1].get_text() == "chance"
+
+
+def test_history_is_drawn_by_column():
+    above, below = figures.training_history(HISTORY, x="step", xlabel="gradient step")
+    np.testing.assert_array_equal(above.lines[0].get_data(), [HISTORY["step"], HISTORY["elbo"]])
+    np.testing.assert_array_equal(below.lines[0].get_data(), [HISTORY["step"], HISTORY["kl_masks"]])
+    assert words(above) == ["ELBO"] and words(below) == ["KL of masks"]
+    assert [list(ax.lines[1].get_xdata()) for ax in (above, below)] == [[30, 30]] * 2      # the second task begins
+    assert below.get_xlabel() == "gradient step"
+    above, _ = figures.training_history({"elbo": [-2.0, -1.0]})
+    np.testing.assert_array_equal(above.lines[0].get_xdata(), [1, 2])
+
+
+@pytest.mark.parametrize(("history", "x", "what"), [
+    ({"loss": [1.0]}, None, "history must have one of"),
+    ({"elbo": [1.0]}, "step", "x must be a column of history"),
+    ({"elbo": [1.0], "kl_masks": [1.0, 2.0]}, None, "one length"),
+])
+def test_history_without_its_columns_is_refused(history, x, what):
+    with pytest.raises(ValueError, match=r"figures\.training_history: .*" + what):
+        figures.training_history(history, x=x)
+
+
+@pytest.mark.parametrize("draw", EACH)
+def test_axes_that_are_given_are_used(draw):
+    own = draw()
+    assert isinstance(own, Axes) and own.figure.canvas.__class__.__name__ == "FigureCanvasAgg"
+    ax = Figure().subplots()
+    assert draw(ax=ax) is ax and len(ax.figure.axes) == 1
+
+
+def test_several_axes_that_are_given_are_used_or_refused():
+    axes = Figure().subplots(1, 3)
+    assert list(figures.mask_matrices(MASKS, axes=axes)) == list(axes)
+    with pytest.raises(ValueError, match=r"figures\.mask_matrices: axes must be 3 Axes, one a panel, got 2"):
+        figures.mask_matrices(MASKS, axes=axes[:2])
+    with pytest.raises(ValueError, match="axes must be 2 Axes"):
+        figures.training_history(HISTORY, axes=axes)
+
+
+@pytest.mark.parametrize("draw", [figures.accuracy_curves, figures.accuracy_matrix])
+def test_names_must_fit(draw):
+    with pytest.raises(ValueError, match="task_names must hold 3 names, one a task, got 2"):
+        draw(R, NAMES[:2])
+    with pytest.raises(ValueError, match=r"fractions in 0\.\.1"):
+        draw(100 * R)
+
+
+def test_save_writes_the_same_bytes_for_the_same_figure_and_nothing_else(tmp_path):
+    for name in ("a.png", "b.png"):
+        figures.save(figures.accuracy_matrix(R), tmp_path / name)
+    data = (tmp_path / "a.png").read_bytes()
+    assert data.startswith(b"\x89PNG") and data == (tmp_path / "b.png").read_bytes()
+    figures.save(figures.mask_matrices(MASKS), tmp_path / "c.pdf")
+    figures.save(figures.mask_matrices(MASKS)[0].figure, tmp_path / "d.svg")
+    assert (tmp_path / "c.pdf").read_bytes().startswith(b"%PDF")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "b.png", "c.pdf", "d.svg"]
+    with pytest.raises(ValueError, match=r"figures\.save: path must end in \.png, \.pdf, \.svg, got .*e\.gif"):
+        figures.save(figures.accuracy_matrix(R), tmp_path / "e.gif")
+
+
+def test_a_figure_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    from ibpcl.experiments import storage
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "a.png").write_bytes(b"old")
+    monkeypatch.setattr(storage.os, "fsync", full)
+    with pytest.raises(OSError, match=r"a\.png"):
+        figures.save(figures.accuracy_matrix(R), tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_matplotlibs_global_state_is_left_alone(tmp_path):
+    code = """
+import sys
+import matplotlib
+import numpy as np
+from ibpcl.evaluation import figures
+before = matplotlib.rcParams.copy()
+figures.save(figures.accuracy_curves(np.eye(3)), sys.argv[1])
+figures.mask_matrices([np.eye(4)])
+assert dict.__eq__(matplotlib.rcParams, before)       # a plain look-up would choose a backend
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    command = [sys.executable, "-W", "error", "-c", code, tmp_path / "a.png"]
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
