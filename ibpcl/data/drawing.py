@@ -96,13 +96,15 @@ def signed_distance(font, character):
     flags = getattr(ft2font, "LoadFlags", None)
     flags = ft2font.LOAD_NO_HINTING if flags is None else flags.NO_HINTING
 
-    def bitmap(size, text):
+    def draw(text, size):
         face.set_size(size, 72)
         face.set_text(text, 0.0, flags=flags)
         face.draw_glyphs_to_bitmap(antialiased=True)
-        return np.asarray(face.get_image())
+        ink = np.asarray(face.get_image()) >= 128
+        rows, columns = np.flatnonzero(ink.any(1)), np.flatnonzero(ink.any(0))
+        return ink[rows[0]:rows[-1] + 1, columns[0]:columns[-1] + 1]        # the bitmap may have a margin
 
-    ink = bitmap(100 * CAPITAL / len(bitmap(100, "H")), character) >= 128
+    ink = draw(character, 100 * CAPITAL / len(draw("H", 100)))
     height, width = ink.shape
     top, left = (CANVAS - height) // 2, (CANVAS - width) // 2
     canvas = np.zeros((CANVAS, CANVAS), bool)

@@ -13,8 +13,8 @@ How an image is drawn is told in :mod:`ibpcl.data.drawing`.
 
 How hard it is.  A network of its own for each of the tasks A/B, C/D, E/F, G/H, I/J (784 inputs, 200 ReLU units, two
 outputs, softmax; 10 epochs of Adam at 1e-3 with batches of 128, plain NumPy, no validation) gets 99.1 % of the test
-images right on average, between 98.9 and 99.2 % over the seeds 0 to 4 of the images, and 97 to 98.5 % on I/J, the
-hardest.  The same without the hidden layer, a linear classifier, gets 98.2 % (97.9 to 98.5) and 95 to 96 % on I/J:
+images right on average, between 98.9 and 99.3 % over the seeds 0 to 4 of the images, and 97 to 98 % on I/J, the
+hardest.  The same without the hidden layer, a linear classifier, gets 98.1 % (97.9 to 98.5) and about 94 % on I/J:
 twice the errors.  Each figure is a mean over three initializations.
 """
 

@@ -4,6 +4,7 @@ A stream keeps the bytes of its data set and converts only the task that is aske
 (a byte divided by 255), so a long stream needs the memory of one task.
 """
 
+import math
 import operator
 from dataclasses import dataclass
 
@@ -160,7 +161,8 @@ def _parts(dataset):
 
 
 def _to_inputs(images):
-    return images.reshape(len(images), -1).astype(np.float32) / np.float32(255)
+    pixels = math.prod(images.shape[1:])                    # not -1: there may be no images
+    return images.reshape(len(images), pixels).astype(np.float32) / np.float32(255)
 
 
 def _dashed(name):

@@ -121,8 +121,9 @@ class NPBCL:
         vector, records = self._finetune(model, vector, prior, masks, task, progress)
         history += records
         *hidden, head = model.layers(vector)
-        self.alpha = np.array([max(alpha, sticks(layer)[0].max())
-                               for alpha, layer in zip(self.alpha, hidden, strict=True)])
+        # Supplement, "IBP hyperparameter": alpha = max(alpha, max a).
+        largest = [sticks(layer["raw_a"], layer["raw_b"])[0][0].max() for layer in hidden]
+        self.alpha = np.maximum(self.alpha, largest)
         self.posterior = [{name: layer[name].copy() for name in priors.GAUSSIAN} for layer in hidden]
         self.heads.append({name: value.copy() for name, value in head.items()})
         self._masks.append(tuple(hard_masks.pack(mask) for mask in masks))
@@ -248,7 +249,7 @@ class NPBCL:
         """
         masks = []
         for i, layer in enumerate(model.layers(vector)[:-1]):
-            a, b = sticks(layer)
+            (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
             key = self._key(len(self.heads), "cut")._replace(stream=i)
             u = self.backend.uniform(key, (self.settings.prediction_samples, len(a)), np.float32)
             masks.append(hard_masks.threshold(hard_masks.posterior_probability(layer["rho"], a, b, u)))

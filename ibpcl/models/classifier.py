@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.models import layers
-from ibpcl.models.mlp import MaskedMLP, write
+from ibpcl.models.mlp import MaskedMLP
 from ibpcl.numerics import logsumexp
 from ibpcl.primitives import kumaraswamy, likelihoods
 
@@ -96,9 +96,10 @@ class Classifier(MaskedMLP):
         kl_weights, weights_cache = self._kl_weights(vector, prior, backend)
         kl_sticks, stick_caches = 0, []
         for parameters, alpha in zip(self.layers(vector), prior.alpha, strict=False):
-            kl, stick_cache = kumaraswamy.kl_to_beta(*layers.sticks(parameters), alpha)
+            (a, b), raw_cache = layers.sticks(parameters["raw_a"], parameters["raw_b"])
+            kl, kl_cache = kumaraswamy.kl_to_beta(a, b, alpha)
             kl_sticks = kl_sticks + kl
-            stick_caches.append((parameters, stick_cache))
+            stick_caches.append((raw_cache, kl_cache))
         scale = examples / log_p.size                        # N / |b| and 1 / S
         parts = Elbo(scale * log_p.sum(), kl_weights, divergence.mean(), kl_sticks)
         return parts, (network_cache, likelihood_cache, weights_cache, stick_caches, scale, log_p, backend)
@@ -115,10 +116,11 @@ class Classifier(MaskedMLP):
         ddivergence = np.full(samples, dkl_masks / samples, log_p.dtype)
         gradient = self.relaxed_vjp((dlogits, ddivergence), network_cache)
         self._add_kl_weights_vjp(gradient, dkl_weights, weights_cache, backend)
-        for views, (parameters, stick_cache) in zip(self.layers(gradient), stick_caches, strict=False):
-            da, db, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, stick_cache)
-            draw_a, draw_b = layers.raw_sticks_vjp(da, db, parameters)
-            write(views, {"raw_a": views["raw_a"] + draw_a, "raw_b": views["raw_b"] + draw_b})
+        for views, (raw_cache, kl_cache) in zip(self.layers(gradient), stick_caches, strict=False):
+            da, db, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, kl_cache)
+            draw_a, draw_b = layers.sticks_vjp((da, db), raw_cache)
+            views["raw_a"] += draw_a
+            views["raw_b"] += draw_b
         return gradient
 
     def fixed_elbo(self, vector, prior, masks, x, labels, noise, examples, backend):

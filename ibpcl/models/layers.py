@@ -26,9 +26,29 @@ class Noise(NamedTuple):
     mask: np.ndarray
 
 
-def sticks(parameters):
-    r"""Return the shape parameters (a, b) of the sticks' posterior, each (K,)."""
-    return softplus(parameters["raw_a"]), softplus(parameters["raw_b"])
+def sticks(raw_a, raw_b):
+    r"""Turn unconstrained parameters into the shape parameters of the sticks' posterior.
+
+    .. math:: a = \log(1 + e^{raw_a}), \qquad b = \log(1 + e^{raw_b})
+
+    Parameters
+    ----------
+    raw_a, raw_b : ndarray, shape (K,)
+        Any real.
+
+    Returns
+    -------
+    out : tuple
+        ``a`` and ``b``, each (K,), > 0.
+    cache : tuple
+        What :func:`sticks_vjp` needs.
+    """
+    return (softplus(raw_a), softplus(raw_b)), (raw_a, raw_b)
+
+
+def sticks_vjp(dout, cache):
+    r"""Pull gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
+    return dout[0] * sigmoid(cache[0]), dout[1] * sigmoid(cache[1])
 
 
 def relaxed(parameters, x, noise, tau, mask_kl, backend):
@@ -45,7 +65,7 @@ def relaxed(parameters, x, noise, tau, mask_kl, backend):
     cache : tuple
         What :func:`relaxed_vjp` needs.
     """
-    a, b = sticks(parameters)
+    (a, b), raw_cache = sticks(parameters["raw_a"], parameters["raw_b"])
     log_v, stick_cache = kumaraswamy.sample(noise.stick, a, b)
     log_pi, _ = stick_breaking.log_probabilities(log_v)
     logit_pi, logit_cache = stick_breaking.logit_probabilities(log_pi)
@@ -55,29 +75,23 @@ def relaxed(parameters, x, noise, tau, mask_kl, backend):
     )
     bias, bias_cache = gaussian.sample(noise.bias, parameters["bias.mu"], parameters["bias.log_sigma"])
     h, linear_cache = backend.linear(x, w, bias * activity)
-    cache = (parameters, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend)
+    cache = (raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend)
     return (h, divergence), cache
 
 
 def relaxed_vjp(dout, cache, needs_dx=True):
     """Pull the gradients at the pre-activations and at the divergence back to ``x`` and the parameters (a dict)."""
     dh, ddivergence = dout
-    parameters, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend = cache
+    raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend = cache
     dx, dw, dscaled_bias = backend.linear_vjp(dh, linear_cache, needs_dx)
     dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
     dmu, dlog_sigma, drho, dlogit_pi = backend.sample_masked_weights_vjp(
         (dw, dscaled_bias * bias, ddivergence), weights_cache)
     dlog_pi = stick_breaking.logit_probabilities_vjp(dlogit_pi, logit_cache)
     dlog_v = stick_breaking.log_probabilities_vjp(dlog_pi, None)
-    da, db = kumaraswamy.sample_vjp(dlog_v, stick_cache)
-    draw_a, draw_b = raw_sticks_vjp(da, db, parameters)
+    draw_a, draw_b = sticks_vjp(kumaraswamy.sample_vjp(dlog_v, stick_cache), raw_cache)
     return dx, {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
                 "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}
-
-
-def raw_sticks_vjp(da, db, parameters):
-    r"""Pull gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
-    return da * sigmoid(parameters["raw_a"]), db * sigmoid(parameters["raw_b"])
 
 
 def fixed(parameters, mask, x, eps):

@@ -6,6 +6,8 @@ Reparameterization"; Maddison, Mnih and Teh (2017), appendix C.  The paper's :ma
 :math:`\theta / (1 - \theta)`, though the text calls it a probability: its logarithm is our ``logit_theta``.
 """
 
+import math
+
 import numpy as np
 
 from ibpcl.numerics import logistic_kl, logit, sigmoid, softplus
@@ -85,7 +87,7 @@ def log_density_logit(y, logit_theta, tau):
     array([-1.3863])
     """
     r = logit_theta - tau * y
-    return np.log(tau) + r - 2 * softplus(r), (r, tau)
+    return math.log(tau) + r - 2 * softplus(r), (r, tau)
 
 
 def log_density_logit_vjp(dlog_q, cache):

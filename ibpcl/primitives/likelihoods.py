@@ -53,7 +53,7 @@ def categorical_vjp(dlog_p, cache):
     return dlogits
 
 
-def bernoulli_logistic(logits, y):
+def bernoulli_logistic(logits, targets):
     r"""Evaluate the log probability of binary (or grey) targets, logistic link.
 
     .. math:: \log p(y_n) = \sum_c y_{nc} f_{nc} - \log(1 + e^{f_{nc}})
@@ -62,7 +62,7 @@ def bernoulli_logistic(logits, y):
     ----------
     logits : ndarray, shape (S, N, C)
         The network's outputs, any real.
-    y : ndarray, shape (N, C)
+    targets : ndarray, shape (N, C)
         Targets in [0, 1].
 
     Returns
@@ -77,16 +77,16 @@ def bernoulli_logistic(logits, y):
     >>> np.exp(bernoulli_logistic(np.zeros((1, 1, 1)), np.ones((1, 1)))[0])
     array([[0.5]])
     """
-    return (y * logits - softplus(logits)).sum(axis=-1), (logits, y)
+    return (targets * logits - softplus(logits)).sum(axis=-1), (logits, targets)
 
 
 def bernoulli_logistic_vjp(dlog_p, cache):
     r"""Pull the gradient at ``log_p`` back to ``logits``: :math:`y - \sigma(f)`."""
-    logits, y = cache
-    return dlog_p[..., None] * (y - sigmoid(logits))
+    logits, targets = cache
+    return dlog_p[..., None] * (targets - sigmoid(logits))
 
 
-def bernoulli_probit(scores, y):
+def bernoulli_probit(scores, targets):
     r"""Evaluate the log probability of binary (or grey) targets, probit link.
 
     .. math:: \log p(y_n) = \sum_c y_{nc} \log \Phi(f_{nc}) + (1 - y_{nc}) \log \Phi(-f_{nc})
@@ -97,7 +97,7 @@ def bernoulli_probit(scores, y):
     ----------
     scores : ndarray, shape (S, N, C)
         The network's outputs, any real.
-    y : ndarray, shape (N, C)
+    targets : ndarray, shape (N, C)
         Targets in [0, 1].
 
     Returns
@@ -113,7 +113,7 @@ def bernoulli_probit(scores, y):
     array([[0.5]])
     """
     log_on, log_off = log_ndtr(scores), log_ndtr(-scores)
-    return (y * log_on + (1 - y) * log_off).sum(axis=-1), (scores, y, log_on, log_off)
+    return (targets * log_on + (1 - targets) * log_off).sum(axis=-1), (scores, targets, log_on, log_off)
 
 
 def bernoulli_probit_vjp(dlog_p, cache):
@@ -123,12 +123,13 @@ def bernoulli_probit_vjp(dlog_p, cache):
 
     with :math:`\varphi` the normal density; both ratios are taken in logs.
     """
-    scores, y, log_on, log_off = cache
+    scores, targets, log_on, log_off = cache
     log_phi = -HALF_LOG_2PI - scores * scores / 2
-    return dlog_p[..., None] * (y * np.exp(log_phi - log_on) - (1 - y) * np.exp(log_phi - log_off))
+    slope = targets * np.exp(log_phi - log_on) - (1 - targets) * np.exp(log_phi - log_off)
+    return dlog_p[..., None] * slope
 
 
-def gaussian(mean, log_noise, y):
+def gaussian(mean, log_noise, targets):
     r"""Evaluate the log density of real targets, Gaussian noise.
 
     .. math:: \log p(y_n) = \sum_c -\tfrac12 \log 2\pi - \log s_c - \tfrac12 \Bigl(\frac{y_{nc} - f_{nc}}{s_c}\Bigr)^2
@@ -139,7 +140,7 @@ def gaussian(mean, log_noise, y):
         The network's outputs f, any real.
     log_noise : ndarray, shape (C,)
         Log standard deviation of the noise, given or learned.
-    y : ndarray, shape (N, C)
+    targets : ndarray, shape (N, C)
         Targets.
 
     Returns
@@ -155,7 +156,7 @@ def gaussian(mean, log_noise, y):
     array([[-0.9189]])
     """
     inverse_noise = np.exp(-log_noise)
-    residual = (y - mean) * inverse_noise                    # (S, N, C)
+    residual = (targets - mean) * inverse_noise                    # (S, N, C)
     return (-HALF_LOG_2PI - log_noise - residual * residual / 2).sum(axis=-1), (residual, inverse_noise)
 
 

@@ -6,6 +6,8 @@ output is the same, the gradient's variance is smaller, and the products are two
 Kingma, Salimans and Welling (2015), "Variational Dropout and the Local Reparameterization Trick", Eq. 6.
 """
 
+import math
+
 import numpy as np
 
 
@@ -62,8 +64,8 @@ def apply_vjp(dh, cache, needs_dx=True):
     dvariance = np.where(scale > 0, dh * eps / (2 * safe), 0)
     if x.ndim == 2:                                          # shared by all samples: sum over S before the products
         dh, dvariance = dh.sum(axis=0), dvariance.sum(axis=0)
-    flat = (-1, x.shape[-1])
-    rows, drows = x.reshape(flat), dh.reshape(-1, dh.shape[-1])
+    count = math.prod(x.shape[:-1])                          # one row a sample and example
+    rows, drows = x.reshape(count, x.shape[-1]), dh.reshape(count, dh.shape[-1])
     dvariance_rows = dvariance.reshape(drows.shape)
     dmu = rows.T @ drows
     dsigma = 2 * sigma * ((rows * rows).T @ dvariance_rows)

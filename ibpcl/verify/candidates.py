@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from ibpcl.verify.trace import bracketed
+
 MOST_PAIRS = 400
 MOST_COLUMNS = 900
 CORE = 14               # plain arrays that may be a third factor
@@ -25,7 +27,8 @@ def _sigmoid(x):
 
 
 FUNCTIONS = {
-    "{}": lambda x: x, "{}^2": lambda x: x * x, "sqrt({})": np.sqrt, "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x),
+    "{}": lambda x: x, "{}^2": lambda x: x * x, "sqrt({})": np.sqrt,
+    "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x),
     "log({})": np.log, "1 - {}": lambda x: 1 - x, "1 + {}": lambda x: 1 + x, "1 - {}^2": lambda x: 1 - x * x,
     "1 + {}^2": lambda x: 1 + x * x, "sigmoid({})": _sigmoid, "sigmoid(-{})": lambda x: _sigmoid(-x),
     "tanh({})": np.tanh, "1 - tanh({})^2": lambda x: 1 - np.tanh(x) ** 2, "1 - exp({})": np.expm1,
@@ -105,8 +108,8 @@ class Dictionary:
             for places in self._vectors(values, outputs, shape, which, k - starts[which], i):
                 for text, function in FUNCTIONS.items():
                     if len(self.columns) < MOST_COLUMNS:
-                        self._add(text.format(name if name.replace("_", "a").isalnum() else f"({name})"),
-                                  function, places, text == "{}")
+                        self._add(text.format(name if "({})" in text else bracketed(name)), function, places,
+                                  text == "{}")
         self.matrix = [np.array([c[p] for c in self.columns]) for p in range(len(self.columns[0]))] \
             if self.columns else []
 
@@ -203,8 +206,6 @@ class Dictionary:
         return None
 
     def _text(self, chosen):
-        def bracket(name):
-            return f"({name})" if " " in name and not name.endswith(")") else name
-        above = " ".join(bracket(self.names[at]) for at, s in chosen if s > 0)
-        below = " ".join(bracket(self.names[at]) for at, s in chosen if s < 0)
+        above = " ".join(bracketed(self.names[at]) for at, s in chosen if s > 0)
+        below = " ".join(bracketed(self.names[at]) for at, s in chosen if s < 0)
         return (above or "1") + (f" / ({below})" if " " in below else f" / {below}" if below else "")

@@ -140,7 +140,8 @@ class Curves:
         curvature = None
         if order == 2:
             h = 1e-4 * first_step(self.x, self.direction) / 0.05
-            curvature = (self.claimed(self.x + h * self.direction) - self.claimed(self.x - h * self.direction)) / (2 * h)
+            ahead, behind = (self.claimed(self.x + sign * h * self.direction) for sign in (1, -1))
+            curvature = (ahead - behind) / (2 * h)
         return taylor_remainders(self.func, self.x, self.direction, self.claimed(), curvature)
 
     def v_curve(self):

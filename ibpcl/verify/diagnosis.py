@@ -27,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify import shapes
-from ibpcl.verify.evidence import close
 from ibpcl.verify.repair import Runner, find_edit
 from ibpcl.verify.search import compare, factor_edits, is_missing_pattern, known_arrays
 
@@ -98,7 +97,7 @@ def _plain_mistake(evidence, j):
     bad = ~np.isfinite(got.astype(float))
     if np.any(bad):
         return Finding("non_finite", f"not finite at {bad.sum()} of {got.size} entries, first at "
-                       f"{place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there")
+                       f"{shapes.place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there")
     if all(not np.any(evidence.got(j, t)) for t in range(len(evidence.trials))):
         return Finding("missing_term", "the gradient is zero everywhere: the whole of it is missing")
     if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
@@ -124,10 +123,10 @@ def _constant(evidence, j):
     if factor == 0 or not evidence.explains(j, evidence.each(lambda t: evidence.got(j, t) / factor)):
         return None
     name, sizes = constant_name(factor), _sizes(evidence, j)
-    own = set(evidence.problem.shape(j))
+    shape, outputs = evidence.problem.shape(j), evidence.problem.call()[0]
     for n, words in sizes:
         if n > 1 and abs(factor * n - 1) < 1e-6:
-            if n not in own:
+            if n not in shape or any(out.shape.count(n) > shape.count(n) for out in outputs):
                 return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
             return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
         if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
@@ -138,7 +137,7 @@ def _constant(evidence, j):
 def _sizes(evidence, j):
     """Return (number, words) for sizes that a mean may have divided by: outputs' axes, inputs' axes, totals."""
     sizes = []
-    for o, out in enumerate(evidence.problem.call()[0]):
+    for out in evidence.problem.call()[0]:
         sizes += [(n, f"the size of axis {axis} of the output") for axis, n in enumerate(out.shape)]
         sizes.append((out.size, "the size of the output"))
     sizes += [(n, f"the size of axis {axis}") for axis, n in enumerate(evidence.problem.shape(j))]
@@ -218,7 +217,8 @@ def _match_words(kind, match):
         return "constant_factor", f"constant factor {match.constant if kind == 'extra' else 1 / match.constant:.4g}" \
             f"{factor if kind == 'extra' else ''}, on each output's contribution"
     if kind in ("missing", "extra"):
-        return "elementwise_factor", f"an elementwise factor is {kind}: {number}{match.words}"
+        inverse = f", or a division by {match.words} is missing" if kind == "extra" and match.factors == 1 else ""
+        return "elementwise_factor", f"an elementwise factor is {kind}: {number}{match.words}{inverse}"
     what = "dout" if kind == "term" else "what is there"
     return "missing_term", "one term missing: what is left over is proportional to " \
         f"{number}{match.words}, times {what}"
@@ -246,16 +246,8 @@ def few_entries(evidence, j):
     if total < 3 or count == 0 or count > max(1, FEW * total):
         return None
     gap = np.where(off, np.abs(evidence.got(j, 0) - value), -1)
-    words = f"wrong at {count} of {total} entries, worst at {place(int(np.argmax(gap)), value.shape)}"
+    words = f"wrong at {count} of {total} entries, worst at {shapes.place(int(np.argmax(gap)), value.shape)}"
     for axis, places in enumerate(np.nonzero(off)):
         if len(set(places.tolist())) == 1 and value.ndim > 1 and count > 1:
             words += f", all at index {places[0]} of axis {axis}"
     return words
-
-
-def place(flat, shape):
-    """Return a flat position as a tuple of indices."""
-    return tuple(int(n) for n in np.unravel_index(flat, shape)) if shape else ()
-
-
-__all__ = ["HINTS", "KINDS", "Finding", "close", "diagnose"]

@@ -6,6 +6,7 @@ second point near by.  Since a vector-Jacobian product is linear in its cotangen
 whole matrix :math:`A` that it implements, to be laid beside the true Jacobian :math:`J`.
 """
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -55,7 +56,6 @@ class Evidence:
 
     def pull_back(self, f_vjp, t):
         """Call a gradient function on trial ``t``."""
-        from dataclasses import replace
         p, row = self.trials[t]
         return tuple(None if g is None else np.asarray(g)
                      for g in replace(self.problems[p], f_vjp=f_vjp).gradients(self.w[row]))
@@ -95,7 +95,7 @@ class Evidence:
     def matrices(self, j):
         """Return for each point the pair (A, J), both of shape (rows, entries), over usable entries."""
         pairs = []
-        for p, problem in enumerate(self.problems):
+        for p in range(len(self.problems)):
             truth = self.truth(j, p)
             usable = truth.usable & self.truth(j, 0).usable
             claimed = np.stack([np.asarray(g[self.problem.wrt.index(j)], dtype=float).ravel()

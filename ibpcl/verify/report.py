@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ibpcl.verify.page import page
+
 WIDTH = 80
 
 
@@ -122,11 +124,10 @@ class Report:
         verdict = "ok" if self.ok else f"WRONG for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "WRONG"
         lines = [f"{self.title}: {verdict}, score {self.score:.2f}"]
         name_width = max((len(item.name) for item in self.inputs), default=0)
-        kind_width = max((len(item.kind) for item in self.inputs), default=0)
-        indent = " " * (6 + name_width + kind_width) if name_width + kind_width < 40 else " " * 8
+        indent = " " * (4 + min(name_width, 16))
         for item in self.inputs:
             first, *rest = item.lines()
-            lines += _wrapped(f"  {item.name:<{name_width}}  {item.kind:<{kind_width}}  {first}", indent)
+            lines += _wrapped(f"  {item.name:<{name_width}}  {item.kind}: {first}", indent)
             for line in rest:
                 lines += _wrapped(indent + line, indent + "  ")
         for problem in self.problems:
@@ -154,7 +155,6 @@ class Report:
 
     def html(self):
         """Return the report as a page of its own, with the V-curve and the Taylor plot of every input."""
-        from ibpcl.verify.page import page          # the page is needed only where one is asked for
         return page([self])
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 
 from ibpcl.verify.candidates import MOST_PAIRS, Dictionary, pool
+from ibpcl.verify.edits import Edit
 from ibpcl.verify.problem import is_float
-from ibpcl.verify.repair import FAILURES, Edit, Runner
+from ibpcl.verify.repair import FAILURES
 from ibpcl.verify.trace import Recorder, wrap
 from ibpcl.verify.witness import refusals
 
@@ -16,8 +17,8 @@ def known_arrays(evidence, runner):
 
     Intermediate results that depend on the cotangent are left out: they differ between two cotangents.
     """
-    views = []
-    for p, problem in enumerate(evidence.problems):
+    views, intermediate = [], []
+    for problem in evidence.problems:
         view = {name: np.asarray(value) for name, value in zip(problem.names, problem.point, strict=True)
                 if is_float(value) or isinstance(value, np.ndarray)}
         outputs, several, _ = problem.call()
@@ -29,9 +30,8 @@ def known_arrays(evidence, runner):
                             for n, v in zip(problem.names, problem.point, strict=True)))
             except (*refusals(), *FAILURES):
                 recorder = Recorder()
-        nodes = [(s.label, s.result) for s in recorder.steps]
-        view.update({label: value for label, value in nodes[:MOST_NODES] if label not in view})
         views.append(view)
+        intermediate.append([(step.label, step.result) for step in recorder.steps[:MOST_NODES]])
     trials = [t for t, (p, _) in enumerate(evidence.trials) if p == 0]
     firsts = [runner.run(t, keep=True)[1] for t in trials]
     others = [runner.run(t, keep=True)[1] for t, (p, _) in enumerate(evidence.trials) if p == 1]
@@ -40,6 +40,9 @@ def known_arrays(evidence, runner):
             views[0].setdefault(name, value)
             if others:
                 views[1].setdefault(name, others[0].roots.get(name))
+    for view, nodes in zip(views, intermediate, strict=True):
+        for label, value in nodes:
+            view.setdefault(label, value)
     fixed = [s for s, r in zip(firsts[0].steps, firsts[1].steps, strict=False)
              if np.array_equal(s.result, r.result, equal_nan=np.asarray(s.result).dtype.kind == "f")]
     for step in fixed[:MOST_NODES]:
@@ -122,7 +125,5 @@ def is_missing_pattern(evidence, j):
     claimed, true = evidence.matrices(j)[0]
     size = np.max(np.abs(true), initial=0.0)
     off = np.abs(claimed - true) > 1e-7 * size
-    return bool(np.any(off) and np.all(np.abs(claimed[off]) <= 1e-13 * size) and not np.all(off[np.abs(true) > 1e-13 * size]))
-
-
-__all__ = ["Runner", "compare", "factor_edits", "is_missing_pattern", "known_arrays"]
+    zero_there = np.all(np.abs(claimed[off]) <= 1e-13 * size)
+    return bool(np.any(off) and zero_there and not np.all(off[np.abs(true) > 1e-13 * size]))

@@ -1,6 +1,6 @@
 """Mistakes that a rearrangement or a sum undoes: transposed, swapped, summed or not, averaged, shifted."""
 
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 
@@ -141,7 +141,7 @@ def by_output(evidence, j):
     weights = None
     for t, (_, row) in enumerate(evidence.trials):
         parts = []
-        for a, b in zip(edges[:-1], edges[1:], strict=True):
+        for a, b in pairwise(edges):
             w = np.zeros_like(evidence.w[row])
             w[a:b] = evidence.w[row][a:b]
             parts.append(evidence.expected(j, t, w)[0].ravel())
@@ -158,3 +158,8 @@ def by_output(evidence, j):
         if not close(evidence.got(j, t).ravel()[known], system @ weights, allowed.ravel()[known]):
             return None
     return weights
+
+
+def place(flat, shape):
+    """Return a flat position as a tuple of indices."""
+    return tuple(int(n) for n in np.unravel_index(flat, shape)) if shape else ()

@@ -196,13 +196,23 @@ def _label(item):
     return repr(item) if isinstance(item, (int, float, slice, str, type(None))) else type(item).__name__
 
 
+def bracketed(label):
+    """Return an expression in brackets, unless it is a name, a number or one call already."""
+    depth = 0
+    for position, letter in enumerate(label):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and (letter in "+-*/@<> " or (letter in ")]" and position < len(label) - 1)):
+            return f"({label})"
+    return label
+
+
 def _expression(name, labels, options):
     if name in _SIGNS and len(labels) == 2:
-        text = f" {_SIGNS[name]} ".join(label if label.replace("_", "a").isalnum() else f"({label})" for label in labels)
+        text = f" {_SIGNS[name]} ".join(bracketed(label) for label in labels)
     elif name == "negative":
-        text = f"-({labels[0]})"
+        text = f"-{bracketed(labels[0])}"
     elif name == "getitem":
-        text = f"{labels[0]}[...]"
+        text = f"{bracketed(labels[0])}[...]"
     else:
         axis = options.get("axis")
         text = f"{name.replace('add.reduce', 'sum')}({', '.join(labels)}" + (

@@ -49,7 +49,7 @@ BAD = [
     ("x_train", np.zeros((4, 6), complex), TypeError, "x_train must hold real numbers, got dtype complex128"),
     ("x_train", np.full((4, 6), "0"), TypeError, "x_train must hold real numbers"),
     ("x_train", np.zeros((3, 6)), ValueError, "got 3 inputs and 4 labels"),
-    ("x_test", np.full((2, 6), np.nan), ValueError, "x_test must be finite.*12 values"),
+    ("x_test", np.full((2, 6), np.nan), ValueError, "x_test must be finite, got 12 NaN or infinite values"),
     ("x_test", np.zeros((0, 6)), ValueError, "x_test is empty"),
     ("x_test", np.zeros((2, 5)), ValueError, "got 6 and 5 columns"),
     ("y_train", np.array([0, 1, 0, 2]), ValueError, r"y_train must lie in 0 .. 1, got labels from 0 to 2"),

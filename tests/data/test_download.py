@@ -74,6 +74,14 @@ def test_wrong_download_is_not_kept_and_all_mirrors_are_named(served, cache, dam
     assert list((cache / "data" / "mnist").iterdir()) == []
 
 
+def test_progress_is_shown_on_request_only(served, tmp_path, capsys):
+    registry.fetch("mnist", tmp_path / "quiet")
+    silent = capsys.readouterr()
+    registry.fetch("mnist", tmp_path / "shown", progress=True)
+    shown = capsys.readouterr()
+    assert silent == ("", "") and shown.out == "" and "100%" in shown.err
+
+
 def test_no_connection_is_one_clear_line(tiny):
     pytest.importorskip("pooch", reason="downloads need the extra data")
     with pytest.raises(DataError, match=r"http://127\.0\.0\.1:9/.*the download failed") as caught:

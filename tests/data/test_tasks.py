@@ -1,5 +1,7 @@
 """Splits and permutations: nothing is lost, nothing is changed, and task t is the same whenever it is asked for."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -26,7 +28,7 @@ DATA = make_dataset()
 @given(st.permutations(range(10)), st.lists(st.integers(1, 4), min_size=1, max_size=5))
 def test_a_split_holds_exactly_the_images_of_its_labels_in_their_order(labels, sizes):
     cuts = np.cumsum([0, *sizes])
-    pairs = [tuple(labels[a:b]) for a, b in zip(cuts, cuts[1:], strict=False) if labels[a:b]]
+    pairs = [tuple(labels[a:b]) for a, b in itertools.pairwise(cuts) if labels[a:b]]
     stream = SplitStream(DATA, pairs)
     assert len(stream) == len(pairs)
     for t, pair in enumerate(pairs):

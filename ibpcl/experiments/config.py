@@ -1,0 +1,224 @@
+"""The configuration of a run: every key with its value, from a preset, a TOML file, a command line or Python.
+
+A configuration is flat: the keys of the run and the settings of its method stand side by side.  It is made in layers,
+each over the ones before it: defaults, the preset of the experiment, the file, single keys.
+"""
+
+import contextlib
+import difflib
+import re
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
+
+from ibpcl.experiments import storage, values
+from ibpcl.experiments.errors import UserError
+from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS
+from ibpcl.methods import METHODS, method, option
+
+STREAMS = ("split", "permuted")
+LARGEST_SEED = 2**63 - 1                                     # the largest whole number of TOML
+
+
+class Key(NamedTuple):
+    """A configuration key: its type, its default and one sentence on it."""
+
+    kind: Any
+    default: Any
+    doc: str
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """What a run is a function of: its own keys, each with one sentence in its metadata, and its method's settings.
+
+    Raises
+    ------
+    UserError
+        If a value is out of its range, or there is no such data set, method or backend.
+    """
+
+    experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
+    dataset: str = option("glyphs", "Image set, one of those that `ibpcl data list` shows.")
+    stream: str = option("split", "How tasks are made: split (two classes each) or permuted (pixels reordered).")
+    tasks: int = option(5, "Number of tasks; a split stream has at most 5.")
+    data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.")
+    train_limit: int | None = option(None, "At most so many training examples a task, for a quick look.")
+    test_limit: int | None = option(None, "At most so many test examples a task, for a quick look.")
+    data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
+    method: str = option("npbcl", "Who learns: a module of ibpcl.methods.")
+    seed: int = option(0, "Seed of the learner: same seed, same result, bit for bit.")
+    backend: str = option("numpy", "Who computes: a backend of ibpcl.models.backend.")
+    settings: Any = field(default=None)                      # the method's own; its defaults if not given
+
+    def __post_init__(self):
+        _require(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.experiment), "experiment",
+                 "letters, digits, dots, dashes and underscores", self.experiment)
+        _require(self.stream in STREAMS, "stream", f"one of {', '.join(STREAMS)}", self.stream)
+        for name in ("seed", "data_seed"):
+            _require(0 <= getattr(self, name) <= LARGEST_SEED, name, f"in 0 .. {LARGEST_SEED}", getattr(self, name))
+        for name in ("tasks", "train_limit", "test_limit"):
+            value = getattr(self, name)
+            _require(value is None or value >= 1, name, "at least 1", value)
+        _check_names(self.dataset, self.backend)
+        if self.settings is None:
+            object.__setattr__(self, "settings", _method(self.method).settings())
+
+
+def keys(method_name):
+    """Return every key of a run with this method, in order, as a dict of name to :class:`Key`."""
+    return run_keys() | _keys_of(_method(method_name).settings)
+
+
+def run_keys():
+    """Return the keys that every run has, whatever its method."""
+    return {name: key for name, key in _keys_of(RunConfig).items() if name != "settings"}
+
+
+def _keys_of(dataclass_type):
+    kinds = get_type_hints(dataclass_type)
+    return {f.name: Key(kinds[f.name], f.default, f.metadata.get("doc", "")) for f in fields(dataclass_type)}
+
+
+def configure(target=DEFAULT, texts=None, **overrides):
+    """Make the configuration of a run.
+
+    Parameters
+    ----------
+    target : str or Path
+        The name of an experiment, or a TOML file.  A file may name the experiment that it starts from; without
+        ``experiment`` it starts from the defaults and is called like the file.
+    texts : dict of str to str, optional
+        Keys with values as text, as a command line has them.
+    **overrides
+        Keys with values.
+
+    Returns
+    -------
+    config : RunConfig
+
+    Raises
+    ------
+    UserError
+        If the experiment or a key is unknown, or a value has the wrong type or is out of range.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> config = configure("permuted-mnist", hidden=(100, 100), seed=3)
+    >>> config.dataset, config.settings.hidden
+    ('mnist', (100, 100))
+    """
+    texts = texts or {}
+    source, given, preset = _read(target)
+    name = next((layer["method"] for layer in (overrides, texts, given, preset.run) if "method" in layer), None)
+    name = values.convert("method", RunConfig.method if name is None else name, str)
+    known = keys(name)
+    chosen = {**preset.run, **preset.methods.get(name, {})}
+    for layer, origin in ((given, source), (texts, ""), (overrides, "")):
+        for key, value in layer.items():
+            _check_key(key, known, origin, name)
+            with _named(origin):
+                read = values.parse if layer is texts else values.convert
+                chosen[key] = read(key, value, known[key].kind)
+    with _named(source):
+        return _build(name, chosen)
+
+
+def as_table(config):
+    """Return a configuration as a flat dict for TOML, every key with its value.
+
+    A key without a value is ``"none"``; only ``data_dir``, which differs from machine to machine, is then left out.
+    Reading the table gives the same configuration again.
+    """
+    table = {name: getattr(config, name) for name in run_keys()}
+    table |= {f.name: getattr(config.settings, f.name) for f in fields(config.settings)}
+    if config.data_dir is None:
+        del table["data_dir"]
+    return {key: values.NONE if value is None else list(value) if isinstance(value, tuple) else value
+            for key, value in table.items()}
+
+
+def nearest(word, known):
+    """Return ``"; did you mean 'x'?"`` for a slip of the keyboard, else nothing.
+
+    >>> nearest("epoch", ["epochs", "seed"])
+    "; did you mean 'epochs'?"
+    """
+    close = difflib.get_close_matches(str(word), known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+@contextlib.contextmanager
+def _named(source):
+    """Put the name of the file, if there is one, before the message of a UserError."""
+    try:
+        yield
+    except UserError as error:
+        if not source:
+            raise
+        raise UserError(f"{source}: {error}") from error
+
+
+def _read(target):
+    """Return where the keys come from (empty for a preset), the keys of the file, and the preset under them."""
+    target = str(target)
+    if target in PRESETS:
+        return "", {"experiment": target}, PRESETS[target]
+    if not target.endswith(".toml"):
+        raise UserError(f"unknown experiment {target!r}{nearest(target, PRESETS) or ';'} "
+                        f"known are {', '.join(PRESETS)}, or name a file that ends in .toml")
+    try:
+        given = storage.read_toml(target)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    if "experiment" not in given:
+        return target, {"experiment": Path(target).stem, **given}, NO_PRESET
+    name = values.convert(f"{target}: experiment", given["experiment"], str)
+    if name not in PRESETS and not {"dataset", "stream"} <= given.keys():
+        raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS) or ';'} known are "
+                        f"{', '.join(PRESETS)}, and a file with a name of its own must set dataset and stream")
+    return target, given, PRESETS.get(name, NO_PRESET)
+
+
+def _check_key(key, known, source, method_name):
+    if key in known:
+        return
+    here = f"{source}: " if source else ""
+    hint = nearest(key, known) or f"; `ibpcl settings {method_name}` lists all keys"
+    raise UserError(f"{here}unknown key {key!r} for a run with method {method_name}{hint}")
+
+
+def _build(method_name, chosen):
+    """Make the configuration; what the settings' own checks refuse is the user's mistake too."""
+    settings_type = _method(method_name).settings
+    own = {f.name for f in fields(settings_type)}
+    try:
+        settings = settings_type(**{key: value for key, value in chosen.items() if key in own})
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    return RunConfig(**{key: value for key, value in chosen.items() if key not in own}, settings=settings)
+
+
+def _method(name):
+    if name not in METHODS:
+        raise UserError(f"unknown method {name!r}{nearest(name, METHODS) or ';'} known are {', '.join(METHODS)}")
+    return method(name)
+
+
+def _check_names(dataset, backend_name):
+    # Imported here: most of what this module does needs neither the image sets nor the kernels.
+    from ibpcl.data.registry import available
+    from ibpcl.models.backend import backend
+
+    _require(dataset in available(), "dataset", f"one of {', '.join(available())}", dataset)
+    try:
+        backend(backend_name)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def _require(condition, key, allowed, got):
+    if not condition:
+        raise UserError(f"{key} must be {allowed}, got {got!r}")

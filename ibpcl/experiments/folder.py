@@ -1,0 +1,84 @@
+"""Which folder a run writes to: never over anything that is not the same run.
+
+Results are a function of the configuration, so a run may replace an earlier run of the same configuration.  Any other
+folder that is not empty is left alone: without a folder of the user's choice a number is appended to the name, with one
+the user is told.
+"""
+
+import itertools
+from pathlib import Path
+
+from ibpcl.experiments import storage
+from ibpcl.experiments.config import as_table, run_keys
+from ibpcl.experiments.errors import UserError
+
+CONFIG = "config.toml"
+RUNS = Path("runs")
+# What a run writes beside its configuration.
+RESULTS = ("result.json", "history.csv", "learner.npz", "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
+           "receptive_fields.png", "sharing.png", "history.png")
+
+
+def free_folder(config, runs=RUNS):
+    """Return the first of ``runs/<experiment>-<method>-seed<seed>``, ``...-2``, ``...-3`` that the run may write to."""
+    name = f"{config.experiment}-{config.method}-seed{config.seed}"
+    for number in itertools.count(1):
+        folder = Path(runs, name if number == 1 else f"{name}-{number}")
+        if _empty(folder) or _earlier(folder) == as_table(config):
+            return folder
+
+
+def claim(folder, config, force=False):
+    """Make sure, before anything is computed, that a run may write to a folder, and write its configuration there.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made if it does not exist.
+    config : RunConfig
+        Of the run.
+    force : bool
+        Replace the results of a run with another configuration.
+
+    Raises
+    ------
+    UserError
+        If the folder holds anything else, or another run and not ``force``, or cannot be written.
+    """
+    folder = Path(folder)
+    try:
+        if not _empty(folder):
+            earlier = _earlier(folder)
+            if earlier is None:
+                raise UserError(f"{folder} is not empty and not the folder of a run; name another with --out")
+            if earlier != as_table(config):
+                if not force:
+                    raise UserError(f"{folder} holds a run with {_difference(earlier, as_table(config))}; name "
+                                    "another folder with --out, or replace that run with --force")
+                for name in RESULTS:
+                    Path(folder, name).unlink(missing_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        storage.write_toml(folder / CONFIG, as_table(config))
+    except OSError as error:
+        raise UserError(f"cannot write to the folder {folder}: {error.strerror}") from error
+
+
+def _empty(folder):
+    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+
+
+def _earlier(folder):
+    """Return the configuration of the run in a folder, or None if it holds no run."""
+    try:
+        table = storage.read_toml(folder / CONFIG)
+    except (OSError, ValueError):
+        return None
+    return table if run_keys().keys() - {"data_dir"} <= table.keys() else None
+
+
+def _difference(earlier, table):
+    """Name the first key that differs."""
+    for key in table | earlier:
+        if earlier.get(key) != table.get(key):
+            return f"{key} = {earlier.get(key, 'none')}, not {table.get(key, 'none')}"
+    return "another configuration"

@@ -1,0 +1,144 @@
+"""Values of configuration keys: from TOML, Python or the text of a command line to the type of the key.
+
+The type is the key's annotation: ``bool``, ``int``, ``float``, ``str``, ``tuple[X, ...]`` of one of these, and
+``X | None``.  TOML has no null, so a key that is not set is written as ``"none"``.
+"""
+
+from types import NoneType, UnionType
+from typing import Union, get_args, get_origin
+
+from ibpcl.experiments.errors import UserError
+
+NONE = "none"
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+PLURALS = {bool: "values true or false", int: "whole numbers", float: "numbers", str: "texts"}
+TRUTH = {"true": True, "false": False}
+
+
+def describe(kind):
+    """Say in words what a key of this type takes.
+
+    >>> describe(tuple[int, ...]), describe(int | None)
+    ('a list of whole numbers', 'a whole number or none')
+    """
+    kind, optional = _split(kind)
+    words = f"a list of {PLURALS[_element(kind)]}" if _is_list(kind) else WORDS[kind]
+    return f"{words} or {NONE}" if optional else words
+
+
+def convert(key, value, kind):
+    """Return a value of TOML or Python as the type of its key.
+
+    A whole number may stand for a number, and a single element for a list of one.
+
+    Parameters
+    ----------
+    key : str
+        Named in the error.
+    value : object
+        Anything.
+    kind : type
+        The key's annotation.
+
+    Raises
+    ------
+    UserError
+        If the value has another type.
+
+    Examples
+    --------
+    >>> convert("hidden", [100, 50], tuple[int, ...]), convert("alpha", 30, float)
+    ((100, 50), 30.0)
+    """
+    bare, optional = _split(kind)
+    if optional and (value is None or value == NONE):
+        return None
+    if _is_list(bare):
+        elements = value if isinstance(value, list | tuple) else [value]
+        if all(_fits(element, _element(bare)) for element in elements):
+            return tuple(_element(bare)(element) for element in elements)
+    elif _fits(value, bare):
+        return bare(value)
+    raise UserError(f"{key} must be {describe(kind)}, got {toml(value)} ({_name(value)})")
+
+
+def parse(key, text, kind):
+    """Return the text of a command line as the type of its key.
+
+    Lists are written ``100,50`` or ``[100, 50]``, truth ``true`` or ``false``, no value ``none``.
+
+    Parameters
+    ----------
+    key, text : str
+        From ``key=text``.
+    kind : type
+        The key's annotation.
+
+    Raises
+    ------
+    UserError
+        If the text does not say such a value.
+
+    Examples
+    --------
+    >>> parse("hidden", "100,50", tuple[int, ...]), parse("train_limit", "none", int | None)
+    ((100, 50), None)
+    """
+    bare, optional = _split(kind)
+    text = text.strip()
+    if optional and text.lower() == NONE:
+        return None
+    try:
+        if not _is_list(bare):
+            return _read(text, bare)
+        inside = text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text
+        return tuple(_read(part.strip(), _element(bare)) for part in inside.rstrip(" ,").split(",") if inside.strip())
+    except (ValueError, KeyError) as error:
+        raise UserError(f"{key} must be {describe(kind)}, got {text!r}") from error
+
+
+def toml(value):
+    """Write a value as it would stand in TOML or after ``key=``, for people to read.
+
+    >>> toml((100, 50)), toml(True), toml(None), toml("relu")
+    ('[100, 50]', 'true', 'none', "'relu'")
+    """
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(toml(element) for element in value)}]"
+    return repr(value)
+
+
+def _split(kind):
+    """Return the type without None, and whether None is allowed."""
+    if get_origin(kind) not in (UnionType, Union):
+        return kind, False
+    (bare,) = [option for option in get_args(kind) if option is not NoneType]
+    return bare, True
+
+
+def _is_list(kind):
+    return get_origin(kind) is tuple
+
+
+def _element(kind):
+    return get_args(kind)[0]
+
+
+def _fits(value, kind):
+    if isinstance(value, bool) or kind is bool:             # a bool is an int to Python, not to a reader
+        return isinstance(value, bool) and kind is bool
+    return isinstance(value, int | float if kind is float else kind)
+
+
+def _read(text, kind):
+    return TRUTH[text.lower()] if kind is bool else kind(text)
+
+
+def _name(value):
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
+             tuple: "a list", dict: "a table", NoneType: "no value"}
+    return names.get(type(value), type(value).__name__)

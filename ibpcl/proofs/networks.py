@@ -1,0 +1,115 @@
+"""The gradients of whole layers and networks, each at small sizes with random parameters, noise and data.
+
+Their inputs are not single arrays, so each has a few lines here that lay them out for the checker.
+"""
+
+import numpy as np
+
+from ibpcl.models import layers
+from ibpcl.models.backend import backend
+from ibpcl.models.classifier import Classifier, Prior
+from ibpcl.noise import Key
+from ibpcl.verify import check
+
+ALPHA = np.array([4.0, 2.0])
+LAYER = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma", "rho", "raw_a", "raw_b")
+
+
+def network(seed=0, mask_kl="bernoulli", activation="relu"):
+    """Build a classifier with two hidden layers, and a point in its parameter space that is nothing special."""
+    model = Classifier(6, (5, 4), 3, activation, mask_kl)
+    rng = np.random.default_rng(seed)
+    vector = model.initial(rng, ALPHA, 0.3, 0.5, np.float64)
+    vector += rng.normal(scale=0.3, size=vector.size)
+    gaussian = model.layout.block("mu").stop
+    prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), ALPHA)
+    x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
+    masks = tuple(rng.random(shape) < 0.5 for shape in model.shapes)
+    return model, vector, prior, x, labels, masks
+
+
+def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2):
+    """Check the gradient of the ELBO, part by part, for every parameter of the network at once, at fixed noise."""
+    model, vector, prior, x, labels, _ = network(seed, mask_kl, activation)
+    reference = backend("numpy")
+    noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), reference, np.float64)
+
+    def f(vector):
+        return model.elbo(vector, prior, x, labels, noise, 0.7, 70, reference)
+
+    return check(f, model.elbo_vjp, {"vector": vector}, seed=seed, mode="full")
+
+
+def check_fixed_elbo(seed=0, activation="relu", samples=2):
+    """Check the gradient of the ELBO with fixed masks, as fine-tuning uses it."""
+    model, vector, prior, x, labels, masks = network(seed, activation=activation)
+    reference = backend("numpy")
+    noise = model.fixed_noise(Key(seed, 0, 0, 0), samples, len(x), reference, np.float64)
+
+    def f(vector):
+        return model.fixed_elbo(vector, prior, masks, x, labels, noise, 70, reference)
+
+    return check(f, model.fixed_elbo_vjp, {"vector": vector}, seed=seed, mode="full")
+
+
+def check_relaxed_network(seed=0):
+    """Check the masked network's own gradient, before any likelihood."""
+    model, vector, _, x, _, _ = network(seed)
+    reference = backend("numpy")
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), reference, np.float64)
+    return check(lambda vector: model.relaxed(vector, x, noise, 0.7, reference), model.relaxed_vjp, {"vector": vector},
+                 seed=seed, mode="full")
+
+
+def check_fixed_network(seed=0):
+    """Check the network's gradient with fixed masks."""
+    model, vector, _, x, _, masks = network(seed)
+    noise = model.fixed_noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)
+    return check(lambda vector: model.fixed(vector, masks, x, noise), model.fixed_vjp, {"vector": vector}, seed=seed,
+                 mode="full")
+
+
+def check_relaxed_layer(seed=0):
+    """Check one masked layer, also for its input."""
+    model, vector, _, x, _, _ = network(seed)
+    reference = backend("numpy")
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), reference, np.float64).hidden[0]
+
+    def f(x, *values):
+        return layers.relaxed(dict(zip(LAYER, values, strict=True)), x, noise, 0.7, "bernoulli", reference)
+
+    parameters = model.layers(vector)[0]
+    return check(f, _flat(layers.relaxed_vjp, LAYER), {"x": x, **{name: parameters[name] for name in LAYER}}, seed=seed)
+
+
+def check_fixed_layer(seed=0):
+    """Check one layer with a fixed mask, also for its input."""
+    model, vector, _, x, _, masks = network(seed)
+    eps = model.fixed_noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)[0]
+    gaussian = LAYER[:4]
+
+    def f(x, *values):
+        return layers.fixed(dict(zip(gaussian, values, strict=True)), masks[0], x, eps)
+
+    parameters = model.layers(vector)[0]
+    inputs = {"x": x, **{name: parameters[name] for name in gaussian}}
+    return check(f, _flat(layers.fixed_vjp, gaussian), inputs, seed=seed)
+
+
+def _flat(f_vjp, names):
+    """Turn a gradient (dx, {name: gradient}) into a tuple in the order of ``names``."""
+    def flat_vjp(dout, cache):
+        dx, gradients = f_vjp(dout, cache)
+        return (dx, *(gradients[name] for name in names))
+    return flat_vjp
+
+
+# Every gradient that is not a documented pair, by its qualified name; a test holds this against the package.
+CHECKS = {
+    "ibpcl.models.layers.relaxed_vjp": check_relaxed_layer,
+    "ibpcl.models.layers.fixed_vjp": check_fixed_layer,
+    "ibpcl.models.mlp.MaskedMLP.relaxed_vjp": check_relaxed_network,
+    "ibpcl.models.mlp.MaskedMLP.fixed_vjp": check_fixed_network,
+    "ibpcl.models.classifier.Classifier.elbo_vjp": check_elbo,
+    "ibpcl.models.classifier.Classifier.fixed_elbo_vjp": check_fixed_elbo,
+}

@@ -1,0 +1,100 @@
+"""Layers, activations and likelihoods against plain definitions and limits."""
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+from scipy.stats import bernoulli, norm
+
+from ibpcl.noise import Key, normal
+from ibpcl.primitives import gaussian, likelihoods, linear, local_linear, masked_linear, masked_weights
+
+RNG = np.random.default_rng(0)
+
+
+def test_an_all_ones_mask_gives_the_plain_layer():
+    x, v, b = RNG.normal(size=(4, 5)), RNG.normal(size=(3, 5, 2)), RNG.normal(size=(3, 2))
+    np.testing.assert_array_equal(masked_linear.apply(x, v, np.ones_like(v), b)[0], linear.apply(x, v, b)[0])
+
+
+def test_a_unit_without_weights_loses_its_bias():
+    z = np.ones((1, 5, 2))
+    z[:, :, 1] = 0
+    h, _ = masked_linear.apply(RNG.normal(size=(4, 5)), RNG.normal(size=(1, 5, 2)), z, np.ones((1, 2)))
+    assert (h[..., 1] == 0).all()
+    assert (h[..., 0] != 0).all()
+
+
+def test_a_shared_input_is_an_input_for_each_sample():
+    x, w, b, dh = (RNG.normal(size=s) for s in ((4, 5), (3, 5, 2), (3, 2), (3, 4, 2)))
+    (shared, cache), (copied, copied_cache) = linear.apply(x, w, b), linear.apply(np.stack([x] * 3), w, b)
+    np.testing.assert_allclose(shared, copied)
+    for one, other in zip(linear.apply_vjp(dh, cache)[1:], linear.apply_vjp(dh, copied_cache)[1:], strict=True):
+        np.testing.assert_allclose(one, other)
+    np.testing.assert_allclose(linear.apply_vjp(dh, cache)[0], linear.apply_vjp(dh, copied_cache)[0].sum(axis=0))
+    assert linear.apply_vjp(dh, cache, needs_dx=False)[0] is None
+
+
+def test_pre_activations_have_the_moments_of_sampled_weights():
+    x, mu, log_sigma = RNG.normal(size=(2, 5)), RNG.normal(size=(5, 3)), RNG.normal(scale=0.3, size=(5, 3))
+    samples = 4000
+    v, _ = gaussian.sample(normal(Key(0, 0, 0, 0), (samples, 5, 3), np.float64), mu, log_sigma)
+    by_weights = x @ v
+    directly, _ = local_linear.apply(normal(Key(0, 0, 0, 1), (samples, 2, 3), np.float64), x, mu, np.exp(log_sigma),
+                                     np.zeros(3), np.zeros(3))
+    spread = by_weights.std(axis=0)
+    assert (np.abs(directly.mean(axis=0) - x @ mu) < 4 * spread / np.sqrt(samples)).all()
+    assert (np.abs(by_weights.mean(axis=0) - x @ mu) < 4 * spread / np.sqrt(samples)).all()
+    np.testing.assert_allclose(directly.std(axis=0), spread, rtol=0.06)
+
+
+def test_a_unit_that_is_all_masked_has_no_gradient_and_no_nan():
+    zero = np.zeros((5, 3))
+    h, cache = local_linear.apply(np.ones((2, 4, 3)), np.ones((4, 5)), zero, zero, np.zeros(3), np.zeros(3))
+    assert (h == 0).all()
+    assert all(np.isfinite(gradient).all() for gradient in local_linear.apply_vjp(np.ones_like(h), cache))
+
+
+def test_masked_weights_are_the_product_of_both():
+    s, d, k = 2, 3, 4
+    inputs = [RNG.normal(size=shape) for shape in ((s, d, k), (s, d, k), (d, k), (d, k), (d, k), (s, k))]
+    (w, activity, divergence), _ = masked_weights.sample(*inputs, 0.5)
+    eps, logistic, mu, log_sigma, rho, logit_pi = inputs
+    z = 1 / (1 + np.exp(-(rho + logit_pi[:, None, :] + logistic) / 0.5))
+    np.testing.assert_allclose(w, z * (mu + np.exp(log_sigma) * eps))
+    np.testing.assert_allclose(activity, z.max(axis=1))
+    assert (divergence > 0).all()
+
+
+def test_likelihoods_are_scipy_s():
+    logits, labels = RNG.normal(size=(2, 6, 3)) * 5, RNG.integers(0, 3, 6)
+    expected = log_softmax(logits, axis=-1)[:, np.arange(6), labels]
+    np.testing.assert_allclose(likelihoods.categorical(logits, labels)[0], expected)
+    targets = RNG.integers(0, 2, (6, 3)).astype(float)
+    np.testing.assert_allclose(likelihoods.bernoulli_logistic(logits, targets)[0],
+                               bernoulli.logpmf(targets, 1 / (1 + np.exp(-logits))).sum(axis=-1), rtol=1e-7)
+    np.testing.assert_allclose(likelihoods.bernoulli_probit(logits / 3, targets)[0],
+                               bernoulli.logpmf(targets, norm.cdf(logits / 3)).sum(axis=-1), rtol=1e-6)
+    np.testing.assert_allclose(likelihoods.gaussian(logits, np.full(3, -0.3), targets)[0],
+                               norm.logpdf(targets, logits, np.exp(-0.3)).sum(axis=-1))
+
+
+@pytest.mark.parametrize("scale", [1e3, -1e3])
+def test_likelihoods_do_not_overflow(scale):
+    logits = np.full((1, 1, 2), scale)
+    for likelihood, targets in ((likelihoods.categorical, np.zeros(1, int)),
+                                (likelihoods.bernoulli_logistic, np.ones((1, 2))),
+                                (likelihoods.bernoulli_probit, np.ones((1, 2)))):
+        log_p, cache = likelihood(logits, targets)
+        gradient = getattr(likelihoods, likelihood.__name__ + "_vjp")(np.ones_like(log_p), cache)
+        assert np.isfinite(log_p).all()
+        assert np.isfinite(gradient).all()
+
+
+def test_permuting_the_units_permutes_everything():
+    order = RNG.permutation(4)
+    inputs = [RNG.normal(size=shape) for shape in ((2, 3, 4), (2, 3, 4), (3, 4), (3, 4), (3, 4), (2, 4))]
+    (w, activity, divergence), _ = masked_weights.sample(*inputs, 0.5)
+    (moved_w, moved_activity, moved), _ = masked_weights.sample(*(array[..., order] for array in inputs), 0.5)
+    np.testing.assert_allclose(moved_w, w[..., order])
+    np.testing.assert_allclose(moved_activity, activity[..., order])
+    np.testing.assert_allclose(moved, divergence)
