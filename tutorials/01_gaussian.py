@@ -200,8 +200,8 @@ print("\nshape of mu after one step with the wrong gradient:", (mu - 0.1 * forge
 #    \frac{\partial F}{\partial \log\sigma} = \mathbb E_\varepsilon\bigl[f'(\mu + \sigma\varepsilon)\,
 #    \sigma\varepsilon\bigr]. $$
 #
-# The right-hand sides are averages of exactly what `sample_vjp` computes.  The average over random noise of our gradient
-# *is* the gradient of the average: the estimate is unbiased for any number of samples, even one.
+# The right-hand sides are averages of exactly what `sample_vjp` computes.  The average over random noise of our
+# gradient *is* the gradient of the average: the estimate is unbiased for any number of samples, even one.
 #
 # There is an older way, the **score function** estimator.  Leave the density where it is and use $\nabla q = q\, \nabla
 # \log q$ (that is the derivative of the logarithm, turned around):
@@ -271,12 +271,12 @@ for which, name in enumerate(("mu", "log_sigma")):
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 colors = {"reparameterized": "C0", "score": "C1", "score, f - E[f]": "C2"}
-bins = np.linspace(truth[0] - 40, truth[0] + 40, 161)
+bins = np.linspace(truth[0] - 15, truth[0] + 15, 151)
 for label in ("score", "score, f - E[f]", "reparameterized"):
     batches = estimators[label][0].reshape(-1, 10).mean(axis=1)
-    left.hist(batches, bins=bins, density=True, alpha=0.6, color=colors[label], label=label)
+    left.hist(batches, bins=bins, density=True, alpha=0.75, color=colors[label], label=label)
 left.axvline(truth[0], color="black", linestyle="--", linewidth=1, label="true gradient")
-left.set(yscale="log", ylim=(1e-3, 8), xlabel="estimate of the gradient at mu, S = 10", ylabel="density")
+left.set(yscale="log", ylim=(1e-3, 30), xlabel="estimate of the gradient at mu, S = 10", ylabel="density")
 left.set_title("Same mean, very different spread")
 left.legend(fontsize=8, loc="upper right")
 
@@ -284,7 +284,9 @@ sizes = np.array([1, 10, 100, 1000])
 for label in colors:
     one = estimators[label][0]
     spread = [np.sqrt(np.mean((one.reshape(-1, n).mean(axis=1) - truth[0])**2)) for n in sizes]
-    right.loglog(sizes, spread, "o-", color=colors[label], label=label)
+    right.loglog(sizes, spread, "o-", color=colors[label])
+    right.annotate(label, (sizes[2], spread[2]), xytext=(-6, -12), ha="right", textcoords="offset points",
+                   color=colors[label])
 right.set(xlabel="samples S", ylabel="root mean square error")
 right.set_title("All fall like one over the root of S")
 right.grid(alpha=0.3)
@@ -364,8 +366,9 @@ for r in (1e-2, 1e-4, 1e-6, 1e-8):
     print(f"{r:6.0e}    {r * r + 2 / 3 * r**3:13.6e}   {kl_terms(*close).sum():13.6e}   {gaussian.kl(*close)[0]:.6e}")
 
 # %% [markdown]
-# The plain formula runs out of digits and may even give a KL of zero, or a negative one, where there is none.  `expm1`
-# keeps them much longer.
+# The plain formula rounds to a multiple of about $10^{-16}$, whatever is left over; in the last line that is nothing at
+# all.  `expm1` keeps the digits much longer, and it does so where they matter most: the gradient at $\log\sigma$,
+# derived next, is `expm1` itself, without any cancellation.
 #
 # ## The gradient of the KL
 #
@@ -404,15 +407,16 @@ _, coarse_cache = gaussian.kl(grid_mu[coarse], grid_log_sigma[coarse], np.zeros(
 down_mu, down_log_sigma, _, _ = gaussian.kl_vjp(-1.0, coarse_cache)
 length = np.hypot(down_mu, down_log_sigma)
 
-figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-contours = axes.contourf(grid_mu, grid_log_sigma, landscape, levels=[0, 0.1, 0.25, 0.5, 1, 2, 3, 4, 6, 8, 10],
-                         cmap="Blues")
+figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
+levels = [0.1, 0.25, 0.5, 1, 2, 3, 4, 6, 8]
+axes.pcolormesh(grid_mu, grid_log_sigma, np.sqrt(landscape), cmap="Blues", vmax=5, shading="gouraud")
+contours = axes.contour(grid_mu, grid_log_sigma, landscape, levels=levels, colors="C0", linewidths=0.8)
+axes.clabel(contours, fontsize=7, fmt="%g")
 axes.quiver(grid_mu[coarse], grid_log_sigma[coarse], down_mu / length, down_log_sigma / length, color="0.25", scale=28,
             width=0.003)
 axes.plot(0, 0, "o", color="C1", label="the prior: KL = 0")
-axes.set(xlabel="mu", ylabel="log_sigma", title="KL from a standard normal, and the way down")
+axes.set(xlabel="mu", ylabel="log_sigma", title="KL from a standard normal in nats, and the way down")
 axes.legend(loc="lower right")
-figure.colorbar(contours, label="nats")
 plt.show()
 
 # %% [markdown]
@@ -510,8 +514,8 @@ axes.legend(fontsize=8)
 plt.show()
 
 # %% [markdown]
-# The dashed curve lies on the last solid one.  With a network the same recursion is an approximation, because each
-# posterior is squeezed into a Gaussian, but the idea is this one.
+# The dashed curve lies on the last solid one; the dotted one has forgotten the first two tasks.  With a network the
+# same recursion is an approximation, because each posterior is squeezed into a Gaussian, but the idea is this one.
 #
 # ## Exercises
 #
@@ -521,5 +525,5 @@ plt.show()
 # 2. **The other direction.**  Draw the landscape of $KL[p \,\|\, q]$ instead.  Which mistakes does it punish hard, a
 #    belief that is too narrow or one that is too wide?  *Hint:* `gaussian.kl` takes the two Gaussians in either order.
 # 3. **When the slope is no help.**  Let $f(v) = 1$ if $v > 0$, else $0$.  Which of the two gradient estimators still
-#    works, and what does the other return?  Where does the proof of unbiasedness break?  *Hint:* $\mathbb E_q[f]$ is the
-#    normal distribution function at $\mu / \sigma$.  Tutorial 3 is about what one can do for such an $f$.
+#    works, and what does the other return?  Where does the proof of unbiasedness break?  *Hint:* $\mathbb E_q[f]$ is
+#    the normal distribution function at $\mu / \sigma$.  Tutorial 3 is about what one can do for such an $f$.

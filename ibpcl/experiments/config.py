@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
+from ibpcl.data.registry import available
 from ibpcl.experiments import storage, values
 from ibpcl.experiments.errors import UserError
 from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS
 from ibpcl.methods import METHODS, method, option
+from ibpcl.models.backend import BACKENDS
 
 STREAMS = ("split", "permuted")
 LARGEST_SEED = 2**63 - 1                                     # the largest whole number of TOML
@@ -48,7 +50,7 @@ class RunConfig:
     data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
     method: str = option("npbcl", "Who learns: a module of ibpcl.methods.")
     seed: int = option(0, "Seed of the learner: same seed, same result, bit for bit.")
-    backend: str = option("numpy", "Who computes: a backend of ibpcl.models.backend.")
+    backend: str = option(BACKENDS[0], f"Who computes: {' or '.join(BACKENDS)}.")
     settings: Any = field(default=None)                      # the method's own; its defaults if not given
 
     def __post_init__(self):
@@ -60,7 +62,8 @@ class RunConfig:
         for name in ("tasks", "train_limit", "test_limit"):
             value = getattr(self, name)
             _require(value is None or value >= 1, name, "at least 1", value)
-        _check_names(self.dataset, self.backend)
+        _require(self.backend in BACKENDS, "backend", f"one of {', '.join(BACKENDS)}", self.backend)
+        _require(self.dataset in available(), "dataset", f"one of {', '.join(available())}", self.dataset)
         if self.settings is None:
             object.__setattr__(self, "settings", _method(self.method).settings())
 
@@ -112,9 +115,12 @@ def configure(target=DEFAULT, texts=None, **overrides):
     """
     texts = texts or {}
     source, given, preset = _read(target)
-    name = next((layer["method"] for layer in (overrides, texts, given, preset.run) if "method" in layer), None)
-    name = values.convert("method", RunConfig.method if name is None else name, str)
-    known = keys(name)
+    name, origin = next(((layer["method"], origin) for layer, origin in
+                         ((overrides, ""), (texts, ""), (given, source), (preset.run, "")) if "method" in layer),
+                        (RunConfig.method, ""))
+    with _named(origin):
+        name = values.convert("method", name, str)
+        known = keys(name)
     chosen = {**preset.run, **preset.methods.get(name, {})}
     for layer, origin in ((given, source), (texts, ""), (overrides, "")):
         for key, value in layer.items():
@@ -122,7 +128,7 @@ def configure(target=DEFAULT, texts=None, **overrides):
             with _named(origin):
                 read = values.parse if layer is texts else values.convert
                 chosen[key] = read(key, value, known[key].kind)
-    with _named(source):
+    with _named("" if texts or overrides else source):       # whose value is out of range is not known
         return _build(name, chosen)
 
 
@@ -167,8 +173,8 @@ def _read(target):
     if target in PRESETS:
         return "", {"experiment": target}, PRESETS[target]
     if not target.endswith(".toml"):
-        raise UserError(f"unknown experiment {target!r}{nearest(target, PRESETS) or ';'} "
-                        f"known are {', '.join(PRESETS)}, or name a file that ends in .toml")
+        raise UserError(f"unknown experiment {target!r}{nearest(target, PRESETS)} "
+                        f"(known: {', '.join(PRESETS)}, or a file that ends in .toml)")
     try:
         given = storage.read_toml(target)
     except ValueError as error:
@@ -177,8 +183,8 @@ def _read(target):
         return target, {"experiment": Path(target).stem, **given}, NO_PRESET
     name = values.convert(f"{target}: experiment", given["experiment"], str)
     if name not in PRESETS and not {"dataset", "stream"} <= given.keys():
-        raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS) or ';'} known are "
-                        f"{', '.join(PRESETS)}, and a file with a name of its own must set dataset and stream")
+        raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
+                        f"{', '.join(PRESETS)}; an experiment with another name must set dataset and stream)")
     return target, given, PRESETS.get(name, NO_PRESET)
 
 
@@ -203,20 +209,8 @@ def _build(method_name, chosen):
 
 def _method(name):
     if name not in METHODS:
-        raise UserError(f"unknown method {name!r}{nearest(name, METHODS) or ';'} known are {', '.join(METHODS)}")
+        raise UserError(f"unknown method {name!r}{nearest(name, METHODS)} (known: {', '.join(METHODS)})")
     return method(name)
-
-
-def _check_names(dataset, backend_name):
-    # Imported here: most of what this module does needs neither the image sets nor the kernels.
-    from ibpcl.data.registry import available
-    from ibpcl.models.backend import backend
-
-    _require(dataset in available(), "dataset", f"one of {', '.join(available())}", dataset)
-    try:
-        backend(backend_name)
-    except ValueError as error:
-        raise UserError(str(error)) from error
 
 
 def _require(condition, key, allowed, got):

@@ -5,6 +5,7 @@ folder that is not empty is left alone: without a folder of the user's choice a 
 the user is told.
 """
 
+import contextlib
 import itertools
 from pathlib import Path
 
@@ -28,8 +29,11 @@ def free_folder(config, runs=RUNS):
             return folder
 
 
-def claim(folder, config, force=False):
-    """Make sure, before anything is computed, that a run may write to a folder, and write its configuration there.
+@contextlib.contextmanager
+def claimed(folder, config, force=False):
+    """Make sure that a run may write to a folder, write its configuration there, and give the folder to the caller.
+
+    A folder that was made here is taken away again if the caller fails before it has written anything.
 
     Parameters
     ----------
@@ -40,27 +44,50 @@ def claim(folder, config, force=False):
     force : bool
         Replace the results of a run with another configuration.
 
+    Yields
+    ------
+    folder : Path
+
     Raises
     ------
     UserError
         If the folder holds anything else, or another run and not ``force``, or cannot be written.
     """
     folder = Path(folder)
+    new = not folder.exists()
+    _claim(folder, as_table(config), force)
+    with contextlib.ExitStack() as undo:                     # on an interrupt, too
+        if new:
+            undo.callback(_take_away, folder)
+        yield folder
+        undo.pop_all()
+
+
+def _claim(folder, table, force):
     try:
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"{folder} is a file; name a folder with --out")
         if not _empty(folder):
             earlier = _earlier(folder)
             if earlier is None:
                 raise UserError(f"{folder} is not empty and not the folder of a run; name another with --out")
-            if earlier != as_table(config):
+            if earlier != table:
                 if not force:
-                    raise UserError(f"{folder} holds a run with {_difference(earlier, as_table(config))}; name "
+                    raise UserError(f"{folder} holds a run with {_difference(earlier, table)}; name "
                                     "another folder with --out, or replace that run with --force")
                 for name in RESULTS:
                     Path(folder, name).unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
-        storage.write_toml(folder / CONFIG, as_table(config))
+        storage.write_toml(folder / CONFIG, table)
     except OSError as error:
         raise UserError(f"cannot write to the folder {folder}: {error.strerror}") from error
+
+
+def _take_away(folder):
+    """Remove a folder that holds nothing but the configuration."""
+    if [path.name for path in folder.iterdir()] == [CONFIG]:
+        Path(folder, CONFIG).unlink()
+        folder.rmdir()
 
 
 def _empty(folder):

@@ -34,12 +34,12 @@ PRESETS = {
         {"npbcl": {}},
     ),
     "split-fashion-mnist": Preset(
-        "Clothes in five pairs, T-shirt/Trouser to Bag/Ankle boot, five tasks.",
+        "Clothes, T-shirt/Trouser to Bag/Ankle boot, five tasks.",
         {"dataset": "fashion_mnist", "stream": "split"},
         {"npbcl": {}},
     ),
     "permuted-mnist": Preset(
-        "All ten digits, the pixels in another order for each of five tasks.",
+        "All ten digits, five tasks, each with its own pixel order.",
         {"dataset": "mnist", "stream": "permuted"},
         {"npbcl": {}},
     ),

@@ -92,7 +92,7 @@ def parse(key, text, kind):
         if not _is_list(bare):
             return _read(text, bare)
         inside = text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text
-        return tuple(_read(part.strip(), _element(bare)) for part in inside.rstrip(" ,").split(",") if inside.strip())
+        return tuple(_read(part.strip(), _element(bare)) for part in inside.rstrip(" ,").split(","))
     except (ValueError, KeyError) as error:
         raise UserError(f"{key} must be {describe(kind)}, got {text!r}") from error
 

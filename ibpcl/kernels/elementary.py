@@ -7,6 +7,7 @@ does for eight or sixteen numbers at a time.  The C library serves float64, wher
 
 import math
 
+import numba
 import numpy as np
 from numba import types
 from numba.extending import overload
@@ -76,3 +77,34 @@ def _log_of(r, complement):
         p = ((((((((L11 * f + L10) * f + L9) * f + L8) * f + L7) * f + L6) * f + L5) * f + L4) * f + L3)
         return f + f * f * (f * p - HALF) + np.float32(n) * LOG_2
     return log_float32
+
+
+def expm1(x):
+    r"""Compute :math:`e^x - 1 = 2^n (e^r - 1) + (2^n - 1)`, which for n = 0 keeps all digits near zero."""
+    return math.expm1(x)
+
+
+@overload(expm1, jit_options=OPTIONS)
+def _expm1(x):
+    if x != types.float32:
+        return lambda x: math.expm1(x)
+
+    def expm1_float32(x):
+        x = EXP_MAX if x > EXP_MAX else x
+        x = EXP_MIN if x < EXP_MIN else x
+        n = np.floor(x * LOG2_E + HALF)
+        r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
+        e = (((((E7 * r + E6) * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r
+        scale = np.int32(np.int32(np.int32(n) + BIAS) << MANTISSA)
+        power = np.int32(scale).view(np.float32)
+        return e * power + (power - ONE)
+    return expm1_float32
+
+
+@numba.njit(forceinline=True, fastmath={"nsz", "contract", "reassoc"}, error_model="numpy")
+def total(x):
+    """Add up a short array in the order that vectorizes: a few sums side by side."""
+    out = x.dtype.type(0)
+    for i in range(x.size):
+        out += x[i]
+    return out

@@ -12,6 +12,7 @@ import numpy as np
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.elementary import exp
+from ibpcl.kernels.memory import empty
 from ibpcl.numerics import BERNOULLI
 
 PIECE = 16384
@@ -56,7 +57,7 @@ def slope_piece(piece, delta, series, out):
 
 
 def _each(kernel, delta, series):
-    out = np.empty_like(delta)
+    out = empty(delta.shape, delta.dtype)
     threads.run(kernel, -(-delta.size // PIECE), delta.reshape(-1), series.astype(delta.dtype), out.reshape(-1))
     return out
 

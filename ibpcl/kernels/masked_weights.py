@@ -4,53 +4,86 @@ The reference writes a dozen arrays of shape (S, D, K); here the noise is read o
 the weights are written.  Nothing else is kept: the backward pass computes mask and weight again from the noise, which
 costs less than reading them back from memory.
 
-A piece is a block of 64 rows of D, for all samples: its parameters (some 50 KB an array at K = 200) stay in the
-second-level cache while the samples pass.  Within a row the work is cut into short loops over the units, which hand on
-a row of scratch in the first-level cache.  One long loop would read and write a dozen arrays; to vectorize it the
-compiler would have to check that no two overlap, and beyond eight such checks it gives up.
+**Pieces.**  A piece is a block of 64 rows of D, for all samples: its parameters (some 50 KB an array at K = 200) stay
+in the second-level cache while the samples pass.  Rows are laid end to end and worked on in strips of about 2000
+numbers, a whole number of rows, against tiles of the sticks' row repeated as often.
+
+**Loops.**  The work on a strip is cut into short loops which hand on strips of scratch.  One long loop would read and
+write a dozen arrays; to vectorize it the compiler would have to check that no two overlap, and beyond eight such checks
+it gives up.
 """
 
 import numpy as np
 
 from ibpcl.kernels import logistic_divergence, threads
-from ibpcl.kernels.arrays import as_arrays
 from ibpcl.kernels.compilation import compiled, inlined
 from ibpcl.kernels.elementary import exp, log_of
+from ibpcl.kernels.memory import as_arrays, empty
 
-ROWS = 64
+ROWS, STRIP = 64, 2048
 
 
 @inlined
-def _sigmoid(x, out):
+def _exp(x, sign, out):
+    for i in range(out.size):
+        out[i] = exp(sign * x[i])
+
+
+@inlined
+def _exp_minus_abs(x, out):
+    for i in range(out.size):
+        out[i] = exp(-abs(x[i]))
+
+
+@inlined
+def _sigmoid(x, sign, out):
     one = out.dtype.type(1)
-    for k in range(out.size):
-        out[k] = one / (one + exp(-x[k]))
+    for i in range(out.size):
+        out[i] = one / (one + exp(-sign * x[i]))
+
+
+@compiled
+def tiles(logit_pi, out):
+    """Repeat each sample's row to the length of a strip, in ``out`` (4, S, length).
+
+    It holds ``logit_pi``, pi, 1 - pi (by itself: a difference would lose its digits near pi = 1), and (1 - pi) / pi.
+    """
+    S, K = logit_pi.shape
+    one = out.dtype.type(1)
+    for s in range(S):
+        out[0, s, :K] = logit_pi[s]
+        _sigmoid(logit_pi[s], one, out[1, s, :K])
+        _sigmoid(logit_pi[s], -one, out[2, s, :K])
+        _exp(logit_pi[s], -one, out[3, s, :K])
+        for part in range(4):
+            for r in range(K, out.shape[2], K):
+                out[part, s, r:r + K] = out[part, s, :K]
 
 
 @inlined
 def _mask(logistic, rho, logit_pi, inverse_tau, z):
     one = z.dtype.type(1)
-    for k in range(z.size):
-        z[k] = one / (one + exp(-(rho[k] + logit_pi[k] + logistic[k]) * inverse_tau))
+    for i in range(z.size):
+        z[i] = one / (one + exp(-(rho[i] + logit_pi[i] + logistic[i]) * inverse_tau))
 
 
 @inlined
 def _weight(eps, mu, sigma, z, w):
-    for k in range(w.size):
-        w[k] = z[k] * (mu[k] + sigma[k] * eps[k])
+    for i in range(w.size):
+        w[i] = z[i] * (mu[i] + sigma[i] * eps[i])
 
 
 @inlined
-def _largest(z, d, largest, where):
-    for k in range(z.size):
-        new = z[k] > largest[k]                              # strictly: of equals, the first stays
-        largest[k] = z[k] if new else largest[k]
-        where[k] = d if new else where[k]
+def _largest(z, row, first, largest, where):
+    for i in range(z.size):
+        new = z[i] > largest[i]                              # strictly: of equals, the first stays
+        largest[i] = z[i] if new else largest[i]
+        where[i] = np.int32(first + row[i]) if new else where[i]
 
 
 @inlined
 def _bernoulli_kl(rho, decay, pi, not_pi, divergence):
-    r"""Add the divergence of a row, without an exponential.
+    r"""Add the divergence, without an exponential.
 
     With :math:`E = e^{-|\rho|}`, and p = pi for rho <= 0 and 1 - pi for rho > 0 (the divergence does not change when
     masks and complements change places), both odds are p / (1 - p) and E p / (1 - p), so that with R = 1 - p + p E
@@ -58,99 +91,145 @@ def _bernoulli_kl(rho, decay, pi, not_pi, divergence):
     .. math:: KL = -\frac{p E}{R} |\rho| - \log R.
     """
     zero = rho.dtype.type(0)
-    for k in range(rho.size):
-        positive = rho[k] > zero
-        p, q = not_pi[k] if positive else pi[k], pi[k] if positive else not_pi[k]
-        on = p * decay[k]
+    for i in range(rho.size):
+        yes, no = pi[i], not_pi[i]                           # loaded before the choice, or it becomes a gather
+        p, q = (no, yes) if rho[i] > zero else (yes, no)
+        on = p * decay[i]
         r = q + on
-        divergence[k] -= on / r * abs(rho[k]) + log_of(r, p - on)
+        divergence[i] -= on / r * abs(rho[i]) + log_of(r, p - on)
+
+
+@inlined
+def _fold_largest(best, best_row, largest, where):
+    for k in range(best.size):
+        new = best[k] > largest[k] or (best[k] == largest[k] and best_row[k] < where[k])
+        largest[k] = best[k] if new else largest[k]
+        where[k] = best_row[k] if new else where[k]
+
+
+@inlined
+def _fold(x, out):
+    for k in range(x.size):
+        out[k] += x[k]
 
 
 @compiled
-def forward(block, eps, logistic, mu, log_sigma, rho, logit_pi, inverse_tau, bernoulli, w, largest, where, divergence):
-    """Sample the rows of one block; the last three arrays, (B, S, K), hold one partial result a block."""
-    S, D, K = w.shape
-    first, last = block * ROWS, min((block + 1) * ROWS, D)
+def forward(
+    block, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where, divergence
+):
+    """Sample one block; D and K are one axis, but in the last three arrays, (B, S, K)."""
+    (S, length), K = sticks.shape[1:], largest.shape[2]
+    begin, end = block * ROWS * K, min((block + 1) * ROWS * K, mu.size)
     dtype = w.dtype
-    sigma, decay = np.empty((last - first, K), dtype), np.empty((last - first, K), dtype)
-    for d in range(first, last):
-        for k in range(K):
-            sigma[d - first, k] = exp(log_sigma[d, k])
-            decay[d - first, k] = exp(-abs(rho[d, k]))
-    z, pi, not_pi = np.empty(K, dtype), np.empty(K, dtype), np.empty(K, dtype)
+    sigma, decay = np.empty(end - begin, dtype), np.empty(end - begin, dtype)
+    _exp(log_sigma[begin:end], dtype.type(1), sigma)
+    _exp_minus_abs(rho[begin:end], decay)
+    z, best, kl, best_row = (
+        np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype), np.empty(length, np.int32))
     for s in range(S):
-        _sigmoid(logit_pi[s], pi)
-        _sigmoid(-logit_pi[s], not_pi)                       # 1 - pi would lose its digits near pi = 1
-        for d in range(first, last):
-            _mask(logistic[s, d], rho[d], logit_pi[s], inverse_tau, z)
-            _weight(eps[s, d], mu[d], sigma[d - first], z, w[s, d])
-            _largest(z, np.int32(d), largest[block, s], where[block, s])
+        logit_pi, pi, not_pi = sticks[0, s], sticks[1, s], sticks[2, s]
+        best[:], kl[:] = -1, 0                               # a mask is not negative
+        for i in range(begin, end, length):
+            j = min(i + length, end)
+            n = j - i
+            _mask(logistic[s, i:j], rho[i:j], logit_pi, inverse_tau, z[:n])
+            _weight(eps[s, i:j], mu[i:j], sigma[i - begin:j - begin], z, w[s, i:j])
+            _largest(z[:n], row, np.int32(i // K), best, best_row)
             if bernoulli:
-                _bernoulli_kl(rho[d], decay[d - first], pi, not_pi, divergence[block, s])
+                _bernoulli_kl(rho[i:j], decay[i - begin:j - begin], pi, not_pi, kl)
+        for i in range(0, length, K):
+            _fold_largest(best[i:i + K], best_row[i:i + K], largest[block, s], where[block, s])
+            _fold(kl[i:i + K], divergence[block, s])
 
 
 @inlined
 def _location(dw, z, dv, dmu):
-    for k in range(dv.size):
-        dv[k] = dw[k] * z[k]
-        dmu[k] += dv[k]
+    for i in range(dv.size):
+        dv[i] = dw[i] * z[i]
+        dmu[i] += dv[i]
 
 
 @inlined
 def _scale(dv, eps, sigma, noise, dlog_sigma):
-    for k in range(dv.size):
-        noise[k] = sigma[k] * eps[k]
-        dlog_sigma[k] += dv[k] * noise[k]
+    for i in range(noise.size):
+        noise[i] = sigma[i] * eps[i]
+        dlog_sigma[i] += dv[i] * noise[i]
 
 
 @inlined
 def _log_odds(dv, mu, noise, z, inverse_tau, dlogit):
     one = z.dtype.type(1)
-    for k in range(dv.size):                                 # dw v times the slope of the mask, z (1 - z) / tau
-        dlogit[k] = dv[k] * (mu[k] + noise[k]) * (one - z[k]) * inverse_tau
+    for i in range(dlogit.size):                             # dw v times the slope of the mask, z (1 - z) / tau
+        dlogit[i] = dv[i] * (mu[i] + noise[i]) * (one - z[i]) * inverse_tau
 
 
 @inlined
-def _bernoulli_kl_vjp(ddivergence, rho, logit_pi, pi, dlogit, dlogit_pi):
-    one = pi.dtype.type(1)
-    for k in range(rho.size):
-        theta = one / (one + exp(-(rho[k] + logit_pi[k])))
-        dlogit[k] += ddivergence * theta * (one - theta) * rho[k]
-        dlogit_pi[k] += ddivergence * (pi[k] - theta)
+def _posterior(odds_against_rho, odds_against_pi, theta):
+    one = theta.dtype.type(1)
+    for i in range(theta.size):                              # sigmoid(rho + logit_pi), by e^(x + y) = e^x e^y
+        theta[i] = one / (one + odds_against_rho[i] * odds_against_pi[i])
+
+
+@inlined
+def _bernoulli_kl_vjp(ddivergence, theta, rho, dlogit, drho):
+    one = theta.dtype.type(1)
+    for i in range(dlogit.size):
+        dlogit[i] += ddivergence * theta[i] * (one - theta[i]) * rho[i]
+        drho[i] += dlogit[i]
+
+
+@inlined
+def _sticks(ddivergence, theta, pi, dlogit, dlogit_pi):
+    for i in range(dlogit.size):
+        dlogit_pi[i] += dlogit[i] + ddivergence * (pi[i] - theta[i])
 
 
 @inlined
 def _add(x, y, z):
-    for k in range(x.size):
-        y[k] += x[k]
-        z[k] += x[k]
+    for i in range(x.size):
+        y[i] += x[i]
+        z[i] += x[i]
 
 
 @compiled
 def backward(
-    block, dw, ddivergence, eps, logistic, mu, log_sigma, rho, logit_pi, inverse_tau, bernoulli,
+    block, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
     dmu, dlog_sigma, drho, dlogit_pi,
 ):
-    """Add up the rows of one block; ``dlogit_pi``, (B, S, K), holds one partial sum a block."""
-    S, D, K = dw.shape
-    first, last = block * ROWS, min((block + 1) * ROWS, D)
+    """Write the gradients of one block; ``dlogit_pi``, (B, S, K), gets one partial sum a block."""
+    (S, length), K = sticks.shape[1:], dlogit_pi.shape[2]
+    begin, end = block * ROWS * K, min((block + 1) * ROWS * K, mu.size)
     dtype = dw.dtype
-    sigma = np.empty((last - first, K), dtype)
-    for d in range(first, last):
-        for k in range(K):
-            sigma[d - first, k] = exp(log_sigma[d, k])
-    z, dv, noise, dlogit, pi = (
-        np.empty(K, dtype), np.empty(K, dtype), np.empty(K, dtype), np.empty(K, dtype), np.empty(K, dtype))
+    sigma, odds_against_rho = np.empty(end - begin, dtype), np.empty(end - begin, dtype)
+    _exp(log_sigma[begin:end], dtype.type(1), sigma)
+    _exp(rho[begin:end], dtype.type(-1), odds_against_rho)
+    z, dv, noise, dlogit, theta, dsticks = (
+        np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype),
+        np.empty(length, dtype), np.empty(length, dtype))
+    dmu[begin:end], dlog_sigma[begin:end], drho[begin:end] = 0, 0, 0
     for s in range(S):
-        _sigmoid(logit_pi[s], pi)
-        for d in range(first, last):
-            _mask(logistic[s, d], rho[d], logit_pi[s], inverse_tau, z)
-            _location(dw[s, d], z, dv, dmu[d])
-            _scale(dv, eps[s, d], sigma[d - first], noise, dlog_sigma[d])
-            _log_odds(dv, mu[d], noise, z, inverse_tau, dlogit)
+        logit_pi, pi, odds_against_pi = sticks[0, s], sticks[1, s], sticks[3, s]
+        dsticks[:] = 0
+        for i in range(begin, end, length):
+            j = min(i + length, end)
+            n = j - i
+            _mask(logistic[s, i:j], rho[i:j], logit_pi, inverse_tau, z[:n])
+            _location(dw[s, i:j], z, dv[:n], dmu[i:j])
+            _scale(dv, eps[s, i:j], sigma[i - begin:j - begin], noise[:n], dlog_sigma[i:j])
+            _log_odds(dv, mu[i:j], noise, z, inverse_tau, dlogit[:n])
             if bernoulli:
-                _bernoulli_kl_vjp(ddivergence[s], rho[d], logit_pi[s], pi, dlogit, dlogit_pi[block, s])
-            _add(dlogit, drho[d], dlogit_pi[block, s])
+                _posterior(odds_against_rho[i - begin:j - begin], odds_against_pi, theta[:n])
+                _bernoulli_kl_vjp(ddivergence[s], theta, rho[i:j], dlogit[:n], drho[i:j])
+                _sticks(ddivergence[s], theta, pi, dlogit[:n], dsticks)
+            else:
+                _add(dlogit[:n], drho[i:j], dsticks)
+        for i in range(0, length, K):
+            _fold(dsticks[i:i + K], dlogit_pi[block, s])
+
+
+def _flat(arrays):
+    """Join the axes D and K, the last two of each array."""
+    return [array.reshape(*array.shape[:-2], -1) for array in arrays]
 
 
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
@@ -163,11 +242,16 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     arrays = as_arrays("masked_weights.sample", eps, logistic, mu, log_sigma, rho, logit_pi)
     (S, D, K), dtype = arrays[0].shape, arrays[0].dtype
     blocks, bernoulli = -(-D // ROWS), mask_kl == "bernoulli"
-    w = np.empty((S, D, K), dtype)
+    w = empty((S, D, K), dtype)
     largest, where = np.full((blocks, S, K), -1, dtype), np.zeros((blocks, S, K), np.int32)
     partial = np.zeros((blocks, S, K), dtype)
     inverse_tau = dtype.type(1 / tau)
-    threads.run(forward, blocks, *arrays, inverse_tau, bernoulli, w, largest, where, partial)
+    per_strip = max(STRIP // max(K, 1), 1)
+    sticks = np.empty((4, S, per_strip * K), dtype)
+    tiles(arrays[5], sticks)
+    row = np.repeat(np.arange(per_strip, dtype=np.int32), K)
+    threads.run(
+        forward, blocks, *_flat(arrays[:5]), sticks, inverse_tau, bernoulli, row, w.reshape(S, D * K), largest, where, partial)
     if bernoulli:
         divergence = partial.sum(axis=(0, 2), dtype=np.float64).astype(dtype)
     else:                                                    # a function of rho alone, the same for each sample
@@ -177,19 +261,21 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     else:
         best = largest.argmax(axis=0)[None]                  # (1, S, K): the first block that has the largest
         activity, rows = (np.take_along_axis(part, best, axis=0)[0] for part in (largest, where))
-    return (w, activity, divergence), (arrays, inverse_tau, bernoulli, activity, rows)
+    return (w, activity, divergence), (arrays[:5], sticks, inverse_tau, bernoulli, activity, rows)
 
 
 def sample_vjp(dout, cache):
     """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``."""
-    arrays, inverse_tau, bernoulli, activity, rows = cache
+    arrays, sticks, inverse_tau, bernoulli, activity, rows = cache
     (S, D, K), dtype = arrays[0].shape, arrays[0].dtype
     dw, dactivity, ddivergence = (np.ascontiguousarray(d, dtype) for d in dout)
     blocks = -(-D // ROWS)
-    dmu, dlog_sigma, drho = np.zeros((D, K), dtype), np.zeros((D, K), dtype), np.zeros((D, K), dtype)
+    dmu, dlog_sigma, drho = (empty((D * K,), dtype) for _ in range(3))
     partial = np.zeros((blocks, S, K), dtype)
     threads.run(
-        backward, blocks, dw, ddivergence, *arrays, inverse_tau, bernoulli, dmu, dlog_sigma, drho, partial)
+        backward, blocks, dw.reshape(S, D * K), ddivergence, *_flat(arrays), sticks, inverse_tau, bernoulli,
+        dmu, dlog_sigma, drho, partial)
+    dmu, dlog_sigma, drho = dmu.reshape(D, K), dlog_sigma.reshape(D, K), drho.reshape(D, K)
     dlogit_pi = partial.sum(axis=0)
     if rows is not None:                                     # the activity is one mask value of each column
         dlogit = dactivity * activity * (1 - activity) * inverse_tau

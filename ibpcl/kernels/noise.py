@@ -15,6 +15,7 @@ from ibpcl import noise as reference
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined
 from ibpcl.kernels.elementary import HALF, ONE, log_of
+from ibpcl.kernels.memory import empty
 from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP, Key, generator
 
 __all__ = ["Key", "generator", "logistic", "normal", "uniform"]
@@ -127,7 +128,7 @@ def fill_float64(piece, kind, out, step, task, stream, seed):
 def _fill(caller, kind, key, shape, dtype):
     key, dtype = reference.check_key(caller, key), reference.check_dtype(caller, dtype)
     shape, size, chunks = reference.check_shape(caller, shape)
-    out = np.empty(chunks * CHUNK, dtype)
+    out = empty((chunks * CHUNK,), dtype)
     kernel = fill_float32 if dtype == np.float32 else fill_float64
     numbers = (np.uint64(number) for number in (key.step, key.task, key.stream, key.seed))
     threads.run(kernel, -(-chunks // PIECE), kind, out.reshape(chunks, 4, STRIP), *numbers)

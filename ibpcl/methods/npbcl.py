@@ -79,11 +79,11 @@ class NPBCL:
         The defaults are those of the README's run.
     seed : int
         Everything random is a function of it.
-    backend_name : {"numpy"}
+    backend_name : {"numba", "numpy"}
         Who computes.
     """
 
-    def __init__(self, settings=None, seed=0, backend_name="numpy"):
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
         self.settings = settings or Settings()
         self.seed = seed
         self.backend = backend(backend_name)

@@ -25,14 +25,17 @@ class Backend(NamedTuple):
     adam: Callable
 
 
+BACKENDS = ("numba", "numpy")
+
+
 @cache
-def backend(name="numpy"):
+def backend(name="numba"):
     """Return a backend by name.
 
     Parameters
     ----------
-    name : {"numpy"}
-        ``numpy`` reads like the derivation.
+    name : {"numba", "numpy"}
+        ``numba`` is the compiled one; ``numpy`` reads like the derivation, and takes complex numbers.
 
     Raises
     ------
@@ -44,13 +47,16 @@ def backend(name="numpy"):
     >>> backend("numpy").name
     'numpy'
     """
-    from ibpcl import noise
-    from ibpcl.inference import adam
-    from ibpcl.primitives import gaussian, linear, masked_weights
-
     if name == "numpy":
-        return Backend(
-            name, noise.uniform, noise.normal, noise.logistic, masked_weights.sample, masked_weights.sample_vjp,
-            linear.apply, linear.apply_vjp, gaussian.kl, gaussian.kl_vjp, adam.update,
-        )
-    raise ValueError(f"backend: name must be 'numpy', got {name!r}")
+        from ibpcl import noise
+        from ibpcl.inference import adam
+        from ibpcl.primitives import gaussian, linear, masked_weights
+    elif name == "numba":
+        from ibpcl.kernels import adam, gaussian, masked_weights, noise
+        from ibpcl.primitives import linear
+    else:
+        raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
+    return Backend(
+        name, noise.uniform, noise.normal, noise.logistic, masked_weights.sample, masked_weights.sample_vjp,
+        linear.apply, linear.apply_vjp, gaussian.kl, gaussian.kl_vjp, adam.update,
+    )

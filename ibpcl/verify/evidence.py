@@ -57,8 +57,9 @@ class Evidence:
     def pull_back(self, f_vjp, t):
         """Call a gradient function on trial ``t``."""
         p, row = self.trials[t]
-        return tuple(None if g is None else np.asarray(g)
-                     for g in replace(self.problems[p], f_vjp=f_vjp).gradients(self.w[row]))
+        pulled = replace(self.problems[p], f_vjp=f_vjp).gradients(self.w[row])
+        arrays = (None if g is None else np.asarray(g) for g in pulled)
+        return tuple(g.astype(float) if g is not None and g.dtype.kind in "fiub" else g for g in arrays)
 
     def got(self, j, t):
         """Return the gradient under test of input ``j`` in trial ``t``."""

@@ -1,1 +1,0 @@
-"""The command line (placeholder until the first command lands)."""

@@ -1,0 +1,51 @@
+"""The command line: ``ibpcl run``, ``ibpcl data``, ``ibpcl settings``; parsing and printing only.
+
+What does the work is imported when a command runs, so that ``--help`` and ``--version`` answer at once.  A mistake of
+the user ends with exit code 2 and one line on standard error; a mistake of the program keeps its traceback.
+"""
+
+import importlib
+import os
+import sys
+
+from ibpcl.cli.parser import parser
+from ibpcl.experiments.errors import UserError
+
+OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130              # 130 = 128 + SIGINT, as shells count
+
+
+def main(arguments=None):
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Those of the process if not given.
+    """
+    try:
+        options = parser().parse_args(arguments)
+        if options.command is None:
+            parser().print_help()
+            return OK
+        importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
+        sys.stdout.flush()                                 # here, where a closed pipe is understood
+        return OK
+    except KeyboardInterrupt:
+        return complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:                                # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except UserError as error:
+        return complain(error, WRONG)
+    except OSError as error:
+        return complain(f"{error.filename}: {error.strerror}" if error.filename else error, WRONG)
+    except MemoryError as error:
+        return complain(f"not enough memory: {error}; make hidden, samples or batch smaller", FAILED)
+    except FloatingPointError as error:                    # the loop's NonFiniteError
+        return complain(error, FAILED)
+
+
+def complain(message, code):
+    """Print one line on standard error and return the exit code."""
+    print(f"ibpcl: {' '.join(str(message).split())}", file=sys.stderr)
+    return code

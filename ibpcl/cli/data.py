@@ -1,0 +1,44 @@
+"""``ibpcl data``: which image sets are there, whether they are the published ones, and getting them."""
+
+import sys
+
+from ibpcl.data import registry
+from ibpcl.data.dataset import DataError
+from ibpcl.experiments.errors import UserError
+
+
+def execute(options):
+    """List, verify or fetch image sets."""
+    try:
+        ACTIONS[options.action](options)
+    except DataError as error:
+        raise UserError(str(error)) from error
+
+
+def show(options):
+    """Print every image set with its state; what is wrong with a damaged file stands below."""
+    for status in registry.status(options.data_dir):
+        print(f"{status.name:14} {status.summary:23} {status.folder}")
+        if status.summary == "damaged":
+            for file in status.files:
+                if file.problem:
+                    print(f"    {file.file}: {file.problem}")
+
+
+def verify(options):
+    """Verify the image sets that are named, or all whose files are there."""
+    names = options.names or [status.name for status in registry.status(options.data_dir)
+                              if status.files and status.summary != "missing"]
+    for name in names:
+        folder = registry.verify(name, options.data_dir)
+        print(f"{name}: verified, {folder}", flush=True)
+
+
+def fetch(options):
+    """Download the image sets that are named."""
+    for name in options.names:
+        folder = registry.fetch(name, options.data_dir, progress=sys.stderr.isatty())
+        print(f"{name}: verified, {folder}", flush=True)
+
+
+ACTIONS = {"list": show, "verify": verify, "fetch": fetch}

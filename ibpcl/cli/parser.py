@@ -1,0 +1,77 @@
+"""What can be typed: commands and their arguments."""
+
+import argparse
+
+from ibpcl import __version__
+from ibpcl.experiments.errors import UserError
+from ibpcl.experiments.presets import DEFAULT, PRESETS
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message):
+        """Refuse the command line."""
+        raise UserError(f"{message} (see `{self.prog} --help`)")
+
+
+def parser():
+    """Return the parser of the whole command line; ``options.command`` names the module that does the work."""
+    top = Parser(prog="ibpcl", description="Bayesian structure adaptation for continual learning.")
+    top.add_argument("--version", action="version", version=f"ibpcl {__version__}")
+    top.set_defaults(command=None)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    _add_run(commands)
+    _add_settings(commands)
+    _add_data(commands)
+    return top
+
+
+def _add_run(commands):
+    run = commands.add_parser(
+        "run", help="learn the tasks of an experiment and report what was kept",
+        description="Learn the tasks of an experiment one after another; print the accuracy on all\n"
+                    "tasks so far after each; write configuration, results and figures to a folder.",
+        epilog=f"experiments:\n{list_experiments()}\n\n`ibpcl settings` lists the keys for --set and TOML files.",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    run.set_defaults(command="run")
+    run.add_argument("experiment", nargs="?", default=DEFAULT, metavar="EXPERIMENT",
+                     help=f"a name from the list below or a TOML file (default: {DEFAULT})")
+    run.add_argument("--method", metavar="NAME", help="who learns")
+    run.add_argument("--seed", metavar="N", help="seed of the learner: same seed, same result")
+    run.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",
+                     help="set any configuration key; may be given several times")
+    run.add_argument("--out", metavar="DIR",
+                     help="folder for the results (default: a new one under runs/, or that of the same run before)")
+    run.add_argument("--force", action="store_true", help="let --out replace a run with another configuration")
+    shown = run.add_mutually_exclusive_group()
+    shown.add_argument("--quiet", action="store_true", help="print the last line only")
+    shown.add_argument("--json", action="store_true", help="print the content of result.json only")
+    run.add_argument("--list", action="store_true", help="list the experiments and stop")
+
+
+def _add_settings(commands):
+    settings = commands.add_parser("settings", help="list every configuration key with its default",
+                                   description="List every configuration key: default, type and meaning.")
+    settings.set_defaults(command="settings")
+    settings.add_argument("method", nargs="?", default="npbcl", metavar="METHOD", help="whose (default: npbcl)")
+
+
+def _add_data(commands):
+    data = commands.add_parser("data", help="look after the image sets", description="Look after the image sets.")
+    actions = data.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action", parser_class=Parser)
+    for action, nargs, text in (("list", 0, "say which image sets there are, and how their files are"),
+                                ("verify", "*", "compare the files with the published checksums (default: all found)"),
+                                ("fetch", "+", "download image sets, verify and keep them")):
+        one = actions.add_parser(action, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        one.set_defaults(command="data", names=[])
+        if nargs:
+            one.add_argument("names", nargs=nargs, metavar="NAME", help="an image set")
+        one.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+
+
+def list_experiments():
+    """Return the experiments, a line each."""
+    width = max(map(len, PRESETS))
+    return "\n".join(f"  {name:{width}}  {preset.sentence}" for name, preset in PRESETS.items())

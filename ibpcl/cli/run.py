@@ -1,0 +1,79 @@
+"""``ibpcl run``: a row of the accuracy matrix after each task, then a summary."""
+
+import numpy as np
+
+from ibpcl.cli.parser import list_experiments
+from ibpcl.cli.table import AccuracyTable, percent
+from ibpcl.experiments.config import configure
+from ibpcl.experiments.errors import UserError
+from ibpcl.experiments.folder import free_folder
+from ibpcl.experiments.run import run
+
+SHORTCUTS = ("method", "seed", "data_dir")                 # options that set the key of the same name
+
+
+def execute(options):
+    """Run an experiment as the command line says."""
+    if options.list:
+        print(list_experiments())
+        return
+    config = configure(options.experiment, key_texts(options))
+    out = options.out or free_folder(config)
+    talk = not (options.quiet or options.json)
+    # An overflow is about to stop the run with a message that says more than NumPy's warning.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        result = run(config, out, False if options.quiet else None, Printer(config) if talk else None, options.force)
+    if options.json:
+        print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
+    elif options.quiet:
+        print(f"average accuracy {percent(result.values['average_accuracy'])}, results in {result.folder}")
+    else:
+        print(summary(result))
+
+
+def key_texts(options):
+    """Return the keys that the command line sets, with their values as text; its own options win over ``--set``."""
+    texts = {}
+    for assignment in options.assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals or not key.strip():
+            raise UserError(f"--set takes KEY=VALUE, got {assignment!r}")
+        texts[key.strip()] = text
+    return texts | {key: getattr(options, key) for key in SHORTCUTS if getattr(options, key) is not None}
+
+
+class Printer:
+    """Prints the table while the run goes on."""
+
+    def __init__(self, config):
+        self.config, self.table = config, None
+
+    def __call__(self, report):
+        """Print the row of a task, and the header above the first."""
+        if self.table is None:
+            config = self.config
+            self.table = AccuracyTable(report.names)
+            print(f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend {config.backend}, "
+                  f"seed {config.seed}\nTest accuracy (%) on each task so far, a line after each task learned:\n")
+            print(self.table.header())
+        print(self.table.row(report), flush=True)
+
+
+def summary(result):
+    """Return what the run came to, and where its files are, as a few lines."""
+    values, seconds = result.values, result.values["seconds"]
+    drops = np.array(values["accuracy_drop"])
+    worst = int(drops.argmax())
+    lines = [("average accuracy", f"{percent(values['average_accuracy'])} of all tasks at the end")]
+    if len(drops) > 1:
+        lines += [("backward transfer", f"{100 * values['backward_transfer']:.2f} points (below 0: forgetting)"),
+                  ("largest drop", f"{100 * drops[worst]:.2f} points on {values['tasks'][worst]}, since it was learned"
+                                   if drops[worst] > 0 else "none: no task lost anything since it was learned")]
+    if values["share_used"] is not None:
+        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the hidden weights, all tasks "
+                                      "together"))
+    memory = "" if values["peak_memory_mb"] is None else f"; {values['peak_memory_mb']:.0f} MB at most"
+    lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test']:.1f} s testing, "
+                       f"{seconds['total']:.1f} s in all{memory}"),
+              ("results in", f"{result.folder}")]
+    return "\n" + "\n".join(f"{name:18} {text}" for name, text in lines)

@@ -1,0 +1,27 @@
+"""``ibpcl settings``: every configuration key with its default, type and meaning."""
+
+import textwrap
+
+from ibpcl.experiments import values
+from ibpcl.experiments.config import keys, run_keys
+
+WIDTH = 80
+
+
+def execute(options):
+    """Print the keys of the run, then those of the method."""
+    known = keys(options.method)
+    of_run = run_keys()
+    print("Configuration keys: lines `key = value` of a TOML file, or `--set key=value`.\n"
+          "Shown are the defaults; an experiment may set others, and the file config.toml in\n"
+          "the folder of a run has all of them.")
+    for title, chosen in (("Of every run", of_run), (f"Of the method {options.method}", known.keys() - of_run.keys())):
+        print(f"\n{title}:")
+        for name in (name for name in known if name in chosen):
+            print_key(name, known[name])
+
+
+def print_key(name, key):
+    """Print one key: its default and type in a line, its meaning below."""
+    print(f"  {name} = {values.toml(key.default)}  ({values.describe(key.kind)})")
+    print(textwrap.fill(key.doc, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6))

@@ -1,0 +1,51 @@
+"""The accuracy matrix as it grows, a row after each task, within 80 columns."""
+
+import numpy as np
+
+WIDTH = 80
+CELL = 7                                                   # " 100.00"
+MARGINS = 3 + 3 * 8                                        # the number of the task, then mean, used and seconds
+
+
+def percent(fraction, places=2):
+    """Write a fraction as a percentage, a dash for one that was not measured.
+
+    >>> percent(0.98765), percent(float("nan"))
+    ('98.77 %', '-')
+    """
+    return "-" if np.isnan(fraction) else f"{100 * fraction:.{places}f} %"
+
+
+class AccuracyTable:
+    """Prints the accuracy on every task so far; with too many tasks for a line, the newest, and the lowest of all.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the tasks, in their order.
+    """
+
+    def __init__(self, names):
+        self.names = names
+        self.name_width = max(4, *map(len, names))
+        self.full = MARGINS + self.name_width + CELL * len(names) <= WIDTH
+
+    def header(self):
+        """Return the line of column names."""
+        cells = [str(j + 1) for j in range(len(self.names))] if self.full else ["newest", "lowest"]
+        return self._line("", "task", cells, "mean", "used %", "seconds")
+
+    def row(self, report):
+        """Return the line of a task from its :class:`ibpcl.experiments.run.Report`."""
+        done, t = report.progress, report.progress.task
+        so_far = 100 * done.accuracy[t, : t + 1]
+        cells = [f"{value:.2f}" for value in (so_far if self.full else (so_far[t], so_far.min()))]
+        if self.full:
+            cells += [""] * (len(self.names) - t - 1)
+        used = "-" if report.mask_density is None else f"{100 * report.mask_density:.1f}"
+        seconds = f"{done.train_seconds + done.test_seconds:.1f}"
+        return self._line(str(t + 1), done.name, cells, f"{so_far.mean():.2f}", used, seconds)
+
+    def _line(self, number, name, cells, *last):
+        middle = "".join(f"{cell:>{CELL}}" for cell in cells)
+        return f"{number:>2} {name:<{self.name_width}}{middle}" + "".join(f"{text:>8}" for text in last)

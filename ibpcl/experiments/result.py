@@ -1,0 +1,132 @@
+"""What a finished run leaves: the numbers of ``result.json``, the table of its history, its learner, its figures."""
+
+import importlib.metadata
+import math
+import platform
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import ibpcl
+from ibpcl.evaluation import metrics, structure
+from ibpcl.experiments import storage
+from ibpcl.experiments.config import as_table
+from ibpcl.inference.loop import Record
+
+PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
+
+
+def collect(config, progresses, learner):
+    """Return the content of ``result.json``; NaN stands for what was not measured.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Of the run.
+    progresses : list of ibpcl.continual.loop.Progress
+        One a task.
+    learner : Learner
+        After its last task.
+
+    Returns
+    -------
+    values : dict
+        Accuracies and shares are fractions in 0..1, times are seconds.  ``accuracy_matrix[i][j]`` is the accuracy on
+        task j after training task i; ``accuracy_drop`` is, for each task, how far it ended below its value right after
+        it was learned.  ``mask_density`` has a row a task and a number a hidden layer; ``share_used``, ``sharing`` and
+        ``sharing_with_earlier`` count the weights of all hidden layers; all four are None for a method without masks.
+        ``elbo_weights`` are the weights of the divergences in the objective.
+    """
+    R = progresses[-1].accuracy
+    train, test = ([getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test"))
+    return {
+        "experiment": config.experiment,
+        "method": config.method,
+        "seed": config.seed,
+        "dataset": config.dataset,
+        "stream": config.stream,
+        "tasks": [done.name for done in progresses],
+        "accuracy_matrix": R.tolist(),
+        "average_accuracy": metrics.average_accuracy(R),
+        "backward_transfer": metrics.backward_transfer(R),
+        "forward_transfer": metrics.forward_transfer(R),
+        "accuracy_drop": metrics.accuracy_drop(R).tolist(),
+        **_structure(masks_of(learner, len(progresses))),
+        "elbo_weights": {f.name: getattr(config.settings, f.name) for f in fields(config.settings)
+                         if f.name.endswith("_kl_weight")},
+        "seconds": {"train": round(math.fsum(train), 3), "test": round(math.fsum(test), 3), "total": None,
+                    "train_per_task": [round(seconds, 3) for seconds in train]},
+        "peak_memory_mb": peak_memory_mb(),
+        "backend": config.backend,
+        "versions": versions(),
+    }
+
+
+def masks_of(learner, tasks):
+    """Return the masks of each task, or None for a method that has none."""
+    return [learner.masks(t) for t in range(tasks)] if hasattr(learner, "masks") else None
+
+
+def _structure(masks):
+    if masks is None:
+        return dict.fromkeys(("mask_density", "share_used", "sharing", "sharing_with_earlier"))
+    return {
+        "mask_density": [[float(mask.mean()) for mask in task] for task in masks],
+        "share_used": structure.capacity_used(masks).tolist(),
+        "sharing": structure.sharing_matrix(masks).tolist(),
+        "sharing_with_earlier": structure.sharing_with_earlier(masks).tolist(),
+    }
+
+
+def peak_memory_mb():
+    """Return the most memory that this process has held, in MB of 10^6 bytes; None where the system does not say."""
+    try:
+        import resource
+    except ModuleNotFoundError:                              # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024           # macOS counts bytes, others KiB
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
+
+
+def versions():
+    """Return the versions of Python, of this package and of those it computes with."""
+    return {"python": platform.python_version(), "ibpcl": ibpcl.__version__,
+            **{name: importlib.metadata.version(name) for name in PACKAGES}}
+
+
+def columns(progresses):
+    """Return the history of all tasks as the columns of a table, one row an epoch; tasks count from 0."""
+    records = [record._replace(task=done.task) for done in progresses for record in done.history]
+    return {name: [getattr(record, name) for record in records] for name in Record._fields}
+
+
+def write_state(folder, config, history, learner):
+    """Write the history and everything that was learned."""
+    storage.write_csv(Path(folder, "history.csv"), history)
+    storage.save_checkpoint(Path(folder, "learner.npz"), learner.state(), as_table(config))
+    # Its predecessor is of the same run, or of one that is being replaced.
+    Path(folder, "learner.npz.previous").unlink(missing_ok=True)
+
+
+def draw(folder, values, history, masks, image_shape=None):
+    """Draw the figures of a run into its folder: accuracy, history and, for a method with masks, the masks."""
+    from ibpcl.evaluation import figures
+    from ibpcl.evaluation.figures.canvas import new_axes
+
+    R, names = values["accuracy_matrix"], values["tasks"]
+    pictures = {
+        "accuracy_curves": figures.accuracy_curves(R, names),
+        "accuracy_matrix": figures.accuracy_matrix(R, names),
+    }
+    if history["elbo"]:
+        pictures["history"] = figures.training_history(history, xlabel="epoch, all tasks")
+    if masks is not None:
+        first = [task[0] for task in masks]
+        pictures["masks"] = figures.mask_matrices(first, names)
+        if image_shape is not None:
+            pictures["receptive_fields"] = figures.receptive_fields(first, names, image_shape=image_shape)
+        left, right = new_axes(width=180, height=75, columns=2)
+        pictures["sharing"] = figures.share_used(masks, names, ax=left)
+        figures.sharing_matrix(masks, names, ax=right)
+    for name, axes in pictures.items():
+        figures.save(axes, Path(folder, f"{name}.png"))

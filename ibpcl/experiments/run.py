@@ -1,0 +1,162 @@
+"""One run: from a configuration to what was learned, in memory and as a folder of files."""
+
+import contextlib
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ibpcl.continual.loop import Progress, learn_stream
+from ibpcl.continual.task import check_width
+from ibpcl.data import registry
+from ibpcl.data.subsets import limited
+from ibpcl.data.tasks import CONSECUTIVE_PAIRS, PermutedStream, SplitStream
+from ibpcl.evaluation import structure
+from ibpcl.experiments import result as results
+from ibpcl.experiments import storage
+from ibpcl.experiments.config import RunConfig
+from ibpcl.experiments.errors import UserError
+from ibpcl.experiments.folder import claimed
+from ibpcl.methods import method
+
+
+class Result(NamedTuple):
+    """What a run gave.
+
+    Attributes
+    ----------
+    config : RunConfig
+        What it is a function of.
+    values : dict
+        The content of ``result.json``.
+    history : dict of str to list
+        The columns of ``history.csv``.
+    learner : Learner
+        After its last task, ready to predict.
+    folder : Path or None
+        Where the files are, if they were asked for.
+    """
+
+    config: RunConfig
+    values: dict
+    history: dict
+    learner: Any
+    folder: Path | None
+
+
+class Report(NamedTuple):
+    """What is known right after a task.
+
+    Attributes
+    ----------
+    progress : ibpcl.continual.loop.Progress
+        Of the loop.
+    mask_density : float or None
+        The share of the hidden weights that the task uses, in 0..1; None for a method without masks.
+    names : tuple of str
+        Of all tasks of the stream.
+    """
+
+    progress: Progress
+    mask_density: float | None
+    names: tuple[str, ...]
+
+
+def make_stream(config):
+    """Return the stream of tasks of a configuration.
+
+    Raises
+    ------
+    UserError
+        If a file is missing or damaged, or there are not so many tasks.
+    """
+    if config.stream == "split" and config.tasks > len(CONSECUTIVE_PAIRS):
+        raise UserError(f"tasks must be at most {len(CONSECUTIVE_PAIRS)} with stream 'split', got {config.tasks}")
+    try:
+        dataset = registry.load(config.dataset, config.data_dir, config.data_seed)
+        if config.stream == "split":
+            stream = SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
+        else:
+            stream = PermutedStream(dataset, config.tasks, config.data_seed)
+        return limited(stream, config.train_limit, config.test_limit)
+    except ValueError as error:                              # DataError is one
+        raise UserError(str(error)) from error
+
+
+def survey(stream):
+    """Build every task of a stream once, before any time is spent on learning the good ones.
+
+    Returns
+    -------
+    names : tuple of str
+        Of the tasks.
+    image_shape : (int, int) or None
+        Of the first task's images.
+
+    Raises
+    ------
+    UserError
+        If a task cannot be learned: pixels that are not finite, labels out of range, no examples, another width.
+    """
+    try:
+        first = stream[0]
+        names = [first.name]
+        for t in range(1, len(stream)):
+            task = stream[t]
+            check_width(task, first.inputs, first.name)
+            names.append(task.name)
+    except (TypeError, ValueError) as error:                 # what Task refuses
+        raise UserError(str(error)) from error
+    return tuple(names), first.image_shape
+
+
+def make_learner(config):
+    """Return the learner of a configuration, before its first task."""
+    return method(config.method).learner(config.settings, config.seed, config.backend)
+
+
+def run(config, out=None, progress=None, on_task=None, force=False):
+    """Learn the tasks of a configuration one after another and measure what was learned and kept.
+
+    Parameters
+    ----------
+    config : RunConfig
+        From :func:`ibpcl.experiments.config.configure`.
+    out : path-like, optional
+        Folder for the files; without it nothing is written.  That it can be written is made sure before the training.
+    progress : bool, optional
+        Show progress bars on standard error: yes, no, or (None) on a terminal only.
+    on_task : callable, optional
+        Called with a :class:`Report` after every task.
+    force : bool
+        Let the files replace those of a run with another configuration.
+
+    Returns
+    -------
+    result : Result
+        The same for the same configuration, but for ``seconds`` and ``peak_memory_mb``.
+
+    Raises
+    ------
+    UserError
+        If the data or the folder cannot be used.
+    ibpcl.inference.loop.NonFiniteError
+        If the objective stops being finite.
+    """
+    start = time.perf_counter()
+    stream = make_stream(config)
+    names, image_shape = survey(stream)
+    with contextlib.nullcontext() if out is None else claimed(out, config, force) as folder:
+        learner, progresses = make_learner(config), []
+        for done in learn_stream(learner, stream, progress):
+            progresses.append(done)
+            if on_task is not None:
+                density = structure.density([learner.masks(done.task)])[0] if hasattr(learner, "masks") else None
+                on_task(Report(done, density, names))
+        values, history = results.collect(config, progresses, learner), results.columns(progresses)
+        if folder is not None:
+            results.write_state(folder, config, history, learner)
+            results.draw(folder, values, history, results.masks_of(learner, len(names)), image_shape)
+        values["seconds"]["total"] = round(time.perf_counter() - start, 3)
+        if folder is not None:                               # last: it stands for a complete run
+            storage.write_json(folder / "result.json", values)
+    return Result(config, values, history, learner, folder)

@@ -1,0 +1,153 @@
+import sys
+from dataclasses import fields
+
+import pytest
+
+from ibpcl.experiments import storage
+from ibpcl.experiments.config import RunConfig, as_table, configure, keys, run_keys
+from ibpcl.experiments.errors import UserError
+from ibpcl.experiments.presets import PRESETS
+from ibpcl.methods import METHODS, method
+from ibpcl.models.backend import BACKENDS
+
+
+def write(tmp_path, text, name="mine.toml"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_methods_settings_have_documentation_and_no_key_of_the_run(name):
+    settings = {f.name for f in fields(method(name).settings)}
+    assert not settings & (run_keys().keys() | {"settings"})
+    for key, (_, _, doc) in keys(name).items():
+        assert doc.endswith("."), key
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_a_configuration_for_every_method(name):
+    for method_name in METHODS:
+        config = configure(name, method=method_name)
+        assert (config.experiment, config.method) == (name, method_name)
+        for key, value in {**PRESETS[name].run, **PRESETS[name].methods[method_name]}.items():
+            assert as_table(config)[key] == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_the_default_runs_offline_with_the_first_backend():
+    config = configure()
+    assert (config.experiment, config.dataset, config.backend) == ("split-glyphs", "glyphs", BACKENDS[0])
+    assert RunConfig().settings == method("npbcl").settings()
+
+
+def test_each_layer_wins_over_the_one_before(tmp_path):
+    path = write(tmp_path, 'experiment = "split-mnist"\nepochs = 2\nsamples = 3\nbatch = 10\n')
+    config = configure(path, {"samples": "5", "batch": "20"}, batch=30)
+    assert config.experiment == "split-mnist" and config.dataset == "mnist"
+    assert (config.settings.epochs, config.settings.samples, config.settings.batch) == (2, 5, 30)
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"hidden": (7, 3), "train_limit": 10, "seed": 2**63 - 1, "mask_kl_weight": 1 / 784, "activation": "tanh"},
+    {"data_dir": "some/place", "test_limit": 4}, {"tasks": 2, "backend": "numpy", "experiment": "another-name"},
+])
+def test_the_resolved_configuration_reads_back_as_itself(tmp_path, changes):
+    config = configure("permuted-mnist", **changes)
+    storage.write_toml(tmp_path / "config.toml", as_table(config))
+    again = configure(tmp_path / "config.toml")
+    assert again == config
+    assert as_table(again).keys() | {"data_dir"} == keys("npbcl").keys()
+
+
+def test_the_resolved_configuration_does_not_lean_on_presets(tmp_path, monkeypatch):
+    config = configure("split-glyphs")
+    storage.write_toml(tmp_path / "config.toml", as_table(config))
+    monkeypatch.setitem(PRESETS, "split-glyphs", PRESETS["split-glyphs"]._replace(
+        run={"train_limit": 7, "tasks": 1}, methods={"npbcl": {"samples": 77}}))
+    assert configure(tmp_path / "config.toml") == config
+
+
+def test_a_file_without_experiment_is_called_like_itself(tmp_path):
+    config = configure(write(tmp_path, "tasks = 2\n", "quick-look.toml"))
+    assert config.experiment == "quick-look"
+    assert config.settings == method("npbcl").settings()
+
+
+def test_a_file_with_a_name_of_its_own_says_what_it_runs_on(tmp_path):
+    text = 'experiment = "split-digits"\n'
+    with pytest.raises(UserError, match=r"mine.toml: unknown experiment 'split-digits'.*must set dataset and stream"):
+        configure(write(tmp_path, text))
+    config = configure(write(tmp_path, text + 'dataset = "glyph_digits"\nstream = "split"\n'))
+    assert (config.experiment, config.dataset) == ("split-digits", "glyph_digits")
+
+
+@pytest.mark.parametrize("name, nearest", [("split-minst", "split-mnist"), ("Split-glyphs", "split-glyphs")])
+def test_an_unknown_experiment_has_a_nearest_one(name, nearest):
+    with pytest.raises(UserError, match=f"did you mean '{nearest}'"):
+        configure(name)
+
+
+@pytest.mark.parametrize("origin", ["text", "value", "file"])
+def test_an_unknown_key_has_a_nearest_one(tmp_path, origin):
+    with pytest.raises(UserError, match="unknown key 'mask_rte'.*did you mean 'mask_rate'") as error:
+        if origin == "text":
+            configure(texts={"mask_rte": "0.1"})
+        elif origin == "value":
+            configure(mask_rte=0.1)
+        else:
+            configure(write(tmp_path, "mask_rte = 0.1\n"))
+    assert ("mine.toml" in str(error.value)) == (origin == "file")
+
+
+def test_a_key_that_is_like_no_other_is_told_where_to_look():
+    with pytest.raises(UserError, match="unknown key 'zzz'.*`ibpcl settings npbcl`"):
+        configure(zzz=1)
+
+
+@pytest.mark.parametrize("line, expected", [
+    ('epochs = "five"', "epochs must be a whole number, got 'five' (text)"),
+    ("epochs = 2.5", "epochs must be a whole number, got 2.5 (a number)"),
+    ("hidden = [true]", "hidden must be a list of whole numbers, got [true] (a list)"),
+    ("seed = false", "seed must be a whole number, got false (true or false)"),
+    ("dataset = 3", "dataset must be text, got 3 (a whole number)"),
+    ("experiment = 3", "experiment must be text, got 3 (a whole number)"),
+    ("method = 3", "method must be text, got 3 (a whole number)"),
+    ("[alpha]\nx = 1", "alpha must be a number, got {'x': 1} (a table)"),
+])
+def test_a_wrong_type_in_a_file(tmp_path, line, expected):
+    with pytest.raises(UserError) as error:
+        configure(write(tmp_path, line))
+    assert str(error.value) == f"{tmp_path / 'mine.toml'}: {expected}"
+
+
+@pytest.mark.parametrize("changes, key", [
+    ({"tasks": 0}, "tasks"), ({"seed": -1}, "seed"), ({"data_seed": 2**63}, "data_seed"), ({"train_limit": 0}, "train"),
+    ({"stream": "spilt"}, "stream"), ({"dataset": "cifar"}, "dataset"), ({"backend": "torch"}, "backend"),
+    ({"method": "nbpcl"}, "method 'nbpcl'; did you mean 'npbcl'"), ({"experiment": "../up"}, "experiment"),
+    ({"experiment": ""}, "experiment"), ({"samples": 0}, "samples"), ({"alpha": float("nan")}, "alpha"),
+    ({"mask_kl": "exact"}, "mask_kl"), ({"hidden": (0,)}, "hidden"), ({"weight_rate": float("inf")}, "weight_rate"),
+])
+def test_a_value_out_of_range(changes, key):
+    with pytest.raises(UserError, match=key):
+        configure(**changes)
+
+
+def test_a_file_that_is_not_toml_or_not_there(tmp_path):
+    with pytest.raises(UserError, match="broken.toml is not TOML"):
+        configure(write(tmp_path, "epochs 5\n", "broken.toml"))
+    with pytest.raises(FileNotFoundError):
+        configure(tmp_path / "nowhere.toml")
+
+
+def test_another_methods_keys_are_refused_by_name(monkeypatch):
+    module = type(sys)("ibpcl.methods.other")
+    module.__doc__, module.Settings, module.Other = "Another method.", RunConfig, object
+    monkeypatch.setitem(sys.modules, "ibpcl.methods.other", module)
+    monkeypatch.setitem(METHODS, "other", "Other")
+    with pytest.raises(UserError, match="unknown key 'alpha' for a run with method other"):
+        configure(method="other", alpha=3.0)
+
+
+def test_a_configuration_does_not_change():
+    with pytest.raises(AttributeError):
+        configure().seed = 3

@@ -1,0 +1,94 @@
+import pytest
+
+from ibpcl.experiments import storage
+from ibpcl.experiments.config import as_table, configure
+from ibpcl.experiments.errors import UserError
+from ibpcl.experiments.folder import RESULTS, claimed, free_folder
+
+
+@pytest.fixture
+def config():
+    return configure()
+
+
+def fill(folder, config):
+    with claimed(folder, config):
+        for name in RESULTS:
+            (folder / name).write_text(f"of seed {config.seed}")
+
+
+def test_the_same_run_comes_back_to_its_folder_and_another_gets_the_next(tmp_path, config):
+    other = configure(epochs=3)
+    assert free_folder(config, tmp_path) == tmp_path / "split-glyphs-npbcl-seed0"
+    fill(free_folder(config, tmp_path), config)
+    assert free_folder(config, tmp_path).name == "split-glyphs-npbcl-seed0"
+    assert free_folder(other, tmp_path).name == "split-glyphs-npbcl-seed0-2"
+    fill(free_folder(other, tmp_path), other)
+    assert free_folder(other, tmp_path).name == "split-glyphs-npbcl-seed0-2"
+    assert free_folder(configure(epochs=4), tmp_path).name == "split-glyphs-npbcl-seed0-3"
+    assert free_folder(configure(seed=4), tmp_path).name == "split-glyphs-npbcl-seed4"
+
+
+def test_a_folder_of_something_else_is_passed_over_and_refused(tmp_path, config):
+    folder = tmp_path / "split-glyphs-npbcl-seed0"
+    folder.mkdir()
+    assert free_folder(config, tmp_path) == folder           # empty
+    (folder / "thesis.tex").write_text("years of work")
+    assert free_folder(config, tmp_path).name == "split-glyphs-npbcl-seed0-2"
+    for force in (False, True):
+        with pytest.raises(UserError, match="not the folder of a run"), claimed(folder, config, force):
+            raise AssertionError("this run may not start")
+    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+
+
+def test_somebody_elses_config_does_not_make_the_folder_of_a_run(tmp_path, config):
+    (tmp_path / "config.toml").write_text('seed = 0\ntitle = "a web site"\n')
+    with pytest.raises(UserError, match="not the folder of a run"), claimed(tmp_path, config, force=True):
+        pass
+    assert "web site" in (tmp_path / "config.toml").read_text()
+
+
+def test_a_folder_is_claimed_with_its_configuration(tmp_path, config):
+    with claimed(tmp_path / "a" / "b", config) as folder:
+        assert storage.read_toml(folder / "config.toml") == as_table(config)
+
+
+def test_another_run_is_replaced_only_by_force(tmp_path, config):
+    fill(tmp_path / "run", config)
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    other = configure(seed=1)
+    with pytest.raises(UserError, match=r"seed = 0, not 1; .*--force"), claimed(tmp_path / "run", other):
+        pass
+    assert (tmp_path / "run" / "result.json").read_text() == "of seed 0"
+    with claimed(tmp_path / "run", other, force=True):
+        # No result of the other run may be taken for one of this run.
+        assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["config.toml", "notes.txt"]
+
+
+def test_the_same_run_keeps_its_results_until_they_are_replaced(tmp_path, config):
+    fill(tmp_path / "run", config)
+    with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "run", config):
+        raise KeyboardInterrupt
+    assert (tmp_path / "run" / "result.json").read_text() == "of seed 0"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FloatingPointError])
+def test_a_run_that_fails_leaves_no_folder_of_its_own(tmp_path, config, error):
+    with pytest.raises(error), claimed(tmp_path / "new", config):
+        raise error
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_fails_keeps_what_it_has_written(tmp_path, config):
+    with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "new", config) as folder:
+        (folder / "history.csv").write_text("task\n")
+        raise KeyboardInterrupt
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["config.toml", "history.csv"]
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_place_that_cannot_be_a_folder(tmp_path, config, place):
+    (tmp_path / "file").write_text("here already")
+    with pytest.raises(UserError, match="file"), claimed(tmp_path / place, config):
+        pass
+    assert (tmp_path / "file").read_text() == "here already"

@@ -1,0 +1,89 @@
+"""The optimizer, the schedule and the loop."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibpcl.inference import adam, loop
+from ibpcl.inference.schedules import geometric
+from ibpcl.models.backend import backend
+from ibpcl.models.classifier import Elbo
+from ibpcl.noise import Key
+
+
+def test_the_first_step_is_the_learning_rate_against_the_sign():
+    x = np.array([1.0, 2.0, 3.0])
+    moved, state = adam.update(x, np.array([4.0, -1e-3, 0.0]), adam.start(x), np.full(3, 0.1))
+    np.testing.assert_allclose(moved, [0.9, 2.1, 3.0], atol=1e-5)
+    assert state.step == 1
+
+
+def test_adam_finds_the_minimum_of_a_quadratic_and_a_rate_of_zero_stays():
+    x, target = np.zeros(3), np.array([1.0, -2.0, 3.0])
+    state = adam.start(x)
+    for _ in range(2000):
+        x, state = adam.update(x, 2 * (x - target), state, np.array([0.02, 0.02, 0.0]))
+    np.testing.assert_allclose(x, [1.0, -2.0, 0.0], atol=1e-3)
+
+
+@given(st.floats(0.1, 100), st.floats(0.1, 100), st.integers(2, 50))
+def test_the_temperature_falls_by_equal_factors(start, end, steps):
+    taus = np.array([geometric(start, end, i, steps) for i in range(steps)])
+    assert taus[0] == pytest.approx(start)
+    assert taus[-1] == pytest.approx(end)
+    np.testing.assert_allclose(taus[1:] / taus[:-1], taus[1] / taus[0], rtol=1e-9)
+    assert geometric(start, end, 0, 1) == end
+
+
+@given(st.integers(1, 300), st.integers(1, 64))
+def test_minibatches_are_a_partition_of_nearly_equal_parts(examples, batch):
+    parts = loop.minibatches(examples, batch, Key(0, 0, 0, 0))
+    assert sorted(np.concatenate(parts)) == list(range(examples))
+    sizes = {len(part) for part in parts}
+    assert max(sizes) <= batch
+    assert max(sizes) - min(sizes) <= 1
+
+
+def fit(objective, **changes):
+    options = {"examples": 10, "epochs": 3, "batch": 4, "key": Key(0, 0, 0, 0), "backend": backend("numpy"), "phase": "masked",
+                   "progress": False}
+    return loop.fit(np.zeros(2), objective, np.full(2, 0.1), **{**options, **changes})
+
+
+def test_the_history_has_a_row_an_epoch_with_means_over_its_steps():
+    seen = []
+
+    def objective(vector, rows, step, steps):
+        seen.append((step, steps))
+        return Elbo(-float(step), 1.0, 2.0, 3.0), np.ones(2), 0.5
+
+    vector, history = fit(objective)
+    assert seen == [(i, 9) for i in range(9)]
+    assert [row.log_likelihood for row in history] == [-1.0, -4.0, -7.0]
+    assert [row.elbo for row in history] == [-7.0, -10.0, -13.0]
+    assert (vector < 0).all()
+
+
+@pytest.mark.parametrize(("parts", "gradient", "culprit"), [
+    (Elbo(float("nan"), 1.0, 2.0, 3.0), np.ones(2), "the ELBO is not finite"),
+    (Elbo(1.0, float("inf"), 2.0, 3.0), np.ones(2), "the ELBO is not finite"),
+    (Elbo(1.0, 1.0, 2.0, 3.0), np.array([1.0, np.nan]), "the gradient is not finite")])
+def test_a_non_finite_objective_stops_with_its_place(parts, gradient, culprit):
+    with pytest.raises(loop.NonFiniteError, match=f"masked, epoch 1, step 0: {culprit}.*kl_weights"):
+        fit(lambda *_: (parts, gradient, 0.5))
+
+
+def test_the_progress_bar_is_silent_unless_asked_or_on_a_terminal(monkeypatch):
+    def objective(vector, rows, step, steps):
+        return Elbo(0.0, 0.0, 0.0, 0.0), np.ones(2), 0.5
+
+    cases = ((None, False, False), (None, True, True), (True, False, True), (False, True, False))
+    for progress, terminal, shown in cases:
+        stream = io.StringIO()
+        stream.isatty = lambda terminal=terminal: terminal
+        monkeypatch.setattr("sys.stderr", stream)
+        fit(objective, progress=progress)
+        assert bool(stream.getvalue()) == shown

@@ -1,0 +1,149 @@
+"""NPBCL on small problems: it learns, keeps what it learned, repeats itself bit for bit, and refuses what is wrong."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ibpcl.continual.loop import learn_stream
+from ibpcl.continual.task import Task
+from ibpcl.inference.loop import NonFiniteError
+from ibpcl.methods.npbcl import NPBCL, Settings
+
+SMALL = Settings(hidden=(12,), samples=2, prediction_samples=10, epochs=12, finetune_epochs=6, batch=32, alpha=4.0)
+
+
+class Blobs:
+    """Binary tasks that each look at two inputs of their own, of eight: a network can keep them apart."""
+
+    name = "blobs"
+
+    def __init__(self, tasks=2, classes=2):
+        self.tasks, self.classes = tasks, classes
+
+    def __len__(self):
+        return self.tasks
+
+    def __getitem__(self, t):
+        rng = np.random.default_rng(t)
+        parts = []
+        for examples in (200, 100):
+            y = rng.integers(0, self.classes, examples)
+            x = rng.normal(scale=0.3, size=(examples, 8))
+            x[:, 2 * t] += 1.5 * (y == 0)
+            x[:, 2 * t + 1] += 1.5 * (y == 1)
+            parts += [x, y]
+        return Task(f"task {t}", *parts, self.classes, tuple("abc"[: self.classes]))
+
+
+def run(learner, stream):
+    *_, last = learn_stream(learner, stream, progress=False)
+    return last.accuracy
+
+
+@pytest.fixture(scope="module")
+def learned():
+    learner = NPBCL(SMALL, seed=1)
+    return learner, run(learner, Blobs(3))
+
+
+def test_it_learns_three_tasks_and_keeps_them(learned):
+    _, accuracy = learned
+    assert accuracy[2].min() > 0.9
+    assert (np.diagonal(accuracy) - accuracy[2]).max() < 0.05
+    assert np.isnan(accuracy[0, 1])
+
+
+def test_the_same_seed_gives_the_same_bits(learned):
+    learner, accuracy = learned
+    again = NPBCL(SMALL, seed=1)
+    np.testing.assert_array_equal(run(again, Blobs(3)), accuracy)
+    for name, value in learner.state().items():
+        np.testing.assert_array_equal(value, again.state()[name], err_msg=name)
+    other = NPBCL(SMALL, seed=2)
+    run(other, Blobs(1))
+    assert not np.array_equal(other.heads[0]["weight.mu"], learner.heads[0]["weight.mu"])
+
+
+def test_a_loaded_learner_predicts_the_same_and_goes_on_the_same(learned):
+    learner, _ = learned
+    copy = NPBCL(SMALL, seed=1)
+    copy.load_state({name: value.copy() for name, value in learner.state().items()})
+    x = Blobs()[0].x_test
+    for t in range(3):
+        np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
+    copy.learn(Blobs(4)[3], progress=False)
+    original = NPBCL(SMALL, seed=1)
+    run(original, Blobs(4))
+    np.testing.assert_array_equal(copy.posterior[0]["weight.mu"], original.posterior[0]["weight.mu"])
+
+
+def test_weights_that_a_task_does_not_use_do_not_move():
+    """Given its mask, an unused weight's best posterior is its prior: yesterday's posterior, or the initial prior."""
+    learner, stream = NPBCL(SMALL, seed=0), Blobs(2)
+    learner.learn(stream[0], progress=False)
+    before, first = learner.posterior[0]["weight.mu"].copy(), learner.masks(0)[0]
+    np.testing.assert_array_equal(before[~first], 0)
+    learner.learn(stream[1], progress=False)
+    second, after = learner.masks(1)[0], learner.posterior[0]["weight.mu"]
+    np.testing.assert_array_equal(after[first & ~second], before[first & ~second])
+    np.testing.assert_array_equal(after[~first & ~second], 0)
+    assert (after[second] != before[second]).all()
+
+
+def test_predictions_do_not_depend_on_how_often_one_asks(learned):
+    learner, _ = learned
+    x = Blobs()[1].x_test
+    np.testing.assert_array_equal(learner.predict(x, 1), learner.predict(x, 1))
+    p = learner.predict_with_uncertainty(x, 1)
+    assert p.entropy.shape == p.mutual_information.shape == (100,)
+
+
+def test_alpha_never_falls_and_heads_may_differ_in_classes():
+    learner = NPBCL(SMALL)
+    learner.learn(Blobs(1)[0], progress=False)
+    first = learner.alpha.copy()
+    assert (first >= SMALL.alpha).all()
+    learner.learn(Blobs(2, classes=3)[1], progress=False)
+    assert (learner.alpha >= first).all()
+    assert learner.predict(Blobs()[0].x_test, 1).shape == (100, 3)
+
+
+def test_two_hidden_layers_and_a_likelihood_start():
+    settings = dataclasses.replace(SMALL, hidden=(12, 8), likelihood_epochs=2, activation="tanh", mask_kl="concrete")
+    learner = NPBCL(settings)
+    history = learner.learn(Blobs(1)[0], progress=False)
+    assert [mask.shape for mask in learner.masks(0)] == [(8, 12), (12, 8)]
+    assert [row.phase for row in history] == ["likelihood"] * 2 + ["masked"] * 12 + ["finetune"] * 6
+    assert history[1].log_likelihood > history[0].log_likelihood
+
+
+def test_a_task_with_another_width_is_refused(learned):
+    learner, _ = learned
+    task = Task("wide", np.zeros((4, 9)), np.zeros(4, int), np.zeros((2, 9)), np.zeros(2, int), 2, ("a", "b"))
+    with pytest.raises(ValueError, match="task 'wide' has 9 inputs, the network 8"):
+        learner.learn(task)
+    with pytest.raises(ValueError, match="unknown task_id 7"):
+        learner.predict(np.zeros((2, 8)), 7)
+    with pytest.raises(ValueError, match="no task has been learned"):
+        NPBCL(SMALL).predict(np.zeros((2, 8)), 0)
+
+
+def test_a_network_that_switches_itself_off_says_so():
+    settings = dataclasses.replace(SMALL, alpha=0.01, mask_rate=0.0)
+    with pytest.raises(ValueError, match="switched off every weight of hidden layer 0; raise alpha"):
+        NPBCL(settings).learn(Blobs()[0], progress=False)
+
+
+def test_an_elbo_that_is_not_finite_stops_the_run():
+    with np.errstate(all="ignore"), pytest.raises(NonFiniteError, match="Lower the learning rates"):
+        NPBCL(dataclasses.replace(SMALL, weight_rate=1e5)).learn(Blobs()[0], progress=False)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"samples": 0}, "samples must be at least 1, got 0"), ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
+    ({"alpha": -1.0}, "alpha"), ({"mask_kl_weight": -1.0}, "mask_kl_weight"), ({"hidden": ()}, "hidden"),
+    ({"activation": "gelu"}, "activation"), ({"weight_rate": float("nan")}, "weight_rate")])
+def test_settings_that_make_no_sense_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(SMALL, **change)

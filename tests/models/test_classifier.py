@@ -1,0 +1,137 @@
+"""The classifier: its ELBO's scale, its limits, its predictions, and that both backends compute the same."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import log_softmax
+
+from ibpcl.models.backend import backend
+from ibpcl.models.classifier import Classifier, Prior
+from ibpcl.noise import Key
+from ibpcl.primitives import gaussian, kumaraswamy
+from ibpcl.proofs.networks import ALPHA, network
+
+NUMPY = backend("numpy")
+
+
+def evaluate(model, vector, prior, x, labels, samples=2, examples=70, who=NUMPY, dtype=np.float64, step=0):
+    noise = model.noise(Key(0, 0, step, 0), samples, len(x), NUMPY, dtype)
+    return model.elbo(vector, prior, x, labels, noise, 0.7, examples, who)
+
+
+def test_minibatches_of_a_partition_average_to_the_whole_task():
+    """With N / |b| the log likelihood of equal parts averages to the full value; without it, it would be a third."""
+    model, vector, prior, x, labels, _ = network()
+    x, labels = np.concatenate([x, x, x[:1], x[:3]])[:18], np.concatenate([labels] * 3)[:18]
+    vector[model.layout.block("log_sigma")] = -40            # no noise in the weights, so that parts can be compared
+    noise = model.noise(Key(0, 0, 0, 0), 2, 18, NUMPY, np.float64)
+    whole, _ = model.elbo(vector, prior, x, labels, noise, 0.7, 18, NUMPY)
+    thirds = []
+    for rows in np.array_split(np.arange(18), 3):
+        part = noise._replace(head=noise.head[:, rows])
+        thirds.append(model.elbo(vector, prior, x[rows], labels[rows], part, 0.7, 18, NUMPY)[0])
+    assert np.mean([part.log_likelihood for part in thirds]) == pytest.approx(whole.log_likelihood, rel=1e-9)
+    for part in thirds:                                      # the divergences are those of the task, whatever the batch
+        assert part[1:] == pytest.approx(whole[1:])
+
+
+def test_the_parts_are_what_they_are_called():
+    model, vector, prior, x, labels, _ = network()
+    parts, _ = evaluate(model, vector, prior, x, labels)
+    block = model.layout.block
+    weights, _ = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], prior.mu, prior.log_sigma)
+    sticks = sum(kumaraswamy.kl_to_beta(np.logaddexp(0, layer["raw_a"]), np.logaddexp(0, layer["raw_b"]), alpha)[0]
+                 for layer, alpha in zip(model.layers(vector), ALPHA, strict=False))
+    assert parts.kl_weights == pytest.approx(weights)
+    assert parts.kl_sticks == pytest.approx(sticks)
+    assert parts.total == pytest.approx(parts.log_likelihood - parts.kl_weights - parts.kl_masks - parts.kl_sticks)
+
+
+def test_at_the_prior_every_divergence_is_zero():
+    model = Classifier(6, (5, 4), 3)
+    vector = model.initial(np.random.default_rng(0), ALPHA, 0.3, 0.5, np.float64)
+    block = model.layout.block
+    prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), ALPHA)
+    parts, _ = evaluate(model, vector, prior, np.ones((2, 6)), np.zeros(2, int))
+    assert parts[1:] == pytest.approx((0, 0, 0), abs=1e-12)
+
+
+def test_masks_that_are_surely_on_give_the_plain_bayesian_network():
+    """rho far up: every mask is 1, so the relaxed network with the masks' limit is the one with all-ones masks."""
+    model, vector, _, x, _, _ = network()
+    vector[model.layout.block("rho")] = 500.0
+    vector[model.layout.block("log_sigma")] = -40.0
+    noise = model.noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    (relaxed, _), _ = model.relaxed(vector, x, noise, 0.7, NUMPY)
+    ones = [np.ones(shape, bool) for shape in model.shapes]
+    fixed, _ = model.fixed(vector, ones, x, model.fixed_noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64))
+    np.testing.assert_allclose(relaxed, fixed, rtol=1e-9)
+
+
+def test_without_noise_a_prediction_is_the_network_s():
+    model, vector, _, x, _, masks = network()
+    vector[model.layout.block("log_sigma")] = -40
+    h = x
+    for layer, mask in zip(model.layers(vector), (*masks, None), strict=True):
+        active = 1 if mask is None else mask.any(axis=0)
+        h = h @ (layer["weight.mu"] * (1 if mask is None else mask)) + layer["bias.mu"] * active
+        h = h if mask is None else np.maximum(h, 0)
+    prediction = model.predict(vector, masks, x, 3, Key(0, 0, 0, 0), NUMPY)
+    np.testing.assert_allclose(prediction.probabilities, np.exp(log_softmax(h, axis=1)), rtol=1e-9)
+    np.testing.assert_allclose(prediction.mutual_information, 0, atol=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 50), st.integers(0, 100))
+def test_predictions_are_distributions_and_uncertainty_is_bounded(samples, chunk, seed):
+    model, vector, _, x, _, masks = network(seed)
+    p = model.predict(vector, masks, x, samples, Key(seed, 0, 0, 0), NUMPY, chunk)
+    np.testing.assert_allclose(p.probabilities.sum(axis=1), 1, rtol=1e-9)
+    assert (p.entropy <= np.log(3) + 1e-9).all()
+    assert (p.mutual_information >= 0).all()
+    assert (p.mutual_information <= p.entropy + 1e-9).all()
+
+
+def test_one_sample_carries_no_information_about_the_weights():
+    model, vector, _, x, _, masks = network()
+    p = model.predict(vector, masks, x, 1, Key(0, 0, 0, 0), NUMPY)
+    np.testing.assert_allclose(p.mutual_information, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("mask_kl", ["bernoulli", "concrete"])
+def test_both_backends_compute_the_same(mask_kl):
+    model, vector, prior, x, labels, _ = network(mask_kl=mask_kl)
+    results = []
+    for who in (NUMPY, backend("numba")):
+        parts, cache = evaluate(model, vector, prior, x, labels, who=who)
+        results.append((parts, model.elbo_vjp((1.0, -1.0, -1.0, -1.0), cache)))
+    np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-9)
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-7, atol=1e-9 * np.abs(results[0][1]).max())
+
+
+def test_the_estimate_averages_over_samples():
+    """Twice the samples, the first half with the first noise: the mean of both halves."""
+    model, vector, prior, x, labels, _ = network()
+    noise = model.noise(Key(0, 0, 0, 0), 4, len(x), NUMPY, np.float64)
+
+    def half(rows):
+        layers = tuple(type(layer)(*(array[rows] for array in layer)) for layer in noise.hidden)
+        return type(noise)(layers, noise.head[rows])
+
+    estimates = [model.elbo(vector, prior, x, labels, n, 0.7, 70, NUMPY)[0]
+                 for n in (noise, half(slice(0, 2)), half(slice(2, 4)))]
+    np.testing.assert_allclose(estimates[0], np.mean(estimates[1:], axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((0, (3,), 2), "at least 1"), ((4, (), 2), "at least 1"), ((4, (3,), 2, "gelu"), "activation"),
+    ((4, (3,), 2, "relu", "exact"), "mask_kl")])
+def test_a_network_that_cannot_be_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Classifier(*arguments)
+
+
+def test_an_unknown_backend_is_refused():
+    with pytest.raises(ValueError, match="numba"):
+        backend("torch")
