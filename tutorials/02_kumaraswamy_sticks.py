@@ -212,7 +212,8 @@ for u_one, b_one in ((0.5, 2.0), (0.9999, 2.0), (0.999999, 2.0), (0.5, 1e6), (0.
           f"{kumaraswamy.sample(u32, one, b32)[0][0]:16.5e}")
 
 # %% [markdown]
-# A $\log v$ of zero or of minus infinity is not just inexact: the gradient below divides by $1 - e^s = v^a$.
+# These are not just inexact values: where $\log v$ is rounded to zero or to minus infinity, the gradient, derived next,
+# is zero or infinite as well, since it contains $\log v$ and divides by $1 - e^s = v^a$.
 #
 # ## The gradient of the sample
 #
@@ -290,8 +291,8 @@ print(check(kumaraswamy.sample, hasty_vjp, (u, a, b), wrt=("a", "b")))
 # Two expectations are left.
 #
 # **The second one.**  Our sampler says $v^a = 1 - u^{1/b}$, so $1 - v^a = u^{1/b}$ and $\log(1 - v^a) = \frac1b \log
-# u$.  For a uniform $u$, $\mathbb E[\log u] = \int_0^1 \log u\, du = [u \log u - u]_0^1 = -1$.  So $\mathbb E_q[\log(1
-# - v^a)] = -\frac1b$, and this term of the KL is
+# u$.  For a uniform $u$, $\mathbb E[\log u] = \int_0^1 \log u\, du = [u \log u - u]_0^1 = -1$.  So
+# $\mathbb E_q[\log(1 - v^a)] = -\frac1b$, and this term of the KL is
 #
 # $$ (b - 1) \cdot \Bigl(-\frac1b\Bigr) = -\frac{b - 1}{b}. $$
 #

@@ -400,8 +400,8 @@ for pi in (0.5, 0.1):
 # With $2 \sinh^2\frac\Delta2 = \cosh\Delta - 1$ and $\coth\frac\Delta2 = \frac{2 \sinh\frac\Delta2 \cosh\frac\Delta2}{2
 # \sinh^2\frac\Delta2} = \frac{\sinh\Delta}{\cosh\Delta - 1}$ this is $\frac{\sinh\Delta - \Delta}{\cosh\Delta - 1}$.
 #
-# Near zero both forms subtract nearly equal numbers, and at zero they divide zero by zero.  Expand: $\coth x = \frac1x
-# + \frac x3 - \frac{x^3}{45} + \dots$, so
+# Near zero both forms subtract nearly equal numbers, and at zero they divide zero by zero.  Expand, with
+# $\coth x = \frac1x + \frac x3 - \frac{x^3}{45} + \dots$:
 #
 # $$ KL = \frac{\Delta^2}{6} - \frac{\Delta^4}{360} + \dots, \qquad
 #    \frac{d\,KL}{d\Delta} = \frac\Delta3 - \frac{\Delta^3}{90} + \dots $$

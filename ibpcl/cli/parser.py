@@ -15,6 +15,15 @@ class Parser(argparse.ArgumentParser):
         raise UserError(f"{message} (see `{self.prog} --help`)")
 
 
+class ListExperiments(argparse.Action):
+    """Print the experiments and stop, before anything heavy is imported."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        """Print and exit."""
+        print(list_experiments())
+        parser.exit()
+
+
 def parser():
     """Return the parser of the whole command line; ``options.command`` names the module that does the work."""
     top = Parser(prog="ibpcl", description="Bayesian structure adaptation for continual learning.")
@@ -48,7 +57,7 @@ def _add_run(commands):
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="print the last line only")
     shown.add_argument("--json", action="store_true", help="print the content of result.json only")
-    run.add_argument("--list", action="store_true", help="list the experiments and stop")
+    run.add_argument("--list", action=ListExperiments, nargs=0, help="list the experiments and stop")
 
 
 def _add_settings(commands):

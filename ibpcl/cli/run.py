@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ibpcl.cli.parser import list_experiments
 from ibpcl.cli.table import AccuracyTable, percent
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.errors import UserError
@@ -14,9 +13,6 @@ SHORTCUTS = ("method", "seed", "data_dir")                 # options that set th
 
 def execute(options):
     """Run an experiment as the command line says."""
-    if options.list:
-        print(list_experiments())
-        return
     config = configure(options.experiment, key_texts(options))
     out = options.out or free_folder(config)
     talk = not (options.quiet or options.json)

@@ -115,18 +115,20 @@ def configure(target=DEFAULT, texts=None, **overrides):
     """
     texts = texts or {}
     source, given, preset = _read(target)
-    name, origin = next(((layer["method"], origin) for layer, origin in
-                         ((overrides, ""), (texts, ""), (given, source), (preset.run, "")) if "method" in layer),
-                        (RunConfig.method, ""))
+    layers = ((given, source), (texts, ""), (overrides, ""))
+    name, origin = preset.run.get("method", RunConfig.method), ""
+    for layer, where in layers:
+        if "method" in layer:
+            name, origin = layer["method"], where
     with _named(origin):
         name = values.convert("method", name, str)
         known = keys(name)
     chosen = {**preset.run, **preset.methods.get(name, {})}
-    for layer, origin in ((given, source), (texts, ""), (overrides, "")):
-        for key, value in layer.items():
-            _check_key(key, known, origin, name)
-            with _named(origin):
-                read = values.parse if layer is texts else values.convert
+    for layer, where in layers:
+        read = values.parse if layer is texts else values.convert
+        with _named(where):
+            for key, value in layer.items():
+                _check_key(key, known, name)
                 chosen[key] = read(key, value, known[key].kind)
     with _named("" if texts or overrides else source):       # whose value is out of range is not known
         return _build(name, chosen)
@@ -188,12 +190,10 @@ def _read(target):
     return target, given, PRESETS.get(name, NO_PRESET)
 
 
-def _check_key(key, known, source, method_name):
-    if key in known:
-        return
-    here = f"{source}: " if source else ""
-    hint = nearest(key, known) or f"; `ibpcl settings {method_name}` lists all keys"
-    raise UserError(f"{here}unknown key {key!r} for a run with method {method_name}{hint}")
+def _check_key(key, known, method_name):
+    if key not in known:
+        hint = nearest(key, known) or f"; `ibpcl settings {method_name}` lists all keys"
+        raise UserError(f"unknown key {key!r} for a run with method {method_name}{hint}")
 
 
 def _build(method_name, chosen):

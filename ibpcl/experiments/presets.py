@@ -19,7 +19,7 @@ class Preset(NamedTuple):
 NO_PRESET = Preset("The defaults alone.", {}, {})
 PRESETS = {
     "split-glyphs": Preset(
-        "Letters A/B to I/J drawn from fonts, five tasks; needs no files.",
+        "Letters A/B to I/J, five tasks; drawn here, needs no files.",
         {"dataset": "glyphs", "stream": "split"},
         {"npbcl": {"samples": 4}},
     ),
@@ -29,7 +29,7 @@ PRESETS = {
         {"npbcl": {}},
     ),
     "split-notmnist": Preset(
-        "Letters A/B to I/J from fonts found in the wild, five tasks.",
+        "Letters A/B to I/J from public fonts, five tasks.",
         {"dataset": "notmnist", "stream": "split"},
         {"npbcl": {}},
     ),
@@ -39,7 +39,7 @@ PRESETS = {
         {"npbcl": {}},
     ),
     "permuted-mnist": Preset(
-        "All ten digits, five tasks, each with its own pixel order.",
+        "All ten digits; five tasks, each with its order of pixels.",
         {"dataset": "mnist", "stream": "permuted"},
         {"npbcl": {}},
     ),

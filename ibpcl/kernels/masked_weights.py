@@ -5,7 +5,7 @@ the weights are written.  Nothing else is kept: the backward pass computes mask 
 costs less than reading them back from memory.
 
 **Pieces.**  A piece is a block of 64 rows of D, for all samples: its parameters (some 50 KB an array at K = 200) stay
-in the second-level cache while the samples pass.  Rows are laid end to end and worked on in strips of about 2000
+in the second-level cache while the samples pass.  Rows are laid end to end and worked on in strips of about 500
 numbers, a whole number of rows, against tiles of the sticks' row repeated as often.
 
 **Loops.**  The work on a strip is cut into short loops which hand on strips of scratch.  One long loop would read and
@@ -20,7 +20,7 @@ from ibpcl.kernels.compilation import compiled, inlined
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.memory import as_arrays, empty
 
-ROWS, STRIP = 64, 2048
+ROWS, STRIP = 64, 512
 
 
 @inlined
@@ -142,6 +142,14 @@ def forward(
             _fold(kl[i:i + K], divergence[block, s])
 
 
+@compiled
+def combine(largest, where, activity, rows):
+    """Find the largest of all blocks, the first of equals, starting from an activity of zero."""
+    for block in range(largest.shape[0]):
+        for s in range(activity.shape[0]):
+            _fold_largest(largest[block, s], where[block, s], activity[s], rows[s])
+
+
 @inlined
 def _location(dw, z, dv, dmu):
     for i in range(dv.size):
@@ -251,16 +259,14 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     tiles(arrays[5], sticks)
     row = np.repeat(np.arange(per_strip, dtype=np.int32), K)
     threads.run(
-        forward, blocks, *_flat(arrays[:5]), sticks, inverse_tau, bernoulli, row, w.reshape(S, D * K), largest, where, partial)
+        forward, blocks, *_flat(arrays[:5]), sticks, inverse_tau, bernoulli, row, w.reshape(S, D * K),
+        largest, where, partial)
     if bernoulli:
         divergence = partial.sum(axis=(0, 2), dtype=np.float64).astype(dtype)
     else:                                                    # a function of rho alone, the same for each sample
         divergence = np.full(S, logistic_divergence.value(arrays[4]).sum(dtype=np.float64), dtype)
-    if blocks == 0:
-        activity, rows = np.zeros((S, K), dtype), None
-    else:
-        best = largest.argmax(axis=0)[None]                  # (1, S, K): the first block that has the largest
-        activity, rows = (np.take_along_axis(part, best, axis=0)[0] for part in (largest, where))
+    activity, rows = np.zeros((S, K), dtype), np.zeros((S, K), np.int32)
+    combine(largest, where, activity, rows)
     return (w, activity, divergence), (arrays[:5], sticks, inverse_tau, bernoulli, activity, rows)
 
 
@@ -277,7 +283,7 @@ def sample_vjp(dout, cache):
         dmu, dlog_sigma, drho, partial)
     dmu, dlog_sigma, drho = dmu.reshape(D, K), dlog_sigma.reshape(D, K), drho.reshape(D, K)
     dlogit_pi = partial.sum(axis=0)
-    if rows is not None:                                     # the activity is one mask value of each column
+    if blocks > 0:                                           # the activity is one mask value of each column
         dlogit = dactivity * activity * (1 - activity) * inverse_tau
         np.add.at(drho, (rows, np.arange(K)), dlogit)
         dlogit_pi += dlogit

@@ -153,6 +153,50 @@ def kl_to_beta_vjp(ddivergence, cache):
     return da, db, dalpha if np.ndim(alpha) else dalpha.sum()    # a scalar alpha was broadcast over K
 
 
+def expected_kl_to_beta(a, b, mean_alpha, mean_log_alpha):
+    r"""Average :func:`kl_to_beta` over a distribution of alpha that is the same for all sticks.
+
+    .. math:: \sum_k \Bigl(1 - \frac{E[\alpha]}{a}\Bigr)\Bigl(-\gamma - \psi(b) - \frac1b\Bigr)
+              + \log(a b) - E[\log \alpha] - \frac{b - 1}{b}
+
+    Given alpha the divergence is linear in alpha and log alpha, so two moments are all that a learned alpha needs: no
+    sampling, which Kumar et al. (2021), supplement, "Learning :math:`\alpha`", take to be necessary.
+
+    Parameters
+    ----------
+    a, b : ndarray, shape (K,)
+        Shape parameters of q, both > 0.
+    mean_alpha, mean_log_alpha : ndarray, shape ()
+        Means of alpha (> 0) and of its logarithm.
+
+    Returns
+    -------
+    divergence : float
+        Nats; summed over sticks, not divided by N.
+    cache : tuple
+        What :func:`expected_kl_to_beta_vjp` needs.
+
+    Examples
+    --------
+    >>> float(expected_kl_to_beta(np.array([31.0]), np.array([2.0]), 30.0, np.log(30.0))[0].round(6))
+    0.17755
+    """
+    mean_log = -EULER_GAMMA - digamma(b) - 1 / b             # a E_q[log v]
+    divergence = (1 - mean_alpha / a) * mean_log + np.log(a) + np.log(b) - mean_log_alpha - (b - 1) / b
+    return divergence.sum(), (a, b, mean_alpha, mean_log)
+
+
+def expected_kl_to_beta_vjp(ddivergence, cache):
+    r"""Pull the gradient at the divergence back to ``a, b, mean_alpha, mean_log_alpha``.
+
+    As in :func:`kl_to_beta_vjp`, with :math:`\partial_{E[\alpha]} = -\sum_k c_k / a_k` and
+    :math:`\partial_{E[\log\alpha]} = -K`.
+    """
+    a, b, mean_alpha, mean_log = cache
+    da, db, _ = kl_to_beta_vjp(ddivergence, (a, b, mean_alpha, mean_log))
+    return da, db, -ddivergence * (mean_log / a).sum(), -ddivergence * mean_log.dtype.type(a.size)
+
+
 def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
     r"""Compute :math:`KL[\mathrm{Kumaraswamy}(a, b) \,\|\, \mathrm{Beta}(\alpha, \beta)]` by its series.
 

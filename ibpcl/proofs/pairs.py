@@ -25,7 +25,7 @@ SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6}
 TWINS = {"ibpcl.kernels.sparse_linear": "ibpcl.primitives.linear"}
 
 # Noise, data and settings: inputs of the derivations that nobody differentiates.
-CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "tau", "prior_tau"})
+CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "tau", "prior_tau", "prior_shape", "prior_rate"})
 
 
 def _real(rng, shape):
@@ -46,9 +46,11 @@ def _unit(rng, shape):
 
 DOMAINS = {
     **dict.fromkeys(("eps", "logistic", "mu", "log_sigma", "prior_mu", "prior_log_sigma", "rho", "logit_theta", "y",
-                     "logit_pi", "x", "w", "v", "bias_mu", "logits", "scores", "mean", "log_noise", "raw_a", "raw_b"),
+                     "logit_pi", "x", "w", "v", "bias_mu", "logits", "scores", "mean", "log_noise", "raw_a", "raw_b",
+                     "mean_log_alpha"),
                     _real),
-    **dict.fromkeys(("a", "b", "alpha", "sigma", "bias_sigma", "tau", "prior_tau"), _positive),
+    **dict.fromkeys(("a", "b", "alpha", "sigma", "bias_sigma", "tau", "prior_tau", "k", "scale", "prior_shape",
+                     "prior_rate", "mean_alpha"), _positive),
     **dict.fromkeys(("log_v", "log_pi"), _negative),
     **dict.fromkeys(("u", "z", "targets"), _unit),
 }
@@ -180,7 +182,7 @@ def make_inputs(pair, rng, sizes=None):
         if name == "labels":
             inputs[name] = rng.integers(0, max(sizes["C"], 1), dimensions)
         elif name in DOMAINS:
-            inputs[name] = DOMAINS[name](rng, dimensions) if shape else float(DOMAINS[name](rng, ()))
+            inputs[name] = np.asarray(DOMAINS[name](rng, dimensions)) if shape else float(DOMAINS[name](rng, ()))
         else:
             raise TypeError(f"{pair.name}: nobody said what values {name!r} may take; add it to DOMAINS")
     signature = [name for name in inspect.signature(pair.reference).parameters if name not in pair.choices]

@@ -31,7 +31,7 @@ FUNCTIONS = {
     "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x),
     "log({})": np.log, "1 - {}": lambda x: 1 - x, "1 + {}": lambda x: 1 + x, "1 - {}^2": lambda x: 1 - x * x,
     "1 + {}^2": lambda x: 1 + x * x, "sigmoid({})": _sigmoid, "sigmoid(-{})": lambda x: _sigmoid(-x),
-    "tanh({})": np.tanh, "1 - tanh({})^2": lambda x: 1 - np.tanh(x) ** 2, "1 - exp({})": np.expm1,
+    "tanh({})": np.tanh, "1 - tanh({})^2": lambda x: 1 - np.tanh(x) ** 2, "1 - exp({})": lambda x: -np.expm1(x),
     "1 + exp({})": lambda x: 1 + np.exp(x), "sin({})": np.sin, "cos({})": np.cos, "cosh({})": np.cosh,
     "{}^3": lambda x: x ** 3, "exp(2 {})": lambda x: np.exp(2 * x), "exp({}^2)": lambda x: np.exp(x * x),
     "log(1 - {})": lambda x: np.log(1 - x), "{} > 0": lambda x: x > 0, "{} < 0": lambda x: x < 0,

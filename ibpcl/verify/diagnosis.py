@@ -27,8 +27,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify import shapes
-from ibpcl.verify.repair import Runner, find_edit
-from ibpcl.verify.search import compare, factor_edits, is_missing_pattern, known_arrays
+from ibpcl.verify.edits import LATE, edits_of
+from ibpcl.verify.repair import Runner, find_edit, suspects
+from ibpcl.verify.search import (
+    compare,
+    factor_edits,
+    is_missing_pattern,
+    known_arrays,
+    step_factor,
+    varying_factor,
+)
+from ibpcl.verify.trace import bracketed
 
 KINDS = ("ok", "sign", "constant_factor", "mean", "transposed", "not_summed", "summed", "missing_term",
          "elementwise_factor", "swapped", "shifted", "few_entries", "wrong_shape", "non_finite", "wrong")
@@ -79,13 +88,14 @@ def diagnose(evidence, wrong):
     if left:
         runner = Runner(evidence)
         recorder = runner.record()
-        edits = find_edit(runner, recorder, left) if recorder is not None else {}
-        arrays = None
+        steps = suspects(runner, recorder, wrong) if recorder is not None else []
+        edits = [edit for step in steps for edit in edits_of(step, recorder)]
+        mended = find_edit(runner, left, [edit for edit in edits if edit.rank < LATE])
+        if len(mended) < len(left):
+            arrays = known_arrays(evidence, runner)
         for j in left:
-            if j not in edits and arrays is None:
-                arrays = known_arrays(evidence, runner)
-            findings[j] = _from_edit(evidence, j, edits[j]) if j in edits else \
-                _searched(evidence, j, arrays, runner, recorder)
+            findings[j] = _from_edit(evidence, j, mended[j]) if j in mended else _searched(
+                evidence, j, arrays, runner, steps, [edit for edit in edits if edit.rank >= LATE])
     return findings
 
 
@@ -185,43 +195,65 @@ def _from_edit(evidence, j, edit):
     return Finding(kind, article + edit.words, where)
 
 
-def _searched(evidence, j, arrays, runner, recorder):
-    """Try known expressions as factor or term, then few entries, then factors inside the gradient function."""
-    match = compare(evidence, j, arrays) if _linear(evidence, j) else None
-    few = few_entries(evidence, j)
-    if match is not None and (few is None or match[1].factors <= 1):
+def _searched(evidence, j, arrays, runner, steps, late):
+    """Try known expressions as factor or term, of the whole gradient and of single steps, the simplest first."""
+    linear = _linear(evidence, j)
+    match = compare(evidence, j, arrays, most=1) if linear else None
+    if match is not None:
         return Finding(*_match_words(*match))
+    few = few_entries(evidence, j)
     if few is not None:
         return Finding("few_entries", few)
-    if recorder is not None:
-        inner = find_edit(runner, recorder, [j], list(factor_edits(runner, recorder, arrays)))
-        if j in inner:
-            return _from_edit(evidence, j, inner[j])
-    if _linear(evidence, j) and is_missing_pattern(evidence, j):
-        return Finding("missing_term", "one term missing: the gradient is right where it is not zero, but some "
-                       "outputs do not flow back to some entries")
+    inner = find_edit(runner, [j], factor_edits(steps, arrays, runner))
+    if j in inner:
+        return _from_edit(evidence, j, inner[j])
+    match = compare(evidence, j, arrays, most=2) if linear else None
+    if match is not None and match[0] != "term":
+        return Finding(*_match_words(*match))
+    step = step_factor(evidence, j, arrays, runner, steps) if linear else None
+    if step is not None:
+        kind, words = _match_words(*step[1:])
+        return Finding(kind, f"{words}, in `{step[0].label}`", step[0].line)
+    inner = find_edit(runner, [j], late)
+    if j in inner:
+        return _from_edit(evidence, j, inner[j])
+    match = compare(evidence, j, arrays, most=3) if linear else None
+    return Finding(*(_match_words(*match) if match is not None else _unnamed(evidence, j, linear)))
+
+
+def _unnamed(evidence, j, linear):
+    """Say what can be said of a mistake for which no expression was found."""
+    if linear and is_missing_pattern(evidence, j):
+        return "missing_term", "one term missing: the gradient is right where it is not zero, but some " \
+            "outputs do not flow back to some entries"
     value, _ = evidence.expected(j, 0)
     known = ~np.isnan(value)
     size = np.linalg.norm(value[known])
     ratio = np.linalg.norm(evidence.got(j, 0)[known]) / size if size > 0 else np.inf
-    nonlinear = "" if _linear(evidence, j) else "; it is not linear in dout, which every right one is"
-    return Finding("wrong", f"wrong everywhere: its norm is {ratio:.3g} times the true one's{nonlinear}")
+    if not linear:
+        return "wrong", f"wrong everywhere: its norm is {ratio:.3g} times the true one's; it is not linear in dout, " \
+            "which every right one is"
+    factor = varying_factor(evidence, j)
+    if factor is not None:
+        return "elementwise_factor", f"off by a factor that varies from {factor[0]:.3g} to {factor[1]:.3g}, whatever " \
+            "the cotangent: a factor is wrong, or a term inside one; no expression known here fits"
+    return "wrong", f"wrong everywhere: its norm is {ratio:.3g} times the true one's"
 
 
 def _match_words(kind, match):
-    factor = constant_name(match.constant) or ("" if abs(match.constant - 1) < 1e-7 else f" (= {match.constant:.4g})")
-    number = f"{match.constant:.4g} " if abs(match.constant - 1) > 1e-7 else ""
     if match.factors == 0:
         if kind == "term":
-            return "missing_term", "one term missing: what is left over is proportional to dout"
-        return "constant_factor", f"constant factor {match.constant if kind == 'extra' else 1 / match.constant:.4g}" \
-            f"{factor if kind == 'extra' else ''}, on each output's contribution"
+            return "missing_term", f"one term missing: what is left over is dout times {match.constant:.6g}"
+        factor = match.constant if kind == "extra" else 1 / match.constant
+        return "constant_factor", f"constant factor {factor:.6g}{constant_name(factor)}"
+    words = match.words
+    if abs(match.constant - 1) > 1e-6:
+        words = f"-{bracketed(words)}" if abs(match.constant + 1) < 1e-6 else \
+            f"{match.constant:.6g} * {bracketed(words)}"
     if kind in ("missing", "extra"):
-        inverse = f", or a division by {match.words} is missing" if kind == "extra" and match.factors == 1 else ""
-        return "elementwise_factor", f"an elementwise factor is {kind}: {number}{match.words}{inverse}"
-    what = "dout" if kind == "term" else "what is there"
-    return "missing_term", "one term missing: what is left over is proportional to " \
-        f"{number}{match.words}, times {what}"
+        inverse = f", or a division by {words} is missing" if kind == "extra" and match.factors == 1 else ""
+        return "elementwise_factor", f"an elementwise factor is {kind}: {words}{inverse}"
+    return "missing_term", f"one term missing: what is left over is proportional to dout times {words}"
 
 
 def _linear(evidence, j):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+LATE = 7                # edits of this rank and above are tried after the known expressions
 _TWINS = {"sin": "cos", "cos": "sin", "exp": "expm1", "expm1": "exp", "log": "log1p", "log1p": "log",
           "greater": "less", "less": "greater", "greater_equal": "greater", "less_equal": "less",
           "maximum": "minimum", "minimum": "maximum", "cosh": "sinh", "sinh": "cosh"}
@@ -55,7 +56,7 @@ def edits_of(step, recorder):
             and np.shape(step.result) == np.shape(operands[0]):
         yield edit(5, lambda go, x, o, r: x[0], "elementwise_factor", f"`{name}` in `{step.label}` is too much")
     if name in _TWINS:
-        yield edit(5, lambda go, x, o, r: getattr(np, _TWINS[name])(*x), "elementwise_factor",
+        yield edit(LATE, lambda go, x, o, r: getattr(np, _TWINS[name])(*x), "elementwise_factor",
                    f"`{step.label}` must use {_TWINS[name]}")
     yield from _operand_edits(step, edit, recorder)
 
@@ -161,15 +162,22 @@ def _operand_edits(step, edit, recorder):
             if step.name not in ("multiply", "divide", "matmul"):
                 yield edit(1, lambda go, x, o, r, i=i: go(*_put(x, i, -x[i]), **o), "sign",
                            f"the sign of `{step.labels[i]}` in `{step.label}` is wrong")
-            for label, other in recorder.roots.items():
-                if other.shape == operand.shape and label != step.labels[i]:
+            if step.name != "negative":
+                for words, shift in (("- 1", lambda v: v - 1), ("+ 1", lambda v: v + 1)):
+                    yield edit(3, lambda go, x, o, r, i=i, shift=shift: go(*_put(x, i, shift(x[i])), **o),
+                               "missing_term", f"a term is missing: `{step.labels[i]} {words}` belongs in "
+                               f"`{step.label}`")
+                yield edit(3, lambda go, x, o, r, i=i: go(*_put(x, i, 1 - x[i]), **o), "missing_term",
+                           f"a term is missing: `1 - {step.labels[i]}` belongs in `{step.label}`")
+            for label in recorder.roots:
+                if label != step.labels[i]:
                     yield edit(4, lambda go, x, o, r, i=i, label=label: go(*_put(x, i, r.roots[label]), **o),
                                "missing_term" if additive else "elementwise_factor",
                                f"`{step.labels[i]}` stands where `{label}` belongs, in `{step.label}`")
             for earlier in recorder.steps[:step.index]:
                 if np.shape(earlier.result) == operand.shape and earlier.label != step.labels[i] \
                         and earlier.index < step.index:
-                    yield edit(6, lambda go, x, o, r, i=i, at=earlier.index: go(*_put(x, i, r.results[at]), **o),
+                    yield edit(LATE, lambda go, x, o, r, i=i, at=earlier.index: go(*_put(x, i, r.results[at]), **o),
                                "missing_term" if additive else "elementwise_factor",
                                f"`{step.labels[i]}` stands where `{earlier.label}` belongs, in `{step.label}`")
 

@@ -11,15 +11,14 @@ import textwrap
 
 import numpy as np
 
-from ibpcl.verify.edits import edits_of
 from ibpcl.verify.evidence import close
 from ibpcl.verify.problem import as_tuple, shaped_like
 from ibpcl.verify.trace import Recorder, wrap
 from ibpcl.verify.witness import refusals
 
 FAILURES = (ArithmeticError, AttributeError, IndexError, KeyError, AssertionError)     # a changed run may break
-MOST_STEPS = 250
-MOST_RUNS = 6000
+MOST_STEPS = 300
+MOST_RUNS = 4000
 
 
 class Runner:
@@ -33,17 +32,21 @@ class Runner:
     def __init__(self, evidence):
         self.evidence = evidence
         self.names = cache_names(evidence.problem.f_vjp)
-        self.prepared = []
-        for p, row in evidence.trials:
-            outputs, several, cache = evidence.problems[p].call()
-            self.prepared.append((shaped_like(evidence.w[row], outputs, several), cache))
+        self.roots, self.cotangents = {}, []
+        self.forward = [problem.call() for problem in evidence.problems]
         self.runs, self.point = 0, 0
 
     def run(self, t, target=None, change=None, keep=False):
         """Return the gradients of trial ``t`` as plain arrays, and the recorder; None if the run broke."""
+        p, row = self.evidence.trials[t]
+        return self.pull_back(p, self.evidence.w[row], target, change, keep)
+
+    def pull_back(self, p, w, target=None, change=None, keep=False):
+        """Do the same at point ``p`` with any cotangent; the cache is copied, so no run disturbs another."""
         recorder = Recorder(target, change, keep)
-        dout, cache = self.prepared[t]
-        self.runs, self.point = self.runs + 1, self.evidence.trials[t][0]
+        outputs, several, cache = self.forward[p]
+        dout = shaped_like(w, outputs, several)
+        self.runs, self.point = self.runs + 1, p
         with np.errstate(all="ignore"):
             try:
                 dout = tuple(recorder.root(part, f"dout[{i}]") for i, part in enumerate(dout)) \
@@ -61,12 +64,14 @@ class Runner:
             return None
         same = all(b is not None and a.shape == b.shape and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
                    for a, b in zip(result, plain, strict=True))
+        self.roots = recorder.roots
+        self.cotangents = [name for name in recorder.roots if name.startswith("dout")]
         return recorder if same else None
 
     def repairs(self, edit, inputs):
         """Return which of ``inputs`` an edit makes right in every trial."""
         fixed = list(inputs)
-        for t in range(len(self.prepared)):
+        for t in range(len(self.evidence.trials)):
             result, _ = self.run(t, edit.step.index, edit.change)
             if result is None or len(result) != len(self.evidence.problem.wrt):
                 return []
@@ -75,33 +80,53 @@ class Runner:
                 return []
         return fixed
 
+    def influence(self, recorder):
+        """Return for each step the inputs whose gradients change with it: a mistake there would spoil all of them."""
+        plain, wrt = self.evidence.gradients[0], self.evidence.problem.wrt
+        reached = {}
+        for step in recorder.steps:
+            result, _ = self.run(0, step.index, _bent)
+            reached[step.index] = {j for n, j in enumerate(wrt) if result is None or len(result) != len(wrt)
+                                   or result[n].shape != plain[n].shape
+                                   or not np.allclose(result[n], plain[n], rtol=1e-9, atol=0, equal_nan=True)}
+        return reached
+
     def _right(self, j, t, result):
         value, allowed = self.evidence.expected(j, t)
         array = result[self.evidence.problem.wrt.index(j)]
         return array.shape == value.shape and close(array, value, allowed)
 
 
-def find_edit(runner, recorder, wrong, edits=None):
+def _bent(compute, operands, options, recorder):
+    result = compute(*operands, **options)
+    return result * 1.01 + 0.003 if np.asarray(result).dtype.kind == "f" else result
+
+
+def suspects(runner, recorder, wrong):
+    """Return the steps that touch a wrong gradient and no right one, or all that touch a wrong one if none does."""
+    reached = runner.influence(recorder)
+    wrong = set(wrong)
+    strict = [s for s in recorder.steps if reached[s.index] and reached[s.index] <= wrong]
+    return strict or [s for s in recorder.steps if reached[s.index] & wrong]
+
+
+def find_edit(runner, wrong, edits):
     """Return for each wrong input the simplest edit that makes it right, preferring one that mends all of them.
 
     Parameters
     ----------
     runner : Runner
-    recorder : Recorder
-        Of an unchanged run.
     wrong : sequence of int
         Inputs whose gradients are wrong.
-    edits : iterable of Edit, optional
-        By default all simple edits of every step.
+    edits : iterable of Edit
 
     Returns
     -------
     dict of int to Edit
     """
-    edits = [edit for step in recorder.steps for edit in edits_of(step, recorder)] if edits is None else edits
-    found = {}
+    found, start = {}, runner.runs
     for edit in sorted(edits, key=lambda e: e.rank):            # stable: earlier steps first
-        if runner.runs > MOST_RUNS:
+        if runner.runs - start > MOST_RUNS:
             break
         for j in runner.repairs(edit, wrong):
             found.setdefault(j, []).append(edit)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ibpcl.verify.candidates import MOST_PAIRS, Dictionary, pool
+from ibpcl.verify.candidates import MOST_PAIRS, Dictionary, placements, pool
 from ibpcl.verify.edits import Edit
 from ibpcl.verify.problem import is_float
 from ibpcl.verify.repair import FAILURES
@@ -10,6 +10,9 @@ from ibpcl.verify.trace import Recorder, wrap
 from ibpcl.verify.witness import refusals
 
 MOST_NODES = 40
+MOST_KNOWN = 25         # arrays that are tried inside single steps
+MOST_SUSPECTS = 15
+MOST_UNIT_ROWS = 60
 
 
 def known_arrays(evidence, runner):
@@ -52,72 +55,142 @@ def known_arrays(evidence, runner):
     return pool(views, evidence.extra)
 
 
-def compare(evidence, j, arrays):
-    """Look for a factor (A = J h or A h = J) and for a term (J = A + h); return the simplest finding or None.
+def compare(evidence, j, arrays, most=3):
+    """Look for a factor (A = J h or A h = J) and for a term (J = A + h) of at most ``most`` known functions.
 
     Returns
     -------
     tuple or None
-        ("missing" or "extra" factor, or "term"), and the Match.
+        ("missing", "extra" or "term"), and the Match: the simplest finding.
     """
     pairs = evidence.matrices(j)
-    claimed, true = pairs[0]
-    size = np.max(np.abs(true), initial=0.0) + np.max(np.abs(claimed), initial=0.0)
-    if size == 0 or not all(np.all(np.isfinite(a)) for a, _ in pairs):
+    if not all(np.all(np.isfinite(a)) for a, _ in pairs):
         return None
-    here = (np.abs(true) > 1e-13 * size) | (np.abs(claimed) > 1e-13 * size)
-    k, i = np.nonzero(here)
+    words, (k, i) = _dictionary(evidence, j, arrays, *pairs[0])
+    if words is None:
+        return None
+    claimed, true = [pair[0][k, i] for pair in pairs], [pair[1][k, i] for pair in pairs]
+    tolerance = 1e-6 if evidence.truth(j).method == "complex step" else 1e-5
+    found = []
+    with np.errstate(all="ignore"):
+        for kind, goal in (("missing", [t / c for c, t in zip(claimed, true, strict=True)]),
+                           ("extra", [c / t for c, t in zip(claimed, true, strict=True)]),
+                           ("term", [t - c for c, t in zip(claimed, true, strict=True)])):
+            match = words.match(goal, tolerance, most)
+            if match is not None:
+                found.append((kind, match))
+    found.sort(key=lambda item: item[1].factors)                    # stable: a factor comes before a term
+    return found[0] if found else None
+
+
+def _dictionary(evidence, j, arrays, *matrices):
+    """Return the known functions at the pairs (k, i) where any of the matrices is not zero, and the pairs."""
+    size = sum(np.max(np.abs(m), initial=0.0) for m in matrices)
+    k, i = np.nonzero(np.any([np.abs(m) > 1e-13 * size for m in matrices], axis=0))
+    if size == 0 or len(k) == 0:
+        return None, (k, i)
     if len(k) > MOST_PAIRS:
         chosen = np.sort(np.random.default_rng(0).choice(len(k), MOST_PAIRS, replace=False))
         k, i = k[chosen], i[chosen]
     truth = evidence.truth(j)
     entries = truth.entries[truth.usable]
     shapes = [np.shape(out) for out in evidence.problem.call()[0]]
-    words = Dictionary(arrays, shapes, evidence.problem.shape(j), (evidence.rows()[k], entries[i]))
-    a, true = [pair[0][k, i] for pair in pairs], [pair[1][k, i] for pair in pairs]
-    tolerance = 1e-6 if truth.method == "complex step" else 1e-5
-    found = []
-    with np.errstate(all="ignore"):
-        for kind, goal in (("missing", [t / c for c, t in zip(a, true, strict=True)]),
-                           ("extra", [c / t for c, t in zip(a, true, strict=True)]),
-                           ("term", [t - c for c, t in zip(a, true, strict=True)]),
-                           ("term of it", [(t - c) / c for c, t in zip(a, true, strict=True)])):
-            match = words.match(goal, tolerance)
-            if match is not None:
-                found.append((kind, match))
-    found.sort(key=lambda item: item[1].factors + (0.5 if item[0].startswith("term") else 0))
-    return found[0] if found else None
+    return Dictionary(arrays, shapes, evidence.problem.shape(j), (evidence.rows()[k], entries[i])), (k, i)
 
 
-def factor_edits(runner, recorder, arrays):
-    """Yield edits that multiply one recorded result by a known array, divide it by one, or add one."""
-    for step in recorder.steps:
-        if not isinstance(step.result, (np.ndarray, np.generic)) or np.asarray(step.result).dtype.kind != "f":
+def step_factor(evidence, j, arrays, runner, steps):
+    r"""Look for a factor that is missing or extra in one step: (step, "missing" or "extra", Match) or None.
+
+    Doubling the result of a step adds its contribution S to the matrix A.  If the step lacks a factor h, then
+    :math:`J - A = S \odot (h - 1)`, which gives h.
+    """
+    best = None
+    pairs = evidence.matrices(j)
+    rows = evidence.rows()[:MOST_UNIT_ROWS]
+    pairs = [(a[:len(rows)], b[:len(rows)]) for a, b in pairs]
+    for step in steps[:MOST_SUSPECTS]:
+        doubled = [_claimed(evidence, j, runner, p, rows, step.index) for p in range(len(pairs))]
+        if any(d is None or d.shape != a.shape for d, (a, _) in zip(doubled, pairs, strict=True)):
             continue
-        shape = np.shape(step.result)
-        for name, values in arrays.items():
-            try:
-                if np.broadcast_shapes(values[0].shape, shape) != shape or name == step.label:
-                    continue
-            except ValueError:                      # shapes do not broadcast
+        shares = [d - a for d, (a, _) in zip(doubled, pairs, strict=True)]
+        words, (k, i) = _dictionary(evidence, j, arrays, shares[0])
+        off = [np.abs(b - a) > 1e-9 * np.max(np.abs(b), initial=0.0) for a, b in pairs]
+        if words is None or np.any(off[0] & (np.abs(shares[0]) <= 1e-13 * np.max(np.abs(shares[0])))):
+            continue
+        with np.errstate(all="ignore"):
+            factor = [1 + (b - a)[k, i] / s[k, i] for s, (a, b) in zip(shares, pairs, strict=True)]
+            for kind, goal in (("missing", factor), ("extra", [1 / h for h in factor])):
+                match = words.match(goal, 1e-6, 2)
+                if match is not None and (best is None or match.factors < best[2].factors):
+                    best = (step, kind, match)
+    return best
+
+
+def _claimed(evidence, j, runner, p, rows, target):
+    """Return the matrix that the gradient function implements when the result of one step is doubled."""
+    lines = []
+    for row in rows:
+        unit = np.zeros(evidence.w.shape[1])
+        unit[row] = 1.0
+        result, _ = runner.pull_back(p, unit, target, lambda go, x, o, r: 2 * go(*x, **o))
+        if result is None or len(result) != len(evidence.problem.wrt):
+            return None
+        array = result[evidence.problem.wrt.index(j)]
+        if array.shape != evidence.problem.shape(j):
+            return None
+        lines.append(array.ravel())
+    truth = evidence.truth(j, p)
+    return np.stack(lines)[:, truth.entries[truth.usable & evidence.truth(j, 0).usable]]
+
+
+def factor_edits(steps, arrays, runner):
+    """Yield edits that multiply a recorded result or operand by a known array, divide it by one, or add one."""
+    known = [(name, lambda r, n=name: r.roots[n]) for name in runner.cotangents] + \
+        [(name, lambda r, v=values: v[runner.point]) for name, values in list(arrays.items())[:MOST_KNOWN]]
+    for step in steps:
+        if np.asarray(step.result).dtype.kind != "f":
+            continue
+        for name, value in known:
+            if name == step.label:
                 continue
             for sign, word in ((1, "missing"), (-1, "extra")):
-                yield Edit(0, step, _Scale(values, sign, runner), "elementwise_factor",
+                yield Edit(0, step, _Result(value, sign), "elementwise_factor",
                            f"the factor `{name}` is {word} in `{step.label}`")
-            yield Edit(1, step, _Scale(values, 0, runner), "missing_term",
-                       f"the term `{name}` is missing in `{step.label}`")
+            for sign, word in ((2, "+"), (-2, "-")):
+                yield Edit(2, step, _Result(value, sign), "missing_term",
+                           f"the term `{word} {name}` is missing after `{step.label}`")
+            for at, operand in enumerate(step.operands):
+                simple = isinstance(operand, (int, float)) or step.labels[at] in runner.roots
+                if step.name == "getitem" or not simple or isinstance(operand, bool) or step.labels[at] == name:
+                    continue
+                for sign, word in ((1, "missing"), (-1, "extra")):
+                    yield Edit(1, step, _Result(value, sign, at), "elementwise_factor",
+                               f"the factor `{name}` is {word} beside `{step.labels[at]}` in `{step.label}`")
+                for sign, word in ((2, "+"), (-2, "-")):
+                    yield Edit(3, step, _Result(value, sign, at), "missing_term",
+                               f"the term `{word} {name}` is missing beside `{step.labels[at]}` in `{step.label}`")
 
 
-class _Scale:
-    """Multiply, divide by, or add a known array, taking its value at the point of the trial that runs."""
+class _Result:
+    """Combine the result of a step, or one of its operands, with a known array.
 
-    def __init__(self, values, sign, runner):
-        self.values, self.sign, self.runner = values, sign, runner
+    ``sign`` is 1 to multiply, -1 to divide, 2 to add, -2 to subtract.
+    """
+
+    def __init__(self, value, sign, at=None):
+        self.value, self.sign, self.at = value, sign, at
 
     def __call__(self, compute, operands, options, recorder):
-        value = self.values[self.runner.point]
-        result = compute(*operands, **options)
-        return result * value if self.sign > 0 else result / value if self.sign < 0 else result + value
+        value = self.value(recorder)
+        if self.at is not None:
+            changed = self._combined(np.asarray(operands[self.at]), value)
+            return compute(*operands[:self.at], changed, *operands[self.at + 1:], **options)
+        return self._combined(np.asarray(compute(*operands, **options)), value)
+
+    def _combined(self, array, value):
+        if array.ndim > np.ndim(value) > 0:
+            value = next((placed for _, placed in placements(value, array.shape)), value)
+        return {1: np.multiply, -1: np.divide, 2: np.add, -2: np.subtract}[self.sign](array, value)
 
 
 def is_missing_pattern(evidence, j):
@@ -127,3 +200,14 @@ def is_missing_pattern(evidence, j):
     off = np.abs(claimed - true) > 1e-7 * size
     zero_there = np.all(np.abs(claimed[off]) <= 1e-13 * size)
     return bool(np.any(off) and zero_there and not np.all(off[np.abs(true) > 1e-13 * size]))
+
+
+def varying_factor(evidence, j):
+    """Return the range of A / J where both have the same zeros and each output feeds one entry or the reverse."""
+    claimed, true = evidence.matrices(j)[0]
+    size = np.max(np.abs(true), initial=0.0)
+    live, filled = np.abs(true) > 1e-13 * size, np.abs(claimed) > 1e-13 * size
+    if not np.any(live) or np.any(live != filled) or min(live.sum(axis=0).max(), live.sum(axis=1).max()) > 1:
+        return None
+    ratio = claimed[live] / true[live]
+    return float(ratio.min()), float(ratio.max())

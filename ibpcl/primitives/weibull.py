@@ -1,0 +1,186 @@
+r"""The Weibull posterior of a learned concentration :math:`\alpha`, under a Gamma prior.
+
+Kumar et al. (2021), supplement, "Learning :math:`\alpha`", sketch this ("the Weibull distribution can be a suitable
+alternative") and leave it to others.  The Weibull is sampled by a formula, and its divergence from a Gamma is closed:
+Zhang, Chen, Guo and Zhou (2018), "WHAI: Weibull Hybrid Autoencoding Inference", Eq. 6.
+
+.. note:: The paper expects that the sticks' divergence must then be estimated by sampling.  It need not be: given
+   :math:`\alpha` it is linear in :math:`\alpha` and :math:`\log\alpha`, whose means under a Weibull are closed
+   (:func:`moments`), so :func:`ibpcl.primitives.kumaraswamy.expected_kl_to_beta` is exact.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import digamma, loggamma
+
+EULER_GAMMA = float(np.euler_gamma)
+
+
+def sample(u, k, scale):
+    r"""Draw from Weibull(k, scale) by inverting its distribution function.
+
+    .. math:: \alpha = \lambda\, (-\log u)^{1 / k}
+
+    Zhang et al. (2018), Eq. 5.
+
+    Parameters
+    ----------
+    u : ndarray, shape (S, K)
+        Uniform noise, strictly inside (0, 1).
+    k, scale : ndarray, shape (K,)
+        Shape and scale :math:`\lambda`, both > 0.
+
+    Returns
+    -------
+    alpha : ndarray, shape (S, K)
+        Samples, > 0.
+    cache : tuple
+        What :func:`sample_vjp` needs.
+
+    Examples
+    --------
+    >>> sample(np.exp(-np.ones((1, 1))), np.array([2.0]), np.array([30.0]))[0]
+    array([[30.]])
+    """
+    log_e = np.log(-np.log(u))                               # log of an exponential variable
+    alpha = scale * np.exp(log_e / k)
+    return alpha, (log_e, k, scale, alpha)
+
+
+def sample_vjp(dalpha, cache):
+    r"""Pull the gradient at ``alpha`` back to ``k`` and ``scale``.
+
+    .. math:: \partial_k \alpha = -\frac{\alpha \log(-\log u)}{k^2}, \qquad \partial_\lambda \alpha = \frac\alpha\lambda
+    """
+    log_e, k, scale, alpha = cache
+    dk = -dalpha * alpha * log_e / (k * k)
+    return dk.sum(axis=0), (dalpha * alpha / scale).sum(axis=0)      # k, scale were broadcast over S
+
+
+def log_density(alpha, k, scale):
+    r"""Evaluate the log density, element by element.
+
+    .. math:: \log p(\alpha) = \log k - \log\lambda + (k - 1) \log\frac\alpha\lambda - \Bigl(\frac\alpha\lambda\Bigr)^k
+
+    Parameters
+    ----------
+    alpha : ndarray, shape (S, K)
+        Where to evaluate, > 0.
+    k, scale : ndarray, shape (K,)
+        Shape and scale, both > 0.
+
+    Returns
+    -------
+    log_p : ndarray, shape (S, K)
+        Nats, one value an element.
+    cache : tuple
+        What :func:`log_density_vjp` needs.
+
+    Examples
+    --------
+    >>> log_density(np.ones((1, 1)), np.ones(1), np.ones(1))[0]
+    array([[-1.]])
+    """
+    log_ratio = np.log(alpha) - np.log(scale)
+    power = np.exp(k * log_ratio)                            # (alpha / scale)^k
+    return np.log(k) - np.log(scale) + (k - 1) * log_ratio - power, (alpha, k, scale, log_ratio, power)
+
+
+def log_density_vjp(dlog_p, cache):
+    r"""Pull the gradient at ``log_p`` back to ``alpha``, ``k`` and ``scale``.
+
+    .. math:: \partial_\alpha = \frac{k - 1 - k r}{\alpha}, \quad
+              \partial_k = \frac1k + (1 - r) \log\frac\alpha\lambda, \quad
+              \partial_\lambda = \frac{k (r - 1)}{\lambda}, \qquad r = \Bigl(\frac\alpha\lambda\Bigr)^k
+    """
+    alpha, k, scale, log_ratio, power = cache
+    dalpha = dlog_p * (k - 1 - k * power) / alpha
+    dk = dlog_p * (1 / k + (1 - power) * log_ratio)
+    dscale = dlog_p * k * (power - 1) / scale
+    return dalpha, dk.sum(axis=0), dscale.sum(axis=0)        # k, scale were broadcast over S
+
+
+def moments(k, scale):
+    r"""Compute the means of :math:`\alpha` and of :math:`\log\alpha`.
+
+    .. math:: E[\alpha] = \lambda\, \Gamma(1 + 1/k), \qquad E[\log\alpha] = \log\lambda - \frac\gamma k
+
+    Parameters
+    ----------
+    k, scale : ndarray, shape (K,)
+        Shape and scale, both > 0.
+
+    Returns
+    -------
+    out : tuple
+        ``mean`` and ``mean_log``, each (K,).
+    cache : tuple
+        What :func:`moments_vjp` needs.
+
+    Examples
+    --------
+    >>> [float(part[0].round(4)) for part in moments(np.ones(1), np.ones(1))[0]]
+    [1.0, -0.5772]
+    """
+    mean = scale * np.exp(loggamma(1 + 1 / k))
+    return (mean, np.log(scale) - EULER_GAMMA / k), (k, scale, mean)
+
+
+def moments_vjp(dout, cache):
+    r"""Pull the gradients at both means back to ``k`` and ``scale``.
+
+    .. math:: \partial_k E[\alpha] = -\frac{E[\alpha]\, \psi(1 + 1/k)}{k^2}, \quad
+              \partial_k E[\log\alpha] = \frac{\gamma}{k^2}, \quad
+              \partial_\lambda E[\alpha] = \frac{E[\alpha]}{\lambda}, \quad
+              \partial_\lambda E[\log\alpha] = \frac1\lambda
+    """
+    dmean, dmean_log = dout
+    k, scale, mean = cache
+    dk = (dmean_log * EULER_GAMMA - dmean * mean * digamma(1 + 1 / k)) / (k * k)
+    return dk, (dmean * mean + dmean_log) / scale
+
+
+def kl_to_gamma(k, scale, prior_shape, prior_rate):
+    r"""Compute :math:`KL[\mathrm{Weibull}(k, \lambda) \,\|\, \mathrm{Gamma}(g, h)]` exactly.
+
+    .. math:: \sum \frac{\gamma g}{k} - g \log\lambda + \log k + h \lambda\, \Gamma(1 + 1/k) - \gamma - 1
+              - g \log h + \log\Gamma(g)
+
+    Zhang et al. (2018), Eq. 6.
+
+    Parameters
+    ----------
+    k, scale : ndarray, shape (K,)
+        Shape and scale of q, both > 0.
+    prior_shape, prior_rate : float
+        Shape g and rate h of the Gamma prior, both > 0.
+
+    Returns
+    -------
+    divergence : float
+        Nats; summed over elements.
+    cache : tuple
+        What :func:`kl_to_gamma_vjp` needs.
+
+    Examples
+    --------
+    >>> abs(float(kl_to_gamma(np.ones(1), np.array([0.5]), 1.0, 2.0)[0].round(12)))
+    0.0
+    """
+    (mean, mean_log), cache = moments(k, scale)
+    entropy = EULER_GAMMA - EULER_GAMMA / k + np.log(scale) - np.log(k) + 1
+    constant = prior_shape * math.log(prior_rate) - math.lgamma(prior_shape)
+    cross = constant + (prior_shape - 1) * mean_log - prior_rate * mean
+    return -(entropy + cross).sum(), (k, scale, prior_shape, prior_rate, cache)
+
+
+def kl_to_gamma_vjp(ddivergence, cache):
+    r"""Pull the gradient at the divergence back to ``k`` and ``scale``, through the moments and the entropy.
+
+    .. math:: \partial_k H = \frac{\gamma}{k^2} - \frac1k, \qquad \partial_\lambda H = \frac1\lambda
+    """
+    k, scale, prior_shape, prior_rate, inner = cache
+    dk, dscale = moments_vjp((np.full_like(k, prior_rate), np.full_like(k, 1 - prior_shape)), inner)
+    dk = dk - EULER_GAMMA / (k * k) + 1 / k
+    return ddivergence * dk, ddivergence * (dscale - 1 / scale)

@@ -1,0 +1,238 @@
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from ibpcl.continual.task import Task
+from ibpcl.data import registry
+from ibpcl.data.dataset import DataError, Dataset
+from ibpcl.evaluation import metrics
+from ibpcl.experiments import storage
+from ibpcl.experiments.config import as_table, configure
+from ibpcl.experiments.errors import UserError
+from ibpcl.experiments.folder import RESULTS
+from ibpcl.experiments.run import make_learner, make_stream, run, survey
+from ibpcl.inference.loop import NonFiniteError
+from ibpcl.methods import METHODS, option
+
+TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 2, "epochs": 2, "finetune_epochs": 1, "batch": 20,
+        "backend": "numpy"}
+TIMES = ("seconds", "peak_memory_mb")
+
+
+def load_small(name, data_dir=None, seed=0):
+    """Ten classes of 4 x 4 images, each with a bright pixel of its own; no files are read."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for count in (200, 100):
+        labels = np.arange(count, dtype=np.uint8) % 10
+        images = rng.integers(0, 60, (count, 16), dtype=np.uint8)
+        images[np.arange(count), labels] = 255
+        parts += [images.reshape(count, 4, 4), labels]
+    return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_images():
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(registry, "load", load_small)
+        yield
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return run(configure(**TINY), tmp_path_factory.mktemp("runs") / "run")
+
+
+def without_times(values):
+    return {key: value for key, value in values.items() if key not in TIMES}
+
+
+def test_the_result_is_what_the_learner_can_do(finished):
+    stream, values = make_stream(finished.config), finished.values
+    R = np.array(values["accuracy_matrix"], float)
+    for j in range(len(stream)):
+        measured = metrics.accuracy(finished.learner.predict(stream[j].x_test, j), stream[j].y_test)
+        assert R[-1, j] == measured
+    assert np.isnan(R[np.triu_indices(5, 1)]).all() and not np.isnan(R[np.tril_indices(5)]).any()
+    assert values["average_accuracy"] == R[-1].mean()
+    assert values["backward_transfer"] == metrics.backward_transfer(R)
+    assert values["accuracy_drop"] == [R[j, j] - R[-1, j] for j in range(5)]
+    assert values["tasks"] == ["A/B", "C/D", "E/F", "G/H", "I/J"]
+
+
+def test_the_result_tells_how_the_network_is_used(finished):
+    values, masks = finished.values, [finished.learner.masks(t)[0] for t in range(5)]
+    assert values["mask_density"] == [[mask.mean()] for mask in masks]
+    assert values["share_used"][-1] == np.logical_or.reduce(masks).mean()
+    assert values["sharing"][1][0] == (masks[0] & masks[1]).sum() / masks[1].sum()
+    assert np.isnan(values["sharing_with_earlier"][0])
+
+
+def test_the_result_tells_what_the_run_was(finished):
+    values = finished.values
+    assert (values["experiment"], values["method"], values["seed"]) == ("split-glyphs", "npbcl", 0)
+    assert (values["dataset"], values["stream"], values["backend"]) == ("glyphs", "split", "numpy")
+    assert values["elbo_weights"] == {"weight_kl_weight": 1.0, "mask_kl_weight": 1.0, "stick_kl_weight": 1.0}
+    assert values["versions"].keys() == {"python", "ibpcl", "numpy", "scipy", "numba", "matplotlib"}
+    assert values["versions"]["numpy"] == np.__version__
+    seconds = values["seconds"]
+    assert seconds["total"] >= seconds["train"] >= max(seconds["train_per_task"]) > 0
+    assert values["peak_memory_mb"] > 10
+
+
+def test_the_folder_is_complete(finished):
+    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", *RESULTS}
+    saved = storage.read_json(finished.folder / "result.json")
+    assert saved["forward_transfer"] is None and saved["accuracy_matrix"][0][1] is None
+    assert saved["average_accuracy"] == finished.values["average_accuracy"]
+    for path in finished.folder.glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+    assert storage.read_toml(finished.folder / "config.toml") == as_table(finished.config)
+
+
+def test_the_history_has_a_row_an_epoch_and_counts_tasks(finished):
+    history = storage.read_csv(finished.folder / "history.csv")
+    assert history["task"].tolist() == [t for t in range(5) for _ in range(3)]
+    assert history["phase"].tolist() == ["masked", "masked", "finetune"] * 5
+    parts = history["log_likelihood"] - history["kl_weights"] - history["kl_masks"] - history["kl_sticks"]
+    np.testing.assert_allclose(history["elbo"], parts, rtol=1e-9)
+
+
+def test_the_saved_learner_predicts_as_the_learner_does(finished):
+    checkpoint = storage.load_checkpoint(finished.folder / "learner.npz")
+    assert checkpoint.meta == as_table(finished.config)
+    again = make_learner(finished.config)
+    again.load_state(checkpoint.arrays)
+    x = make_stream(finished.config)[2].x_test
+    np.testing.assert_array_equal(again.predict(x, 2), finished.learner.predict(x, 2))
+
+
+def test_the_resolved_configuration_gives_the_same_bytes(finished, tmp_path):
+    again = run(configure(finished.folder / "config.toml"), tmp_path / "again")
+    for path in finished.folder.iterdir():
+        if path.name != "result.json":
+            assert (again.folder / path.name).read_bytes() == path.read_bytes(), path.name
+    first, second = (storage.read_json(result.folder / "result.json") for result in (finished, again))
+    assert without_times(first) == without_times(second)
+
+
+def test_a_run_over_itself_leaves_one_run(finished):
+    before = {path.name: path.read_bytes() for path in finished.folder.iterdir() if path.name != "result.json"}
+    run(finished.config, finished.folder)
+    after = {path.name: path.read_bytes() for path in finished.folder.iterdir() if path.name != "result.json"}
+    assert after == before
+
+
+def test_the_seed_matters(finished):
+    other = run(configure(**TINY, seed=1))
+    assert other.history["elbo"] != finished.history["elbo"]
+
+
+def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(configure(**TINY, tasks=1))
+    assert result.folder is None and not list(tmp_path.iterdir())
+    assert np.isnan(result.values["backward_transfer"])      # a single task has no later one
+
+
+def test_reports_come_as_the_matrix_grows(finished):
+    reports = []
+    result = run(configure(**TINY, tasks=2), on_task=reports.append)
+    assert [report.names for report in reports] == [("A/B", "C/D")] * 2
+    np.testing.assert_array_equal(reports[-1].progress.accuracy, result.values["accuracy_matrix"])
+    assert np.isnan(reports[0].progress.accuracy[1]).all()
+    assert [report.mask_density for report in reports] == [row[0] for row in result.values["mask_density"]]
+
+
+def test_several_hidden_layers(tmp_path):
+    result = run(configure(**TINY | {"hidden": (6, 4)}, tasks=2), tmp_path / "run")
+    masks = [result.learner.masks(t) for t in range(2)]
+    assert result.values["mask_density"] == [[layer.mean() for layer in task] for task in masks]
+    used = np.concatenate([(a | b).ravel() for a, b in zip(*masks, strict=True)])
+    assert result.values["share_used"][-1] == used.mean()
+
+
+def test_limits_and_permutations_make_the_stream():
+    stream = make_stream(configure("permuted-mnist", tasks=3, train_limit=20, test_limit=10))
+    assert (len(stream), len(stream[0].x_train), len(stream[0].x_test), stream[0].classes) == (3, 20, 10, 10)
+    assert not np.array_equal(stream[0].x_train, stream[1].x_train)
+    # The seed is the learner's alone: methods and seeds are compared on the same tasks.
+    again = make_stream(configure("permuted-mnist", tasks=3, train_limit=20, test_limit=10, seed=5))
+    np.testing.assert_array_equal(stream[2].x_train, again[2].x_train)
+    other = make_stream(configure("permuted-mnist", tasks=3, train_limit=20, test_limit=10, data_seed=5))
+    assert not np.array_equal(stream[2].x_train, other[2].x_train)
+
+
+def test_a_split_stream_has_five_tasks_at_most():
+    with pytest.raises(UserError, match="tasks must be at most 5 with stream 'split', got 6"):
+        make_stream(configure(tasks=6))
+
+
+def test_a_data_error_is_the_users_and_stops_before_the_folder(tmp_path, monkeypatch):
+    def damaged(*arguments):
+        raise DataError("mnist/train-images: truncated")
+
+    monkeypatch.setattr(registry, "load", damaged)
+    with pytest.raises(UserError, match="truncated"):
+        run(configure(**TINY), tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+def task(x=((0.0, 1.0),), y=(0,)):
+    return Task("t", x, y, [[0.0] * len(x[0])], [0], 2, ("a", "b"))
+
+
+@pytest.mark.parametrize("builders, problem", [
+    ([task, lambda: task([[0.0, np.nan]])], "finite"), ([lambda: task(y=[2])], "labels"),
+    ([task, lambda: task([[0.0, 1.0, 2.0]])], "wide"), ([lambda: task([["a", "b"]])], "real numbers"),
+])
+def test_a_bad_task_is_found_before_training(builders, problem):
+    class Stream(list):
+        def __getitem__(self, t):
+            return list.__getitem__(self, t)()
+
+    with pytest.raises(UserError, match=problem):
+        survey(Stream(builders))
+
+
+def test_a_run_that_diverges_says_so_and_leaves_nothing(tmp_path):
+    with np.errstate(all="ignore"), pytest.raises(NonFiniteError):
+        run(configure(**TINY, weight_rate=1e30), tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+class NearestMean:
+    """Knows nothing of masks or histories: class means, one set a task."""
+
+    def __init__(self, settings, seed, backend_name):
+        self.scale, self.means = settings.scale, []
+
+    def learn(self, task, progress=None):
+        self.means.append(np.stack([task.x_train[task.y_train == c].mean(axis=0) for c in range(task.classes)]))
+        return []
+
+    def predict(self, x, task_id):
+        scores = -self.scale * ((x[:, None] - self.means[task_id]) ** 2).sum(axis=-1)
+        return np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+    def state(self):
+        return {"means": np.stack(self.means)}
+
+
+@dataclass(frozen=True)
+class NearestMeanSettings:
+    scale: float = option(1.0, "Sharpness of the probabilities.")
+
+
+def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch):
+    module = type(sys)("ibpcl.methods.nearest")
+    module.__doc__, module.Settings, module.NearestMean = "Nearest class mean.", NearestMeanSettings, NearestMean
+    monkeypatch.setitem(sys.modules, "ibpcl.methods.nearest", module)
+    monkeypatch.setitem(METHODS, "nearest", "NearestMean")
+    result = run(configure(method="nearest", scale=2), tmp_path / "run")
+    assert result.values["average_accuracy"] == 1.0          # the bright pixel tells the class
+    assert result.values["mask_density"] is None and result.values["elbo_weights"] == {}
+    assert {path.name for path in (tmp_path / "run").glob("*.png")} == {"accuracy_curves.png", "accuracy_matrix.png"}
+    assert configure(tmp_path / "run" / "config.toml") == result.config

@@ -1,0 +1,371 @@
+"""What a user types and sees; the commands run in this process, but for the ones about the process itself."""
+
+import gzip
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ibpcl
+from ibpcl.cli import main
+from ibpcl.cli.table import WIDTH, AccuracyTable
+from ibpcl.continual.loop import Progress
+from ibpcl.continual.task import Task
+from ibpcl.data import idx, registry
+from ibpcl.data.dataset import Dataset
+from ibpcl.data.sources import FILES, SOURCES, Source
+from ibpcl.experiments import run as run_module
+from ibpcl.experiments.config import keys
+from ibpcl.experiments.presets import PRESETS
+from ibpcl.experiments.run import Report
+
+TINY = ["--set=hidden=6", "--set=samples=1", "--set=prediction_samples=2", "--set=epochs=1", "--set=finetune_epochs=1",
+        "--set=batch=20", "--set=backend=numpy"]
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """Every test works in a folder of its own and sees no image sets but those it makes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("IBPCL_DATA", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def small_glyphs(monkeypatch):
+    """Replace the glyphs by noise, which takes no time to draw."""
+    def load(name, data_dir=None, seed=0):
+        rng, labels = np.random.default_rng(0), np.arange(100, dtype=np.uint8) % 10
+        images = rng.integers(0, 256, (100, 4, 4), dtype=np.uint8)
+        return Dataset(name, images, labels, images, labels, tuple("ABCDEFGHIJ"))
+
+    monkeypatch.setattr(registry, "load", load)
+
+
+@pytest.fixture
+def mnist(tmp_path, monkeypatch):
+    """Put a small MNIST into ``data/mnist``; gives a function that replaces one of its files."""
+    folder = tmp_path / "data" / "mnist"
+    folder.mkdir(parents=True)
+    sums = dict.fromkeys(FILES, "")
+
+    def put(file, content, pack=gzip.compress, known=True):
+        (folder / f"{file}.gz").write_bytes(pack(content))
+        if known:                                            # as if it had been published like this
+            sums[file] = hashlib.sha256(content).hexdigest()
+        monkeypatch.setitem(SOURCES, "mnist", Source(tuple("0123456789"), tuple(sums.values()), ()))
+
+    rng = np.random.default_rng(0)
+    for file, count in zip(FILES, (100, 100, 50, 50), strict=True):
+        put(file, idx.encode(rng.integers(0, 256, (count, 28, 28), dtype=np.uint8) if "images" in file
+                             else np.arange(count, dtype=np.uint8) % 10))
+    return put
+
+
+def typed(capsys, *arguments):
+    """Run a command; return its exit code, the lines of standard output, and those of standard error."""
+    code = main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return code, out.splitlines(), err.splitlines()
+
+
+def refused(capsys, *arguments, code=2):
+    """Run a command that is wrong and return its complaint: one line, and nothing else."""
+    got, out, err = typed(capsys, *arguments)
+    assert (got, out, len(err)) == (code, [], 1), (got, out, err)
+    assert err[0].startswith("ibpcl: ") and "Traceback" not in err[0]
+    return err[0]
+
+
+def run_folder():
+    return Path("runs", "split-glyphs-npbcl-seed0")
+
+
+# What a run prints.
+
+def test_a_run_prints_the_matrix_row_by_row_and_a_summary(capsys, small_glyphs):
+    code, out, err = typed(capsys, "run", *TINY)
+    assert (code, err) == (0, [])
+    assert all(len(line) <= WIDTH for line in out)
+    result = json.loads((run_folder() / "result.json").read_text())
+    rows = [line.split() for line in out[4:9]]
+    for t, row in enumerate(rows):
+        measured = [100 * value for value in result["accuracy_matrix"][t][: t + 1]]
+        assert row[:2] == [str(t + 1), result["tasks"][t]]
+        assert row[2:] == [f"{value:.2f}" for value in (*measured, np.mean(measured))] + [
+            f"{100 * result['mask_density'][t][0]:.1f}", row[-1]]
+    assert f"average accuracy   {100 * result['average_accuracy']:.2f} %" in "\n".join(out)
+    assert out[-1].endswith("split-glyphs-npbcl-seed0")
+
+
+def test_the_same_command_works_twice_with_the_same_result(capsys, small_glyphs):
+    results = []
+    for _ in range(2):
+        code, (line,), err = typed(capsys, "run", "--quiet", *TINY)
+        assert (code, err) == (0, []) and line.endswith(str(run_folder()))
+        results.append(json.loads((run_folder() / "result.json").read_text()))
+        for timing in ("seconds", "peak_memory_mb"):
+            del results[-1][timing]
+    assert results[0] == results[1]
+    assert [path.name for path in run_folder().parent.iterdir()] == [run_folder().name]
+
+
+def test_other_settings_go_to_another_folder(capsys, small_glyphs):
+    typed(capsys, "run", "--quiet", *TINY)
+    before = (run_folder() / "result.json").read_bytes()
+    _, (line,), _ = typed(capsys, "run", "--quiet", *TINY, "--set", "alpha=20")
+    assert line.endswith("split-glyphs-npbcl-seed0-2")
+    assert (run_folder() / "result.json").read_bytes() == before
+    assert "alpha = 30.0, not 20.0" in refused(capsys, "run", "--out", run_folder(), *TINY, "--set=alpha=20")
+    code, _, _ = typed(capsys, "run", "--quiet", "--out", run_folder(), *TINY, "--set=alpha=20", "--force")
+    assert code == 0 and (run_folder() / "result.json").read_bytes() != before
+
+
+def test_json_is_the_result_file_and_nothing_else(capsys, small_glyphs):
+    assert main(["run", "--json", "--out", "here", *TINY]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == (Path("here", "result.json").read_text(), "")
+    assert json.loads(out)["experiment"] == "split-glyphs"
+
+
+def test_a_resolved_configuration_runs_again(capsys, small_glyphs):
+    typed(capsys, "run", "--quiet", "--out", "a", "--seed", 3, *TINY)
+    code, _, _ = typed(capsys, "run", "a/config.toml", "--quiet", "--out", "b")
+    assert code == 0
+    for name in ("config.toml", "history.csv", "learner.npz", "masks.png"):
+        with open(f"a/{name}", "rb") as first, open(f"b/{name}", "rb") as second:
+            assert first.read() == second.read(), name
+
+
+def test_options_win_over_set(capsys, small_glyphs):
+    _, (line,), _ = typed(capsys, "run", "--quiet", *TINY, "--set", "seed=1", "--seed", 2, "--set=tasks=1")
+    assert line.endswith("split-glyphs-npbcl-seed2")
+
+
+def test_the_real_glyphs_and_the_default_backend(capsys):
+    code, out, err = typed(capsys, "run", "--set=tasks=2", "--set=train_limit=60", "--set=test_limit=20", *TINY[:-1])
+    assert (code, err) == (0, [])
+    assert "A/B" in "\n".join(out) and (run_folder() / "receptive_fields.png").is_file()
+
+
+# What a user gets wrong.
+
+@pytest.mark.parametrize("arguments, words", [
+    (["run", "split-minst"], ["'split-minst'", "did you mean 'split-mnist'"]),
+    (["run", "nowhere.toml"], ["nowhere.toml", "No such file"]),
+    (["run", "--method", "nbpcl"], ["unknown method 'nbpcl'", "'npbcl'"]),
+    (["run", "--set", "epoch=3"], ["unknown key 'epoch'", "did you mean 'epochs'"]),
+    (["run", "--set", "epochs"], ["--set takes KEY=VALUE", "'epochs'"]),
+    (["run", "--set", "=3"], ["--set takes KEY=VALUE"]),
+    (["run", "--set", "epochs=many"], ["epochs must be a whole number", "'many'"]),
+    (["run", "--set", "hidden=[]"], ["hidden must be a list of whole numbers"]),
+    (["run", "--seed", "x"], ["seed must be a whole number", "'x'"]),
+    (["run", "--seed", "-1"], ["seed must be in 0", "-1"]),
+    (["run", "--set", "samples=0"], ["samples must be at least 1", "0"]),
+    (["run", "--set", "backend=torch"], ["backend must be one of", "'torch'"]),
+    (["run", "--set", "dataset=cifar"], ["dataset must be one of", "'cifar'"]),
+    (["run", "--set", "tasks=6"], ["tasks must be at most 5", "6"]),
+    (["run", "--bogus"], ["unrecognized arguments: --bogus", "--help"]),
+    (["run", "--json", "--quiet"], ["not allowed with"]),
+    (["walk"], ["'walk'"]),
+    (["settings", "vlc"], ["unknown method 'vlc'"]),
+    (["data"], ["ACTION"]),
+    (["data", "fetch"], ["NAME"]),
+    (["data", "fetch", "cifar"], ["'cifar'", "mnist"]),
+    (["data", "verify", "cifar"], ["'cifar'", "mnist"]),
+    (["data", "verify", "mnist"], ["mnist", "missing", "--data-dir"]),
+    (["run", "split-mnist", "--data-dir", "nowhere"], ["nowhere", "missing", "--data-dir"]),
+])
+def test_a_slip_of_the_keyboard(capsys, arguments, words):
+    complaint = refused(capsys, *arguments)
+    assert all(word in complaint for word in words), complaint
+
+
+@pytest.mark.parametrize("text, words", [
+    ("epoch = 3", ["unknown key 'epoch'", "'epochs'"]), ('epochs = "3"', ["epochs must be a whole number", "text"]),
+    ("epochs = ", ["not TOML"]), ('experiment = "split-mnits"', ["'split-mnits'", "'split-mnist'"]),
+    ("samples = 0", ["samples must be at least 1"]), ("hidden = [2.5]", ["hidden must be a list of whole numbers"]),
+])
+def test_a_slip_in_a_file(capsys, own_folder, text, words):
+    (own_folder / "mine.toml").write_text(text)
+    complaint = refused(capsys, "run", "mine.toml")
+    assert all(word in complaint for word in ["mine.toml", *words]), complaint
+
+
+def test_an_output_folder_that_cannot_be_written(capsys, small_glyphs, own_folder):
+    (own_folder / "taken").write_text("a file")
+    assert "taken is a file" in refused(capsys, "run", "--out", "taken", *TINY)
+    assert "cannot write to the folder taken" in refused(capsys, "run", "--out", "taken/below", *TINY)
+    (own_folder / "thesis").mkdir()
+    (own_folder / "thesis" / "thesis.tex").write_text("years of work")
+    assert "thesis is not empty" in refused(capsys, "run", "--out", "thesis", "--force", *TINY)
+    (own_folder / "runs").write_text("a file")
+    assert "runs" in refused(capsys, "run", *TINY)
+
+
+def labels(*values):
+    return idx.encode(np.array(values, np.uint8))
+
+
+IMAGES, LABELS = FILES[:2]
+
+
+def test_image_files_that_are_as_published(capsys, mnist):
+    code, out, err = typed(capsys, "run", "split-mnist", "--data-dir", "data", *TINY)
+    assert (code, err) == (0, []) and "0/1" in "\n".join(out)
+    code, out, err = typed(capsys, "data", "verify", "--data-dir", "data")
+    assert (code, err) == (0, []) and any(line.startswith("mnist: verified") for line in out)
+
+
+def test_a_missing_file(capsys, mnist, own_folder):
+    (own_folder / "data" / "mnist" / f"{LABELS}.gz").unlink()
+    assert f"missing {LABELS}" in refused(capsys, "run", "split-mnist", "--data-dir", "data", *TINY)
+
+
+@pytest.mark.parametrize("damage, words", [
+    (lambda put: put(LABELS, labels(*range(10)), lambda content: gzip.compress(content)[:-9]), [LABELS, "truncated"]),
+    (lambda put: put(LABELS, b"\0\0\x08\x03" + labels(1, 2)[4:]), [LABELS, "magic"]),
+    (lambda put: put(LABELS, labels(1, 2, 3)), [LABELS, "3", "100"]),
+    (lambda put: put(LABELS, labels(*[11] * 100)), ["labels", "11"]),
+    (lambda put: put(LABELS, labels(*[1] * 100), known=False), [LABELS, "checksum"]),
+    (lambda put: put(LABELS, labels(*[0] * 100)), ["2/3", "empty"]),
+], ids=["truncated gzip", "magic number", "counts", "label out of range", "checksum", "empty task"])
+def test_a_damaged_file(capsys, mnist, own_folder, damage, words):
+    damage(mnist)
+    complaint = refused(capsys, "run", "split-mnist", "--data-dir", "data", *TINY)
+    assert all(word in complaint for word in words), complaint
+    assert not (own_folder / "runs").exists()
+
+
+def test_a_damaged_file_is_listed(capsys, mnist):
+    mnist(LABELS, labels(1, 2, 3), known=False)
+    code, out, _ = typed(capsys, "data", "list", "--data-dir", "data")
+    line = next(i for i, text in enumerate(out) if text.startswith("mnist"))
+    assert code == 0 and "damaged" in out[line] and LABELS in out[line + 1]
+    assert LABELS in refused(capsys, "data", "verify", "mnist", "--data-dir", "data")
+
+
+class Stream(list):
+    """Tasks that are built, and so checked, when they are asked for."""
+
+    def __getitem__(self, t):
+        return Task(**{**dict(name=f"task {t}", x_train=[[0.0, 1.0]], y_train=[0], x_test=[[1.0, 0.0]], y_test=[1],
+                              classes=2, class_names=("a", "b")), **list.__getitem__(self, t)})
+
+
+@pytest.mark.parametrize("broken, word", [
+    ({"x_train": [[0.0, np.nan]]}, "finite"), ({"x_test": [[np.inf, 0.0]]}, "finite"),
+    ({"y_train": [2]}, "0 .. 1"), ({"y_test": [-1]}, "0 .. 1"),
+    ({"x_train": np.empty((0, 2)), "y_train": np.empty(0, int)}, "empty"),
+    ({"x_train": [[0.0] * 3], "x_test": [[0.0] * 3]}, "3 wide"), ({"y_train": [0, 1]}, "same length"),
+], ids=["NaN", "infinite", "label too high", "label too low", "empty", "another width", "counts"])
+def test_a_task_that_cannot_be_learned(capsys, monkeypatch, own_folder, broken, word):
+    monkeypatch.setattr(run_module, "make_stream", lambda config: Stream([{}, broken]))
+    complaint = refused(capsys, "run", *TINY)
+    assert "'task 1'" in complaint and word in complaint
+    assert not (own_folder / "runs").exists()
+
+
+def test_an_elbo_that_is_not_finite(capsys, small_glyphs):
+    complaint = refused(capsys, "run", *TINY, "--set", "weight_rate=1e30", code=1)
+    assert "not finite" in complaint and "learning rates" in complaint
+    assert not run_folder().exists()
+
+
+def test_more_memory_than_there_is(capsys, small_glyphs):
+    complaint = refused(capsys, "run", *TINY, "--set", "hidden=100000000000000", code=1)
+    assert "not enough memory" in complaint
+
+
+def test_an_interrupt_is_one_line(capsys, small_glyphs, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ibpcl.methods.npbcl.NPBCL.learn", interrupted)
+    assert refused(capsys, "run", *TINY, code=130) == "ibpcl: interrupted"
+
+
+def test_a_mistake_of_the_program_keeps_its_traceback(small_glyphs, monkeypatch):
+    def broken(*arguments, **options):
+        raise ValueError("shapes (3,) and (4,) do not fit")
+
+    monkeypatch.setattr("ibpcl.methods.npbcl.NPBCL.learn", broken)
+    with pytest.raises(ValueError, match="do not fit"):
+        main(["run", *TINY])
+
+
+def test_a_disk_that_fills_is_one_line(capsys, small_glyphs, monkeypatch):
+    def full(path, *arguments):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("ibpcl.experiments.storage.save_checkpoint", full)
+    code, _, err = typed(capsys, "run", "--quiet", *TINY)
+    assert code == 2 and len(err) == 1 and "learner.npz: No space left on device" in err[0]
+
+
+# What there is to know.
+
+def test_every_experiment_is_listed(capsys):
+    for option in ("--list", "--help"):
+        with pytest.raises(SystemExit) as stop:
+            main(["run", option])
+        out = capsys.readouterr().out.splitlines()
+        assert stop.value.code in (0, None) and all(len(line) <= WIDTH for line in out)
+        listed = [line.split()[0] for line in out if line.endswith(".") and line.startswith("  ")]
+        assert listed == list(PRESETS)
+
+
+def test_every_key_is_documented(capsys):
+    _, out, _ = typed(capsys, "settings")
+    assert all(len(line) <= WIDTH for line in out)
+    names = [line.split()[0] for line in out if line.startswith("  ") and line[2] != " "]
+    assert names == list(keys("npbcl"))
+    assert "  hidden = [200]  (a list of whole numbers)" in out
+
+
+def test_every_image_set_is_listed(capsys):
+    _, out, _ = typed(capsys, "data", "list")
+    assert [line.split()[0] for line in out] == list(registry.available())
+
+
+def test_no_command_shows_the_help(capsys):
+    code, out, _ = typed(capsys)
+    assert code == 0 and "COMMAND" in "\n".join(out)
+
+
+@pytest.mark.parametrize("count, full", [(1, True), (5, True), (6, False), (30, False)])
+def test_the_table_fits_the_width(count, full):
+    names = tuple(f"T-shirt/Trouser{t}"[:16] for t in range(count))
+    table = AccuracyTable(names)
+    assert table.full == full
+    accuracy = np.tril(np.full((count, count), 1.0))
+    accuracy[-1, 0] = 0.5
+    row = table.row(Report(Progress(count - 1, names[-1], accuracy, [], 1234.0, 5.0), 0.5, names))
+    assert len(row) == len(table.header()) <= WIDTH
+    assert "50.00" in row and row.endswith("50.0  1239.0")
+
+
+def in_a_process(*arguments):
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_the_module_runs_as_a_program():
+    assert in_a_process("-m", "ibpcl", "--version") == f"ibpcl {ibpcl.__version__}\n"
+
+
+def test_help_and_version_load_nothing_heavy():
+    code = """
+import sys
+from ibpcl.cli import main
+try:
+    main(["run", "--help"])
+finally:
+    print(sorted({"numpy", "scipy", "matplotlib", "numba", "tqdm"} & sys.modules.keys()))
+"""
+    out = in_a_process("-c", code)
+    assert "split-glyphs" in out and out.endswith("\n[]\n")
