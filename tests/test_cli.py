@@ -254,8 +254,8 @@ class Stream(list):
     """Tasks that are built, and so checked, when they are asked for."""
 
     def __getitem__(self, t):
-        return Task(**{**dict(name=f"task {t}", x_train=[[0.0, 1.0]], y_train=[0], x_test=[[1.0, 0.0]], y_test=[1],
-                              classes=2, class_names=("a", "b")), **list.__getitem__(self, t)})
+        sound = {"x_train": [[0.0, 1.0]], "y_train": [0], "x_test": [[1.0, 0.0]], "y_test": [1]}
+        return Task(f"task {t}", **sound | list.__getitem__(self, t), classes=2, class_names=("a", "b"))
 
 
 @pytest.mark.parametrize("broken, word", [

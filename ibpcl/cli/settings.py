@@ -13,8 +13,8 @@ def execute(options):
     known = keys(options.method)
     of_run = run_keys()
     print("Configuration keys: lines `key = value` of a TOML file, or `--set key=value`.\n"
-          "Shown are the defaults; an experiment may set others, and the file config.toml in\n"
-          "the folder of a run has all of them.")
+          "Shown are the defaults; an experiment may set others, and the file config.toml\n"
+          "in the folder of a run has all of them.")
     for title, chosen in (("Of every run", of_run), (f"Of the method {options.method}", known.keys() - of_run.keys())):
         print(f"\n{title}:")
         for name in (name for name in known if name in chosen):

@@ -19,7 +19,7 @@ class Preset(NamedTuple):
 NO_PRESET = Preset("The defaults alone.", {}, {})
 PRESETS = {
     "split-glyphs": Preset(
-        "Letters A/B to I/J, five tasks; drawn here, needs no files.",
+        "Letters A/B to I/J, five tasks; drawn here, no files.",
         {"dataset": "glyphs", "stream": "split"},
         {"npbcl": {"samples": 4}},
     ),
@@ -39,7 +39,7 @@ PRESETS = {
         {"npbcl": {}},
     ),
     "permuted-mnist": Preset(
-        "All ten digits; five tasks, each with its order of pixels.",
+        "All ten digits, five tasks, each with its pixel order.",
         {"dataset": "mnist", "stream": "permuted"},
         {"npbcl": {}},
     ),

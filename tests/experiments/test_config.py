@@ -89,7 +89,7 @@ def test_an_unknown_experiment_has_a_nearest_one(name, nearest):
 
 @pytest.mark.parametrize("origin", ["text", "value", "file"])
 def test_an_unknown_key_has_a_nearest_one(tmp_path, origin):
-    with pytest.raises(UserError, match="unknown key 'mask_rte'.*did you mean 'mask_rate'") as error:
+    with pytest.raises(UserError, match=r"unknown key 'mask_rte'.*did you mean 'mask_rate'") as error:
         if origin == "text":
             configure(texts={"mask_rte": "0.1"})
         elif origin == "value":
@@ -100,7 +100,7 @@ def test_an_unknown_key_has_a_nearest_one(tmp_path, origin):
 
 
 def test_a_key_that_is_like_no_other_is_told_where_to_look():
-    with pytest.raises(UserError, match="unknown key 'zzz'.*`ibpcl settings npbcl`"):
+    with pytest.raises(UserError, match=r"unknown key 'zzz'.*`ibpcl settings npbcl`"):
         configure(zzz=1)
 
 
@@ -133,7 +133,7 @@ def test_a_value_out_of_range(changes, key):
 
 
 def test_a_file_that_is_not_toml_or_not_there(tmp_path):
-    with pytest.raises(UserError, match="broken.toml is not TOML"):
+    with pytest.raises(UserError, match=r"broken\.toml is not TOML"):
         configure(write(tmp_path, "epochs 5\n", "broken.toml"))
     with pytest.raises(FileNotFoundError):
         configure(tmp_path / "nowhere.toml")

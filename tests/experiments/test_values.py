@@ -42,7 +42,8 @@ def test_a_wrong_type_names_the_key_what_is_expected_and_what_came(kind, value):
 
 
 @pytest.mark.parametrize("kind, text, value", [
-    (int, "12", 12), (int, " 12 ", 12), (int, "-3", -3), (float, "1e-3", 1e-3), (float, "2", 2.0), (str, "relu", "relu"),
+    (int, "12", 12), (int, " 12 ", 12), (int, "-3", -3), (float, "1e-3", 1e-3), (float, "2", 2.0),
+    (str, "relu", "relu"),
     (bool, "true", True), (bool, "False", False), (INTEGERS, "200", (200,)), (INTEGERS, "100,50", (100, 50)),
     (INTEGERS, "[100, 50]", (100, 50)), (INTEGERS, "(100,)", (100,)), (MAYBE, "none", None), (MAYBE, "5", 5),
     (str | None, "None", None), (str | None, "data", "data"),
@@ -57,7 +58,7 @@ def test_text_of_a_command_line(kind, text, value):
     (INTEGERS, ""), (INTEGERS, "[]"), (INTEGERS, "1,,2"), (INTEGERS, "1;2"), (INTEGERS, "1.5"), (MAYBE, "some"),
 ])
 def test_text_that_says_no_such_value(kind, text):
-    with pytest.raises(UserError, match="alpha must be .*, got "):
+    with pytest.raises(UserError, match=r"alpha must be .*, got "):
         parse("alpha", text, kind)
 
 
