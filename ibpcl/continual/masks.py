@@ -1,6 +1,6 @@
 """Hard masks: how they are cut from the posterior, stored at one bit a weight, and joined.
 
-Kumar et al. (2021), Sec. 4.6 ("Space complexity", "Selective Finetuning") and Sec. 4.1.
+Kumar et al. (2021), Sec. 4.5 ("Space complexity", "Selective Finetuning") and Sec. 4.1.
 """
 
 from typing import NamedTuple

@@ -50,9 +50,9 @@ class Settings:
     start_sigma: float = option(0.05, "Standard deviation that an unused weight starts a task with.")
     start_spread: float = option(0.01, "Standard deviation of the random means that unused weights start a task with.")
     mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli (closed form) or concrete (supplement).")
-    weight_kl_weight: float = option(1.0, "Weight of the weights' divergence; 1 is the true ELBO (Eq. 7).")
-    mask_kl_weight: float = option(1.0, "Weight of the masks' divergence; 1 is the true ELBO (Eq. 7).")
-    stick_kl_weight: float = option(1.0, "Weight of the sticks' divergence; 1 is the true ELBO (Eq. 7).")
+    weight_kl_weight: float = option(1.0, "Weight of the weights' divergence; 1 is the true ELBO (Eq. 8).")
+    mask_kl_weight: float = option(1.0, "Weight of the masks' divergence; 1 is the true ELBO (Eq. 8).")
+    stick_kl_weight: float = option(1.0, "Weight of the sticks' divergence; 1 is the true ELBO (Eq. 8).")
 
     def __post_init__(self):
         for name in ("samples", "prediction_samples", "batch"):

@@ -18,7 +18,7 @@ class Elbo(NamedTuple):
     r"""The parts of the ELBO, in nats and for the whole task.
 
     ``log_likelihood`` is scaled by N / batch; ``kl_weights``, ``kl_masks`` and ``kl_sticks`` are unscaled.  The ELBO is
-    the first minus the others.  Kumar et al. (2021), Eqs. 5 to 7.
+    the first minus the others.  Kumar et al. (2021), Eqs. 6 to 8.
     """
 
     log_likelihood: float
@@ -63,7 +63,7 @@ class Classifier(MaskedMLP):
         .. math:: \mathcal L = \frac{N}{|b|}\,\frac1S \sum_s \log p(Y_b | V^s, B^s, v^s)
                   - \frac1S \sum_s KL[q(B | v^s) \| p(B | v^s)] - KL[q(V) \| p(V)] - KL[q(v) \| p(v)]
 
-        Kumar et al. (2021), Eq. 7 (printed without the N / \|b\| that a minibatch needs).
+        Kumar et al. (2021), Eq. 8 (printed without the N / \|b\| that a minibatch needs).
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Classifier(MaskedMLP):
     def fixed_elbo(self, vector, prior, masks, x, labels, noise, examples, backend):
         r"""Estimate the ELBO of a task whose masks are fixed; the divergences of masks and sticks are constant, so 0.
 
-        Kumar et al. (2021), Sec. 4.6, "Selective Finetuning".  Arguments as in :meth:`elbo`, with ``masks`` a tuple of
+        Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  Arguments as in :meth:`elbo`, with ``masks`` a tuple of
         boolean arrays (D, K), one a hidden layer, and ``noise`` from ``fixed_noise``.
         """
         logits, network_cache = self.fixed(vector, masks, x, noise)
@@ -159,7 +159,7 @@ class Classifier(MaskedMLP):
 
         .. math:: p(y | x) = \frac1S \sum_s \mathrm{softmax}(f(x; V^s, B))
 
-        Kumar et al. (2021), Sec. 4.6 and supplement (100 samples at test time).  Every example has samples of its own,
+        Kumar et al. (2021), Sec. 4.5 and supplement (100 samples at test time).  Every example has samples of its own,
         drawn at the pre-activations, so memory is bounded by ``chunk`` rows (sample times example) at once.
 
         Parameters

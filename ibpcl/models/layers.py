@@ -56,7 +56,7 @@ def relaxed(parameters, x, noise, tau, mask_kl, backend):
 
     .. math:: h = x\,(z \odot V) + u \odot b, \qquad z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau)
 
-    Kumar et al. (2021), Secs. 3.1, 3.2 and 4.6.
+    Kumar et al. (2021), Secs. 3.1, 3.2 and 4.5.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def fixed(parameters, mask, x, eps):
     .. math:: h \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
-    Kumar et al. (2021), Sec. 4.6, "Selective Finetuning"; sampled as in Kingma, Salimans and Welling (2015).
+    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning"; sampled as in Kingma, Salimans and Welling (2015).
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def kl(logit_theta, logit_pi):
               = \sum_{d,k} \theta\, (\operatorname{logit}\theta - \operatorname{logit}\pi)
                 - \log(1 + e^{\operatorname{logit}\theta}) + \log(1 + e^{\operatorname{logit}\pi})
 
-    Kumar et al. (2021), Eqs. 6 and 7, second term; exact for the discrete model.
+    Kumar et al. (2021), Eqs. 7 and 8, second term; exact for the discrete model.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
 
     .. math:: \sum \log\frac{\sigma_0}{\sigma} + \frac{\sigma^2 + (\mu - \mu_0)^2}{2 \sigma_0^2} - \frac12
 
-    Kumar et al. (2021), Eq. 6, first term.
+    Kumar et al. (2021), Eq. 7, first term.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 r"""Likelihoods: what the network's outputs say about the labels.
 
-Kumar et al. (2021), Eq. 1 (:math:`\mathrm{Lik}`) and Sec. 3.2: "for regression, Lik can be Gaussian with some noise
+Kumar et al. (2021), Eq. 2 (:math:`\mathrm{Lik}`) and Sec. 3.2: "for regression, Lik can be Gaussian with some noise
 variance, while for classification it can be Bernoulli with a probit or logistic link"; ten classes need the softmax.
 Every log-likelihood has shape (S, N): one value a sample and example, in nats, summed over outputs, not over examples.
 """

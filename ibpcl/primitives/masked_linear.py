@@ -10,7 +10,7 @@ def column_activity(z):
 
     .. math:: u_k = \max_d z_{dk}
 
-    Kumar et al. (2021), Sec. 4.6, "Adjusting bias terms": for binary masks this is
+    Kumar et al. (2021), Sec. 4.5, "Adjusting bias terms": for binary masks this is
     :math:`\mathbb 1[\exists d: B_{dk} = 1]`.
 
     Parameters
@@ -50,7 +50,7 @@ def apply(x, v, z, b):
 
     .. math:: h_{snk} = \sum_d x_{snd}\, z_{sdk} v_{sdk} + b_{sk} \max_d z_{sdk}
 
-    Kumar et al. (2021), Sec. 3.1 (:math:`W = B \odot V`) and Sec. 4.6, "Adjusting bias terms".
+    Kumar et al. (2021), Sec. 3.1 (:math:`W = B \odot V`) and Sec. 4.5, "Adjusting bias terms".
 
     Parameters
     ----------

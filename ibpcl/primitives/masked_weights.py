@@ -17,7 +17,7 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     .. math:: W = z \odot (\mu + \sigma \varepsilon), \qquad
               z = \sigma\Bigl(\frac{\rho + \operatorname{logit}\pi + \ell}{\tau}\Bigr), \qquad u_k = \max_d z_{dk}
 
-    Kumar et al. (2021), Sec. 3.1 (:math:`W = B \odot V`), Sec. 3.2 (:math:`\theta`) and Sec. 4.6 (bias terms).
+    Kumar et al. (2021), Sec. 3.1 (:math:`W = B \odot V`), Sec. 3.2 (:math:`\theta`) and Sec. 4.5 (bias terms).
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import gamma, kstest, weibull_min
@@ -17,6 +17,7 @@ def one(value):
     return np.array([value])
 
 
+@settings(max_examples=20)
 @given(SHAPE, SCALE, st.floats(0.5, 10.0), st.floats(0.05, 3.0))
 def test_the_divergence_is_the_integral(k, scale, shape, rate):
     q, p = weibull_min(k, scale=scale), gamma(shape, scale=1 / rate)

@@ -1,0 +1,85 @@
+"""Coresets: a few examples of a task, kept to refresh the memory of it before predictions.
+
+Kumar et al. (2021), Sec. 4.3 and supplement, "Coreset Method Explanation"; Nguyen, Li, Bui and Turner (2018),
+"Variational Continual Learning", Sec. 3.
+"""
+
+import numpy as np
+
+
+def random(x, size, rng):
+    """Choose examples at random, without replacement.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, D)
+        The examples of a task.
+    size : int
+        How many to choose, at most N.
+    rng : numpy.random.Generator
+        Source of the choice.
+
+    Returns
+    -------
+    rows : ndarray of int, shape (size,)
+        Which rows, in the order of choice.
+
+    Examples
+    --------
+    >>> len(set(random(np.zeros((9, 2)), 5, np.random.default_rng(0))))
+    5
+    """
+    _check("coresets.random", x, size)
+    return rng.choice(len(x), size, replace=False)
+
+
+def k_center(x, size, rng):
+    r"""Choose examples so that none of the others is far from all of them.
+
+    Greedy: after a random first centre, each next one is the example farthest from its nearest centre,
+
+    .. math:: c_{m + 1} = \arg\max_n \min_{i \le m} \lVert x_n - c_i \rVert.
+
+    The largest distance that is left is at most twice the best possible (Gonzalez, 1985, "Clustering to minimize the
+    maximum intercluster distance").  Distances to the nearest centre are kept, so a centre costs one pass: O(N m D).
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, D)
+        The examples of a task.
+    size : int
+        How many to choose, at most N.
+    rng : numpy.random.Generator
+        Source of the first centre.
+
+    Returns
+    -------
+    rows : ndarray of int, shape (size,)
+        Which rows, in the order of choice.
+
+    Examples
+    --------
+    >>> x = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
+    >>> sorted(int(row) // 2 for row in k_center(x, 3, np.random.default_rng(0)))
+    [0, 1, 2]
+    """
+    _check("coresets.k_center", x, size)
+    # |x - c|^2 = |x|^2 - 2 x c + |c|^2: one matrix-vector product a centre, no (N, D) temporary.
+    squares = np.einsum("nd,nd->n", x, x)
+    nearest = np.full(len(x), np.inf)
+    rows = np.empty(size, np.int64)
+    row = int(rng.integers(len(x)))
+    for m in range(size):
+        rows[m] = row
+        np.minimum(nearest, squares - 2 * (x @ x[row]) + squares[row], out=nearest)
+        nearest[row] = -np.inf                               # rounding must not let a centre be chosen again
+        row = int(np.argmax(nearest))
+    return rows
+
+
+SELECTIONS = {"random": random, "k_center": k_center}
+
+
+def _check(caller, x, size):
+    if not 0 < size <= len(x):
+        raise ValueError(f"{caller}: size must be in 1 ... {len(x)}, the number of examples, got {size}")

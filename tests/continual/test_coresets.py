@@ -1,0 +1,50 @@
+"""Coreset selection against the plain definition and the guarantee that it comes with."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibpcl.continual import coresets
+
+
+def radius(x, rows):
+    return max(min(np.linalg.norm(point - x[row]) for row in rows) for point in x)
+
+
+@given(st.integers(0, 1000), st.integers(1, 9))
+def test_k_center_is_the_farthest_first_traversal(seed, size):
+    x = np.random.default_rng(seed).normal(size=(9, 3))
+    rows = coresets.k_center(x, size, np.random.default_rng(seed))
+    assert len(set(rows)) == size
+    for m in range(1, size):
+        distances = [min(np.linalg.norm(point - x[row]) for row in rows[:m]) for point in x]
+        assert distances[rows[m]] == pytest.approx(max(distances))
+
+
+@given(st.integers(0, 200), st.integers(1, 4))
+def test_k_center_is_within_twice_the_best_radius(seed, size):
+    x = np.random.default_rng(seed).normal(size=(8, 2))
+    best = min(radius(x, rows) for rows in combinations(range(8), size))
+    assert radius(x, coresets.k_center(x, size, np.random.default_rng(seed))) <= 2 * best + 1e-9
+
+
+def test_equal_examples_are_still_chosen_once_each():
+    rows = coresets.k_center(np.ones((6, 4), np.float32), 6, np.random.default_rng(0))
+    assert sorted(rows) == list(range(6))
+
+
+@pytest.mark.parametrize("select", coresets.SELECTIONS.values())
+def test_a_coreset_larger_than_the_task_is_refused(select):
+    with pytest.raises(ValueError, match=r"size must be in 1 \.\.\. 3"):
+        select(np.zeros((3, 2)), 4, np.random.default_rng(0))
+
+
+@given(st.integers(0, 1000))
+def test_random_is_a_choice_without_replacement_that_the_seed_decides(seed):
+    x = np.zeros((20, 2))
+    first, second = (coresets.random(x, 7, np.random.default_rng(seed)) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert len(set(first)) == 7
