@@ -303,7 +303,7 @@ def test_a_disk_that_fills_is_one_line(capsys, small_glyphs, monkeypatch):
     def full(path, *arguments):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("ibpcl.experiments.storage.save_checkpoint", full)
+    monkeypatch.setattr("ibpcl.checkpoints.save", full)
     code, _, err = typed(capsys, "run", "--quiet", *TINY)
     assert code == 2 and len(err) == 1 and "learner.npz: No space left on device" in err[0]
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 from ibpcl.cli.parser import parser
-from ibpcl.experiments.errors import UserError
+from ibpcl.errors import TrainingError, UserError
 
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130              # 130 = 128 + SIGINT, as shells count
 
@@ -41,7 +41,7 @@ def main(arguments=None):
         return complain(f"{error.filename}: {error.strerror}" if error.filename else error, WRONG)
     except MemoryError as error:
         return complain(f"not enough memory: {error}; make hidden, samples or batch smaller", FAILED)
-    except FloatingPointError as error:                    # the loop's NonFiniteError
+    except TrainingError as error:
         return complain(error, FAILED)
 
 

@@ -4,7 +4,7 @@ import sys
 
 from ibpcl.data import registry
 from ibpcl.data.dataset import DataError
-from ibpcl.experiments.errors import UserError
+from ibpcl.errors import UserError
 
 
 def execute(options):

@@ -3,7 +3,7 @@
 import argparse
 
 from ibpcl import __version__
-from ibpcl.experiments.errors import UserError
+from ibpcl.errors import UserError
 from ibpcl.experiments.presets import DEFAULT, PRESETS
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ibpcl.cli.table import AccuracyTable, percent
+from ibpcl.errors import UserError
 from ibpcl.experiments.config import configure
-from ibpcl.experiments.errors import UserError
 from ibpcl.experiments.folder import free_folder
 from ibpcl.experiments.run import run
 

@@ -3,19 +3,12 @@
 A cache only saves time: what cannot be read counts as absent, and what cannot be written is not written.
 """
 
-import hashlib
-import io
 import os
 import sys
-import tempfile
 from pathlib import Path
 
-import numpy as np
-
+from ibpcl import checkpoints
 from ibpcl.data.dataset import DataError
-
-# After the archive comes its SHA-256: zip's own checksums miss damage to its headers.  Readers of zip skip it.
-DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 def cache_folder():
@@ -47,34 +40,6 @@ def cache_folder():
     return home / ".cache" / "ibpcl"
 
 
-def write_atomically(path, content):
-    """Write a file so that a reader sees the old one or the new one, never a part.
-
-    Parameters
-    ----------
-    path : path-like
-        The file; its folder must exist.
-    content : bytes
-        Everything that it is to hold.
-
-    Raises
-    ------
-    OSError
-        When the file cannot be written; the old file, if any, is as it was.
-    """
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)                          # mkstemp lets only its owner read
-        os.replace(temporary, path)
-    finally:                                                # also on Ctrl-C: leave nothing behind
-        Path(temporary).unlink(missing_ok=True)
-
-
 def read_arrays(path):
     """Read the arrays kept in a cache file, or say that there are none.
 
@@ -89,14 +54,9 @@ def read_arrays(path):
         None when the file is missing, unreadable or damaged.
     """
     try:
-        content = Path(path).read_bytes()
-    except OSError:
+        return checkpoints.load(path).arrays
+    except (OSError, ValueError):
         return None
-    archive, digest = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
-    if hashlib.sha256(archive).digest() != digest:
-        return None
-    with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
 
 
 def write_arrays(path, arrays):
@@ -114,12 +74,9 @@ def write_arrays(path, arrays):
     written : bool
         False when the folder or the file cannot be written.
     """
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    archive = buffer.getvalue()
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, archive + hashlib.sha256(archive).digest())
+        checkpoints.save(path, arrays, {}, keep_previous=False)
     except OSError:
         return False
     return True

@@ -7,8 +7,8 @@ no damaged file behind.
 import gzip
 import io
 
+from ibpcl import storage
 from ibpcl.data import glyphs, idx, notmnist
-from ibpcl.data.cache import write_atomically
 from ibpcl.data.dataset import DataError
 from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, find_files, read_verified
 
@@ -125,4 +125,4 @@ def _from_archive(name, url, download):
 
 def _keep(path, content):
     packed = gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
-    write_atomically(path, packed)
+    storage.write_bytes(path, packed)

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
+from ibpcl import storage
 from ibpcl.data.registry import available
-from ibpcl.experiments import storage, values
-from ibpcl.experiments.errors import UserError
+from ibpcl.errors import UserError
+from ibpcl.experiments import values
 from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS
 from ibpcl.methods import METHODS, method, option
-from ibpcl.models.backend import BACKENDS
+from ibpcl.inference.backend import BACKENDS
 
 STREAMS = ("split", "permuted")
 LARGEST_SEED = 2**63 - 1                                     # the largest whole number of TOML
@@ -49,7 +50,7 @@ class RunConfig:
     test_limit: int | None = option(None, "At most so many test examples a task, for a quick look.")
     data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
     method: str = option("npbcl", "Who learns: a module of ibpcl.methods.")
-    seed: int = option(0, "Seed of the learner: same seed, same result, bit for bit.")
+    seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.")
     backend: str = option(BACKENDS[0], f"Who computes: {' or '.join(BACKENDS)}.")
     settings: Any = field(default=None)                      # the method's own; its defaults if not given
 

@@ -9,9 +9,9 @@ import contextlib
 import itertools
 from pathlib import Path
 
-from ibpcl.experiments import storage
+from ibpcl import storage
+from ibpcl.errors import UserError
 from ibpcl.experiments.config import as_table, run_keys
-from ibpcl.experiments.errors import UserError
 
 CONFIG = "config.toml"
 RUNS = Path("runs")

@@ -8,8 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import ibpcl
+from ibpcl import checkpoints, storage
 from ibpcl.evaluation import metrics, structure
-from ibpcl.experiments import storage
 from ibpcl.experiments.config import as_table
 from ibpcl.inference.loop import Record
 
@@ -96,14 +96,14 @@ def versions():
 
 def columns(progresses):
     """Return the history of all tasks as the columns of a table, one row an epoch; tasks count from 0."""
-    records = [record._replace(task=done.task) for done in progresses for record in done.history]
+    records = [record for done in progresses for record in done.history]
     return {name: [getattr(record, name) for record in records] for name in Record._fields}
 
 
 def write_state(folder, config, history, learner):
     """Write the history and everything that was learned."""
     storage.write_csv(Path(folder, "history.csv"), history)
-    storage.save_checkpoint(Path(folder, "learner.npz"), learner.state(), as_table(config))
+    checkpoints.save(Path(folder, "learner.npz"), learner.state(), as_table(config))
     # Its predecessor is of the same run, or of one that is being replaced.
     Path(folder, "learner.npz.previous").unlink(missing_ok=True)
 

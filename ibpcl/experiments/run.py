@@ -5,16 +5,16 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ibpcl import storage
 from ibpcl.continual.loop import Progress, learn_stream
 from ibpcl.continual.task import check_width
 from ibpcl.data import registry
 from ibpcl.data.subsets import limited
 from ibpcl.data.tasks import CONSECUTIVE_PAIRS, PermutedStream, SplitStream
+from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
 from ibpcl.experiments import result as results
-from ibpcl.experiments import storage
 from ibpcl.experiments.config import RunConfig
-from ibpcl.experiments.errors import UserError
 from ibpcl.experiments.folder import claimed
 from ibpcl.methods import method
 
@@ -139,7 +139,7 @@ def run(config, out=None, progress=None, on_task=None, force=False):
     ------
     UserError
         If the data or the folder cannot be used.
-    ibpcl.inference.loop.NonFiniteError
+    ibpcl.errors.NonFiniteError
         If the objective stops being finite.
     """
     start = time.perf_counter()

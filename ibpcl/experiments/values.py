@@ -7,7 +7,7 @@ The type is the key's annotation: ``bool``, ``int``, ``float``, ``str``, ``tuple
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin
 
-from ibpcl.experiments.errors import UserError
+from ibpcl.errors import UserError
 
 NONE = "none"
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}

@@ -7,15 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from ibpcl.inference import adam
+from ibpcl import adam
+from ibpcl.errors import NonFiniteError
 from ibpcl.noise import generator
 
 # Stream of the order of the examples; the streams of the network's noise count up from 0.
 ORDER_STREAM = 2**32 - 1
-
-
-class NonFiniteError(FloatingPointError):
-    """The objective became infinite or not a number; the message says where, and which part."""
 
 
 class Record(NamedTuple):

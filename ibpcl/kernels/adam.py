@@ -1,4 +1,4 @@
-r"""One step of Adam over the flat vector of all parameters: the twin of ``ibpcl.inference.adam``.
+r"""One step of Adam over the flat vector of all parameters: the twin of ``ibpcl.adam``.
 
 Fused, each number is read once and written once; NumPy would pass over the vector a dozen times.
 """
@@ -41,7 +41,7 @@ def step_piece(
 
 
 def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8):
-    r"""Take one step of Adam downhill: the twin of :func:`ibpcl.inference.adam.update`.
+    r"""Take one step of Adam downhill: the twin of :func:`ibpcl.adam.update`.
 
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
               x \leftarrow x - \eta\, \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}

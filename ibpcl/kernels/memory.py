@@ -12,6 +12,7 @@ import numpy as np
 
 KEPT = 128 * 2**20                                           # bytes of free blocks, at most
 SMALLEST = 2**16                                             # bytes; below, the C library keeps the memory itself
+LINE = 64                                                    # bytes of a cache line: vectors must not straddle two
 _free = deque()                                              # oldest first
 
 
@@ -20,8 +21,9 @@ class _Block:
 
     def __init__(self, memory, shape, dtype):
         self.memory = memory
-        address = memory.__array_interface__["data"]
-        self.__array_interface__ = {"version": 3, "data": address, "shape": shape, "typestr": dtype.str}
+        address = memory.ctypes.data
+        aligned = address + -address % LINE
+        self.__array_interface__ = {"version": 3, "data": (aligned, False), "shape": shape, "typestr": dtype.str}
 
     def __del__(self):
         _free.append(self.memory)
@@ -41,7 +43,7 @@ def _take(size):
 
 
 def empty(shape, dtype):
-    """Make an array with arbitrary contents, in memory used before if there is any.
+    """Make an array with arbitrary contents, in memory used before if there is any; a large one begins a cache line.
 
     >>> first = empty((512, 512), np.dtype(np.float32))
     >>> address = first.ctypes.data
@@ -52,7 +54,7 @@ def empty(shape, dtype):
     size = prod(shape) * dtype.itemsize
     if size < SMALLEST:
         return np.empty(shape, dtype)
-    array = np.asarray(_Block(_take(size), shape, dtype))
+    array = np.asarray(_Block(_take(size + LINE), shape, dtype))
     while sum(memory.nbytes for memory in tuple(_free)) > KEPT:
         _free.popleft()
     return array

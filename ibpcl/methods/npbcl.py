@@ -5,27 +5,24 @@ task; selective fine-tuning with that mask; then the posterior becomes, masked b
 algorithm prints arg min of the ELBO; it is the maximum.)
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.continual.learner import check_inputs
+from ibpcl.errors import TrainingError
+from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import fit
 from ibpcl.inference.schedules import geometric
-from ibpcl.models.backend import backend
+from ibpcl.methods import option
 from ibpcl.models.classifier import Classifier, Prior
 from ibpcl.models.layers import sticks
 from ibpcl.noise import Key, generator
 
 # Each task has noise of its own for each phase; the third field of a key counts steps within the phase.
 PHASES = ("initial", "likelihood", "masked", "cut", "finetune", "predict")
-
-
-def option(default, doc):
-    """Declare a setting with its one-sentence documentation."""
-    return field(default=default, metadata={"doc": doc})
 
 
 @dataclass(frozen=True)
@@ -206,8 +203,10 @@ class NPBCL:
         return rates
 
     def _fit(self, vector, objective, rates, task, phase, epochs, progress):
-        return fit(vector, objective, rates, examples=len(task.x_train), epochs=epochs, batch=self.settings.batch,
-                   key=self._key(len(self.heads), phase), backend=self.backend, phase=phase, progress=progress)
+        vector, history = fit(
+            vector, objective, rates, examples=len(task.x_train), epochs=epochs, batch=self.settings.batch,
+            key=self._key(len(self.heads), phase), backend=self.backend, phase=phase, progress=progress)
+        return vector, [record._replace(task=len(self.heads)) for record in history]
 
     def _maximize_likelihood(self, model, vector, task, progress):
         """Fit the means alone to the first task, without masks and without noise (supplement: "similar to VCL")."""
@@ -244,7 +243,7 @@ class NPBCL:
 
         Raises
         ------
-        ValueError
+        TrainingError
             If a layer has no weight left: such a network cannot compute anything.
         """
         masks = []
@@ -254,7 +253,7 @@ class NPBCL:
             u = self.backend.uniform(key, (self.settings.prediction_samples, len(a)), np.float32)
             masks.append(hard_masks.threshold(hard_masks.posterior_probability(layer["rho"], a, b, u)))
             if not masks[-1].any():
-                raise ValueError(f"npbcl: task {len(self.heads)} switched off every weight of hidden layer {i}; "
+                raise TrainingError(f"npbcl: task {len(self.heads)} switched off every weight of hidden layer {i}; "
                                  "raise alpha, or lower mask_kl_weight")
         return tuple(masks)
 

@@ -6,7 +6,7 @@ Their inputs are not single arrays, so each has a few lines here that lay them o
 import numpy as np
 
 from ibpcl.models import layers
-from ibpcl.models.backend import backend
+from ibpcl.inference.backend import backend
 from ibpcl.models.classifier import Classifier, Prior
 from ibpcl.noise import Key
 from ibpcl.verify import check

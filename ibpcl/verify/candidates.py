@@ -18,7 +18,7 @@ from scipy import special
 from ibpcl.verify.trace import bracketed
 
 MOST_PAIRS = 400
-MOST_COLUMNS = 900
+MOST_COLUMNS = 600
 CORE = 14               # plain arrays that may be a third factor
 
 
@@ -103,13 +103,15 @@ class Dictionary:
         k, i = pairs
         starts = np.cumsum([0] + [int(np.prod(s)) for s in outputs])
         which = np.searchsorted(starts, k, side="right") - 1
-        self.names, self.columns, self.plain = [], [], []
-        for name, values in arrays.items():
-            for places in self._vectors(values, outputs, shape, which, k - starts[which], i):
-                for text, function in FUNCTIONS.items():
-                    if len(self.columns) < MOST_COLUMNS:
-                        self._add(text.format(name if "({})" in text else bracketed(name)), function, places,
-                                  text == "{}")
+        self.names, self.columns, self.plain, self._known = [], [], [], set()
+        read = [(name, places) for name, values in arrays.items()
+                for places in self._vectors(values, outputs, shape, which, k - starts[which], i)]
+        for name, places in read:                       # all arrays themselves, then functions of the first ones
+            self._add(name, FUNCTIONS["{}"], places, True)
+        for name, places in read:
+            for text, function in list(FUNCTIONS.items())[1:]:
+                if len(self.columns) < MOST_COLUMNS:
+                    self._add(text.format(name if "({})" in text else bracketed(name)), function, places, False)
         self.matrix = [np.array([c[p] for c in self.columns]) for p in range(len(self.columns[0]))] \
             if self.columns else []
 
@@ -130,9 +132,16 @@ class Dictionary:
                     yield [placed.ravel()[within] for _, placed in way]
 
     def _add(self, name, function, places, plain):
+        """Keep a function of values read off, if it is finite and not zero everywhere."""
         with np.errstate(all="ignore"):
             column = [np.asarray(function(place), dtype=float) for place in places]
-        if all(np.all(np.isfinite(c)) and np.any(c != 0) and np.max(np.abs(c)) < 1e100 for c in column):
+        joined = np.concatenate(column)
+        size = np.max(np.abs(joined), initial=0.0)
+        if not 0 < size < 1e100:                        # also False for NaN
+            return
+        known = np.round(joined / size, 10).tobytes()   # up to a constant: one of several equal columns is enough
+        if known not in self._known:
+            self._known.add(known)
             self.names.append(name)
             self.columns.append(column)
             self.plain.append(plain)
@@ -166,7 +175,7 @@ class Dictionary:
         usable = [n for n in range(len(joined)) if np.all(joined[n][nonzero] != 0)]
         masks = [None] if np.all(nonzero) else [n for n in range(len(joined)) if
                                                 np.array_equal(joined[n] != 0, nonzero)][:1]
-        if not masks or nonzero.sum() < 3 or not usable:
+        if most < 2 or not masks or nonzero.sum() < 3 or not usable:
             return None
         return self._products(joined, goal, nonzero, usable, tolerance, most)
 

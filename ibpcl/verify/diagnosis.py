@@ -83,7 +83,7 @@ def diagnose(evidence, wrong):
     """
     findings = {}
     for j in wrong:
-        findings[j] = _plain_mistake(evidence, j)
+        findings[j] = _plain_mistake(evidence, j, wrong)
     left = [j for j in wrong if findings[j] is None]
     if left:
         runner = Runner(evidence)
@@ -99,7 +99,7 @@ def diagnose(evidence, wrong):
     return findings
 
 
-def _plain_mistake(evidence, j):
+def _plain_mistake(evidence, j, wrong):
     """Try the mistakes that concern the whole gradient; None if it is none of them."""
     got, shape = evidence.got(j, 0), evidence.problem.shape(j)
     if got is None or got.dtype.kind not in "fiub" or got.shape != shape:
@@ -113,9 +113,9 @@ def _plain_mistake(evidence, j):
     if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
         return Finding("sign", "the sign is wrong: it is minus the true gradient")
     other = shapes.swapped(evidence, j)
-    if other is not None:
-        names = evidence.problem.names
-        return Finding("swapped", f"gradients of two inputs are swapped: this is the gradient of {names[other]}")
+    if other in wrong:
+        return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
+                       f"{evidence.problem.names[other]}")
     for attempt in (_constant, shapes.rearranged, shapes.resummed, _outputs):
         found = attempt(evidence, j)
         if found is not None:
@@ -204,6 +204,9 @@ def _searched(evidence, j, arrays, runner, steps, late):
     few = few_entries(evidence, j)
     if few is not None:
         return Finding("few_entries", few)
+    other = shapes.swapped(evidence, j)
+    if other is not None:
+        return Finding("swapped", f"this is the gradient of another input, {evidence.problem.names[other]}")
     inner = find_edit(runner, [j], factor_edits(steps, arrays, runner))
     if j in inner:
         return _from_edit(evidence, j, inner[j])
@@ -230,11 +233,13 @@ def _unnamed(evidence, j, linear):
     known = ~np.isnan(value)
     size = np.linalg.norm(value[known])
     ratio = np.linalg.norm(evidence.got(j, 0)[known]) / size if size > 0 else np.inf
+    if np.array_equal(evidence.got(j, 0), evidence.got(j, 1)):
+        return "elementwise_factor", "the gradient does not depend on dout: the factor dout is missing, if not more"
     if not linear:
         return "wrong", f"wrong everywhere: its norm is {ratio:.3g} times the true one's; it is not linear in dout, " \
             "which every right one is"
     factor = varying_factor(evidence, j)
-    if factor is not None:
+    if factor is not None and value.size > 1:
         return "elementwise_factor", f"off by a factor that varies from {factor[0]:.3g} to {factor[1]:.3g}, whatever " \
             "the cotangent: a factor is wrong, or a term inside one; no expression known here fits"
     return "wrong", f"wrong everywhere: its norm is {ratio:.3g} times the true one's"

@@ -46,6 +46,11 @@ def edits_of(step, recorder):
         yield from _index_edits(step, edit)
     if name in ("transpose",):
         yield edit(3, lambda go, x, o, r: x[0], "transposed", f"`{step.label}` must not be transposed")
+    if name == "flip":
+        for axis in range(np.ndim(operands[0])):
+            yield edit(2, lambda go, x, o, r, axis=axis: np.flip(x[0], axis), "shifted",
+                       f"`{step.label}` reverses the wrong axis: {axis} belongs there")
+        yield edit(2, lambda go, x, o, r: x[0], "shifted", f"`{step.label}` must not reverse the order")
     if name == "where":
         yield edit(3, lambda go, x, o, r: np.where(x[0], x[2], x[1]), "elementwise_factor",
                    f"the two branches of `{step.label}` are exchanged")

@@ -41,7 +41,7 @@ class Evidence:
         if near is not None:
             self.problems.append(near)
             self.truths.append({})
-        self._units, self._expected = {}, {}
+        self._units, self._expected, self.dictionaries = {}, {}, {}
         self.trials = [(0, 0), (0, 1)] + ([(1, 2)] if near is not None else [])
 
     def truth(self, j, p=0):

@@ -43,15 +43,15 @@ def known_arrays(evidence, runner):
             views[0].setdefault(name, value)
             if others:
                 views[1].setdefault(name, others[0].roots.get(name))
-    for view, nodes in zip(views, intermediate, strict=True):
-        for label, value in nodes:
-            view.setdefault(label, value)
     fixed = [s for s, r in zip(firsts[0].steps, firsts[1].steps, strict=False)
              if np.array_equal(s.result, r.result, equal_nan=np.asarray(s.result).dtype.kind == "f")]
     for step in fixed[:MOST_NODES]:
         views[0].setdefault(step.label, step.result)
         if others and step.index < len(others[0].steps):
             views[1].setdefault(step.label, others[0].steps[step.index].result)
+    for view, nodes in zip(views, intermediate, strict=True):
+        for label, value in nodes:
+            view.setdefault(label, value)
     return pool(views, evidence.extra)
 
 
@@ -92,10 +92,14 @@ def _dictionary(evidence, j, arrays, *matrices):
     if len(k) > MOST_PAIRS:
         chosen = np.sort(np.random.default_rng(0).choice(len(k), MOST_PAIRS, replace=False))
         k, i = k[chosen], i[chosen]
-    truth = evidence.truth(j)
-    entries = truth.entries[truth.usable]
-    shapes = [np.shape(out) for out in evidence.problem.call()[0]]
-    return Dictionary(arrays, shapes, evidence.problem.shape(j), (evidence.rows()[k], entries[i])), (k, i)
+    key = (j, k.tobytes(), i.tobytes())
+    if key not in evidence.dictionaries:
+        truth = evidence.truth(j)
+        entries = truth.entries[truth.usable]
+        shapes = [np.shape(out) for out in evidence.problem.call()[0]]
+        evidence.dictionaries[key] = Dictionary(arrays, shapes, evidence.problem.shape(j),
+                                                (evidence.rows()[k], entries[i]))
+    return evidence.dictionaries[key], (k, i)
 
 
 def step_factor(evidence, j, arrays, runner, steps):
@@ -146,6 +150,7 @@ def _claimed(evidence, j, runner, p, rows, target):
 def factor_edits(steps, arrays, runner):
     """Yield edits that multiply a recorded result or operand by a known array, divide it by one, or add one."""
     known = [(name, lambda r, n=name: r.roots[n]) for name in runner.cotangents] + \
+        [(f"-{name}", lambda r, n=name: -r.roots[n]) for name in runner.cotangents] + \
         [(name, lambda r, v=values: v[runner.point]) for name, values in list(arrays.items())[:MOST_KNOWN]]
     for step in steps:
         if np.asarray(step.result).dtype.kind != "f":

@@ -16,7 +16,7 @@ import numpy as np
 _HIDDEN = (os.path.dirname(np.__file__), __file__)      # frames that are not the user's
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@", "greater": ">",
           "less": "<", "greater_equal": ">=", "less_equal": "<="}
-LONGEST_LABEL = 48
+LONGEST_LABEL = 60
 
 
 class Step(NamedTuple):

@@ -201,7 +201,7 @@ def test_save_writes_the_same_bytes_for_the_same_figure_and_nothing_else(tmp_pat
 
 
 def test_a_figure_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
-    from ibpcl.experiments import storage
+    from ibpcl import storage
 
     def full(*_):
         raise OSError(28, "No space left on device")

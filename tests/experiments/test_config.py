@@ -3,12 +3,12 @@ from dataclasses import fields
 
 import pytest
 
-from ibpcl.experiments import storage
+from ibpcl import storage
+from ibpcl.errors import UserError
 from ibpcl.experiments.config import RunConfig, as_table, configure, keys, run_keys
-from ibpcl.experiments.errors import UserError
 from ibpcl.experiments.presets import PRESETS
 from ibpcl.methods import METHODS, method
-from ibpcl.models.backend import BACKENDS
+from ibpcl.inference.backend import BACKENDS
 
 
 def write(tmp_path, text, name="mine.toml"):

@@ -1,8 +1,8 @@
 import pytest
 
-from ibpcl.experiments import storage
+from ibpcl import storage
+from ibpcl.errors import UserError
 from ibpcl.experiments.config import as_table, configure
-from ibpcl.experiments.errors import UserError
 from ibpcl.experiments.folder import RESULTS, claimed, free_folder
 
 

@@ -4,16 +4,15 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from ibpcl import checkpoints, storage
 from ibpcl.continual.task import Task
 from ibpcl.data import registry
 from ibpcl.data.dataset import DataError, Dataset
+from ibpcl.errors import NonFiniteError, UserError
 from ibpcl.evaluation import metrics
-from ibpcl.experiments import storage
 from ibpcl.experiments.config import as_table, configure
-from ibpcl.experiments.errors import UserError
 from ibpcl.experiments.folder import RESULTS
 from ibpcl.experiments.run import make_learner, make_stream, run, survey
-from ibpcl.inference.loop import NonFiniteError
 from ibpcl.methods import METHODS, option
 
 TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 2, "epochs": 2, "finetune_epochs": 1, "batch": 20,
@@ -101,7 +100,7 @@ def test_the_history_has_a_row_an_epoch_and_counts_tasks(finished):
 
 
 def test_the_saved_learner_predicts_as_the_learner_does(finished):
-    checkpoint = storage.load_checkpoint(finished.folder / "learner.npz")
+    checkpoint = checkpoints.load(finished.folder / "learner.npz")
     assert checkpoint.meta == as_table(finished.config)
     again = make_learner(finished.config)
     again.load_state(checkpoint.arrays)

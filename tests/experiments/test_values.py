@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.experiments.errors import UserError
+from ibpcl.errors import UserError
 from ibpcl.experiments.values import convert, describe, parse, toml
 
 INTEGERS, MAYBE = tuple[int, ...], int | None

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.inference import adam, loop
+from ibpcl import adam
+from ibpcl.errors import NonFiniteError
+from ibpcl.inference import loop
+from ibpcl.inference.backend import backend
 from ibpcl.inference.schedules import geometric
-from ibpcl.models.backend import backend
 from ibpcl.models.classifier import Elbo
 from ibpcl.noise import Key
 
@@ -48,8 +50,8 @@ def test_minibatches_are_a_partition_of_nearly_equal_parts(examples, batch):
 
 
 def fit(objective, **changes):
-    options = {"examples": 10, "epochs": 3, "batch": 4, "key": Key(0, 0, 0, 0), "backend": backend("numpy"), "phase": "masked",
-                   "progress": False}
+    options = {"examples": 10, "epochs": 3, "batch": 4, "key": Key(0, 0, 0, 0), "backend": backend("numpy"),
+               "phase": "masked", "progress": False}
     return loop.fit(np.zeros(2), objective, np.full(2, 0.1), **{**options, **changes})
 
 
@@ -72,7 +74,7 @@ def test_the_history_has_a_row_an_epoch_with_means_over_its_steps():
     (Elbo(1.0, float("inf"), 2.0, 3.0), np.ones(2), "the ELBO is not finite"),
     (Elbo(1.0, 1.0, 2.0, 3.0), np.array([1.0, np.nan]), "the gradient is not finite")])
 def test_a_non_finite_objective_stops_with_its_place(parts, gradient, culprit):
-    with pytest.raises(loop.NonFiniteError, match=f"masked, epoch 1, step 0: {culprit}.*kl_weights"):
+    with pytest.raises(NonFiniteError, match=f"masked, epoch 1, step 0: {culprit}.*kl_weights"):
         fit(lambda *_: (parts, gradient, 0.5))
 
 

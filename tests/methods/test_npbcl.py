@@ -7,7 +7,7 @@ import pytest
 
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import Task
-from ibpcl.inference.loop import NonFiniteError
+from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.methods.npbcl import NPBCL, Settings
 
 SMALL = Settings(hidden=(12,), samples=2, prediction_samples=10, epochs=12, finetune_epochs=6, batch=32, alpha=4.0)
@@ -131,7 +131,7 @@ def test_a_task_with_another_width_is_refused(learned):
 
 def test_a_network_that_switches_itself_off_says_so():
     settings = dataclasses.replace(SMALL, alpha=0.01, mask_rate=0.0)
-    with pytest.raises(ValueError, match="switched off every weight of hidden layer 0; raise alpha"):
+    with pytest.raises(TrainingError, match="switched off every weight of hidden layer 0; raise alpha"):
         NPBCL(settings).learn(Blobs()[0], progress=False)
 
 

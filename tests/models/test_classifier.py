@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
-from ibpcl.models.backend import backend
+from ibpcl.inference.backend import backend
 from ibpcl.models.classifier import Classifier, Prior
 from ibpcl.noise import Key
 from ibpcl.primitives import gaussian, kumaraswamy

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ibpcl.experiments.storage import write_bytes
+from ibpcl.storage import write_bytes
 
 # Okabe and Ito (2008), "Color universal design": told apart by people with any kind of colour blindness.  Their yellow
 # is left out, it does not show on white; each colour also has a marker of its own, for print in grey.

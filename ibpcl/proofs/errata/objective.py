@@ -4,7 +4,7 @@ import numpy as np
 
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.models.backend import backend
+from ibpcl.inference.backend import backend
 from ibpcl.noise import Key, uniform
 from ibpcl.primitives import gaussian, likelihoods, stick_breaking
 from ibpcl.proofs import algorithm, networks
@@ -119,7 +119,7 @@ def expansion_negative(seed):
 @erratum("alpha-maximum", "supplement B.1 against E", 469, "alpha of the next task is the maximum of a (B.1)",
          "alpha <- max(alpha, max a) (E): it never falls")
 def alpha_maximum(seed):
-    """Both rules after a task whose sticks' a have all fallen, in a learner that runs Algorithm 1; alpha was 10."""
+    """Both rules after a task whose sticks' a have all fallen, in a learner that runs Algorithm 1; alpha was 5."""
     learned = algorithm.one_task(seed)
     return equal(learned.a.max(), learned.alpha[0], max(learned.alpha_before, learned.a.max()), 1e-6)
 

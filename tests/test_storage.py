@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ibpcl.experiments import storage
+from ibpcl import checkpoints, storage
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 PRINTABLE = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
@@ -162,30 +162,30 @@ def test_csv_refuses_what_is_no_table(tmp_path, columns):
 @patient
 @given(st.dictionaries(PRINTABLE | st.sampled_from(["file", "layer/0/mu", "a.npy"]), ARRAYS, max_size=3))
 def test_npz_comes_back_and_is_the_same_bytes_each_time(folder, arrays):
-    storage.write_npz(folder / "a.npz", arrays)
+    checkpoints.write_npz(folder / "a.npz", arrays)
     first = (folder / "a.npz").read_bytes()
-    assert same_arrays(storage.read_npz(folder / "a.npz"), arrays)
-    storage.write_npz(folder / "a.npz", arrays)
+    assert same_arrays(checkpoints.read_npz(folder / "a.npz"), arrays)
+    checkpoints.write_npz(folder / "a.npz", arrays)
     assert (folder / "a.npz").read_bytes() == first
 
 
 def test_npz_is_what_numpy_reads_and_writes(tmp_path):
     arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.asfortranarray(np.eye(2))}
-    storage.write_npz(tmp_path / "a.npz", arrays)
+    checkpoints.write_npz(tmp_path / "a.npz", arrays)
     with np.load(tmp_path / "a.npz", allow_pickle=False) as read:
         assert same_arrays(dict(read), arrays)
     np.savez_compressed(tmp_path / "b.npz", **arrays)
-    assert same_arrays(storage.read_npz(tmp_path / "b.npz"), arrays)
+    assert same_arrays(checkpoints.read_npz(tmp_path / "b.npz"), arrays)
 
 
 def test_npz_never_pickles(tmp_path):
     with pytest.raises(TypeError, match="a must hold numbers or text, got an array of object"):
-        storage.write_npz(tmp_path / "a.npz", {"a": [None]})
+        checkpoints.write_npz(tmp_path / "a.npz", {"a": [None]})
     np.savez(tmp_path / "b.npz", a=np.array([None]))
     with pytest.raises(ValueError, match="allow_pickle=False"):
-        storage.read_npz(tmp_path / "b.npz")
+        checkpoints.read_npz(tmp_path / "b.npz")
     with pytest.raises(ValueError, match="a name must be printable text"):
-        storage.write_npz(tmp_path / "a.npz", {"a\0b": np.eye(2)})
+        checkpoints.write_npz(tmp_path / "a.npz", {"a\0b": np.eye(2)})
 
 
 # Damaged files
@@ -211,26 +211,26 @@ def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path, name, contents, wh
     path = tmp_path / f"the.{name}"
     path.write_bytes(contents)
     with pytest.raises(ValueError, match=what) as error:
-        getattr(storage, f"read_{name}")(path)
+        getattr(checkpoints if name == "npz" else storage, f"read_{name}")(path)
     assert str(path) in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["text", "json", "toml", "csv", "npz"])
 def test_a_missing_file_is_named(tmp_path, name):
     with pytest.raises(FileNotFoundError, match=r"the\.file"):
-        getattr(storage, f"read_{name}")(tmp_path / "the.file")
+        getattr(checkpoints if name == "npz" else storage, f"read_{name}")(tmp_path / "the.file")
 
 
 def test_an_npz_with_a_flipped_bit_is_read_as_it_was_or_refused(tmp_path):
     arrays = {"a": np.arange(4, dtype=np.uint8)}
-    storage.write_npz(tmp_path / "a.npz", arrays)
+    checkpoints.write_npz(tmp_path / "a.npz", arrays)
     data = (tmp_path / "a.npz").read_bytes()
     refused = 0
     for bit in range(8 * len(data)):
         flipped = bytearray(data)
         flipped[bit // 8] ^= 1 << bit % 8
         try:
-            read = storage._parse_npz(bytes(flipped), "read_npz", "a.npz")
+            read = checkpoints._parse_npz(bytes(flipped), "read_npz", "a.npz")
         except ValueError:
             refused += 1
         else:
@@ -256,9 +256,9 @@ def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path, monkeypatch, cal
         if writer == "text":
             storage.write_text(path, str(number))
         elif writer == "npz":
-            storage.write_npz(path, {"a": np.array(number)})
+            checkpoints.write_npz(path, {"a": np.array(number)})
         else:
-            storage.save_checkpoint(path, {}, {"number": number})
+            checkpoints.save(path, {}, {"number": number})
 
     write(1)
     before = path.read_bytes()
@@ -330,7 +330,7 @@ def killed(code, folder):
     """Run code in another process and require that it was killed."""
     start = """
         import os, signal, sys
-        from ibpcl.experiments import storage
+        from ibpcl import checkpoints, storage
 
         def die(*_):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -357,15 +357,15 @@ def test_killed_between_write_and_rename_the_old_file_is_whole(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_killed_between_keeping_the_old_checkpoint_and_naming_the_new_one(tmp_path):
     for step in (1, 2):
-        storage.save_checkpoint(tmp_path / "checkpoint.npz", {}, {"step": step})
+        checkpoints.save(tmp_path / "checkpoint.npz", {}, {"step": step})
     killed("""
-        storage._rename = die
-        storage.save_checkpoint(sys.argv[1] + "/checkpoint.npz", {}, {"step": 3})
+        storage.rename = die
+        checkpoints.save(sys.argv[1] + "/checkpoint.npz", {}, {"step": 3})
         """, tmp_path)
-    assert storage.load_latest(tmp_path) == ({}, {"step": 2}, None)
-    storage.save_checkpoint(tmp_path / "checkpoint.npz", {}, {"step": 4})
-    assert storage.load_latest(tmp_path) == ({}, {"step": 4}, None)
-    assert storage.load_checkpoint(tmp_path / "checkpoint.npz.previous").meta == {"step": 2}
+    assert checkpoints.latest(tmp_path) == ({}, {"step": 2}, None)
+    checkpoints.save(tmp_path / "checkpoint.npz", {}, {"step": 4})
+    assert checkpoints.latest(tmp_path) == ({}, {"step": 4}, None)
+    assert checkpoints.load(tmp_path / "checkpoint.npz.previous").meta == {"step": 2}
 
 
 # Checkpoints
@@ -374,13 +374,13 @@ def test_killed_between_keeping_the_old_checkpoint_and_naming_the_new_one(tmp_pa
 @patient
 @given(st.dictionaries(PRINTABLE, ARRAYS, max_size=3), st.dictionaries(TEXT, st.integers() | TEXT, max_size=3))
 def test_a_checkpoint_comes_back(folder, arrays, meta):
-    storage.save_checkpoint(folder / "c.npz", arrays, meta)
-    read = storage.load_checkpoint(folder / "c.npz")
+    checkpoints.save(folder / "c.npz", arrays, meta)
+    read = checkpoints.load(folder / "c.npz")
     assert same_arrays(read.arrays, arrays) and same(read.meta, meta) and read.warning is None
 
 
 def test_a_checkpoint_is_an_npz(tmp_path):
-    storage.save_checkpoint(tmp_path / "c.npz", {"meta": np.arange(3)}, {"step": 1})
+    checkpoints.save(tmp_path / "c.npz", {"meta": np.arange(3)}, {"step": 1})
     with np.load(tmp_path / "c.npz", allow_pickle=False) as read:
         np.testing.assert_array_equal(read["arrays/meta"], [0, 1, 2])
         assert json.loads(bytes(read["meta"])) == {"step": 1}
@@ -391,7 +391,7 @@ def test_a_checkpoint_is_an_npz(tmp_path):
 def test_one_flipped_bit_or_a_lost_end_is_refused(folder, data):
     path = folder / "damaged.npz"
     if not (folder / "whole.npz").exists():
-        storage.save_checkpoint(folder / "whole.npz", {"a": np.arange(20.0)}, {"step": 1})
+        checkpoints.save(folder / "whole.npz", {"a": np.arange(20.0)}, {"step": 1})
     whole = (folder / "whole.npz").read_bytes()
     if data.draw(st.booleans()):
         bit = data.draw(st.integers(0, 8 * len(whole) - 1))
@@ -399,48 +399,48 @@ def test_one_flipped_bit_or_a_lost_end_is_refused(folder, data):
     else:
         path.write_bytes(whole[:data.draw(st.integers(0, len(whole) - 1))])
     with pytest.raises(ValueError, match=r"damaged\.npz is damaged: the checksum of its \d+ bytes"):
-        storage.load_checkpoint(path)
+        checkpoints.load(path)
 
 
 def test_an_npz_that_is_no_checkpoint_is_refused(tmp_path):
-    storage.write_npz(tmp_path / "a.npz", {"a": np.eye(2)})
+    checkpoints.write_npz(tmp_path / "a.npz", {"a": np.eye(2)})
     with pytest.raises(ValueError, match="checksum"):
-        storage.load_checkpoint(tmp_path / "a.npz")
+        checkpoints.load(tmp_path / "a.npz")
     with pytest.raises(TypeError, match="meta must be a dict"):
-        storage.save_checkpoint(tmp_path / "a.npz", {}, None)
+        checkpoints.save(tmp_path / "a.npz", {}, None)
 
 
 def test_the_latest_sound_checkpoint_is_found(tmp_path):
     path, previous = tmp_path / "checkpoint.npz", tmp_path / "checkpoint.npz.previous"
     with pytest.raises(FileNotFoundError, match=r"checkpoint\.npz"):
-        storage.load_latest(tmp_path)
+        checkpoints.latest(tmp_path)
     for step in (1, 2):
-        storage.save_checkpoint(path, {}, {"step": step})
-    assert storage.load_latest(tmp_path) == ({}, {"step": 2}, None)
+        checkpoints.save(path, {}, {"step": step})
+    assert checkpoints.latest(tmp_path) == ({}, {"step": 2}, None)
     assert names(tmp_path) == ["checkpoint.npz", "checkpoint.npz.previous"]
 
     path.write_bytes(path.read_bytes()[:-1])
-    latest = storage.load_latest(tmp_path)
+    latest = checkpoints.latest(tmp_path)
     assert latest.meta == {"step": 1}
     assert f"{path} is damaged" in latest.warning and str(previous) in latest.warning
 
-    storage.save_checkpoint(path, {}, {"step": 3})        # the damaged one must not push out the sound one
-    assert storage.load_latest(tmp_path) == ({}, {"step": 3}, None)
-    assert storage.load_checkpoint(previous).meta == {"step": 1}
+    checkpoints.save(path, {}, {"step": 3})        # the damaged one must not push out the sound one
+    assert checkpoints.latest(tmp_path) == ({}, {"step": 3}, None)
+    assert checkpoints.load(previous).meta == {"step": 1}
 
     path.unlink()
-    latest = storage.load_latest(tmp_path)
+    latest = checkpoints.latest(tmp_path)
     assert latest.meta == {"step": 1} and "No such file" in latest.warning
 
     path.write_bytes(b"")
     previous.write_bytes(b"")
     with pytest.raises(ValueError, match="no sound checkpoint"):
-        storage.load_latest(tmp_path)
+        checkpoints.latest(tmp_path)
 
 
 def test_without_hard_links_the_previous_checkpoint_is_kept_by_renaming(tmp_path, monkeypatch):
     monkeypatch.setattr(storage.os, "link", fails_with(errno.EPERM))
     for step in (1, 2):
-        storage.save_checkpoint(tmp_path / "checkpoint.npz", {}, {"step": step})
-    assert storage.load_checkpoint(tmp_path / "checkpoint.npz.previous").meta == {"step": 1}
+        checkpoints.save(tmp_path / "checkpoint.npz", {}, {"step": step})
+    assert checkpoints.load(tmp_path / "checkpoint.npz.previous").meta == {"step": 1}
     assert names(tmp_path) == ["checkpoint.npz", "checkpoint.npz.previous"]

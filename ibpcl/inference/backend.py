@@ -48,8 +48,7 @@ def backend(name="numba"):
     'numpy'
     """
     if name == "numpy":
-        from ibpcl import noise
-        from ibpcl.inference import adam
+        from ibpcl import adam, noise
         from ibpcl.primitives import gaussian, linear, masked_weights
     elif name == "numba":
         from ibpcl.kernels import adam, gaussian, masked_weights, noise

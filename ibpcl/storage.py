@@ -7,36 +7,25 @@ middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behi
 Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with the path and what is
 wrong.  Nothing is pickled.
 
-Text, JSON, TOML and CSV are UTF-8; arrays are NumPy's ``.npz``.  A checkpoint is an ``.npz`` that ends in a checksum of
-itself.
+Text, JSON, TOML and CSV are UTF-8; arrays are for :mod:`ibpcl.checkpoints`.
 """
 
 import contextlib
 import csv
 import errno
-import hashlib
 import io
 import json
-import lzma
 import math
 import os
 import re
 import secrets
-import struct
 import tomllib
-import zipfile
-import zlib
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-_SEAL = b"sha256:"
-_SEAL_LENGTH = len(_SEAL) + 64                            # 64 hexadecimal digits
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
-_BROKEN_ZIP = (ValueError, EOFError, OSError, RuntimeError, OverflowError, struct.error, zipfile.BadZipFile,
-               zlib.error, lzma.LZMAError)                # what zipfile and NumPy raise on random bytes
 
 
 def write_bytes(path, data):
@@ -50,13 +39,13 @@ def write_bytes(path, data):
         If the disk is full, the folder is missing or may not be written; the old file is then as it was.
     """
     path = Path(os.path.realpath(path))
-    temporary = _write_temporary(path, data)
-    _rename(temporary, path)
+    temporary = write_temporary(path, data)
+    rename(temporary, path)
 
 
-def _write_temporary(path, data):
+def write_temporary(path, data):
     """Write ``data`` to a new file beside ``path``, down to the disk, and return where."""
-    temporary = _beside(path)
+    temporary = beside(path)
     with contextlib.ExitStack() as undo:                  # on an interrupt, too, nothing stays behind
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
@@ -69,22 +58,23 @@ def _write_temporary(path, data):
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise _cannot_write(path, error) from error
+            raise cannot_write(path, error) from error
         undo.pop_all()
     return temporary
 
 
-def _beside(path):
+def beside(path):
+    """Return a new name for a temporary file in the same folder."""
     return path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
 
 
-def _rename(temporary, path):
+def rename(temporary, path):
     """Put the temporary file in the place of ``path`` and flush the folder that records it."""
     try:
         os.replace(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     if os.name == "posix":                                # elsewhere a folder cannot be opened
         folder = os.open(path.parent, os.O_RDONLY)
         try:
@@ -96,14 +86,14 @@ def _rename(temporary, path):
             os.close(folder)
 
 
-def _cannot_write(path, error):
+def cannot_write(path, error):
     """Return the error of the same kind that names the file the user knows."""
     return OSError(error.errno, f"storage: cannot write, the old file is unchanged: {error.strerror}", str(path))
 
 
-def _damaged(function, path, what):
+def damaged(function, path, what):
     """Return the error for a file whose contents are not what they should be."""
-    return ValueError(f"storage.{function}: {path} is damaged: {what}")
+    return ValueError(f"{function}: {path} is damaged: {what}")
 
 
 def write_text(path, text):
@@ -116,7 +106,7 @@ def read_text(path):
     try:
         return Path(path).read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _damaged("read_text", path, f"byte {error.start} is not UTF-8") from error
+        raise damaged("storage.read_text", path, f"byte {error.start} is not UTF-8") from error
 
 
 def write_json(path, value):
@@ -129,15 +119,16 @@ def write_json(path, value):
     TypeError
         If a value is of another type, or the key of a dictionary is not a string.
     """
-    write_text(path, _json_text(value, indent=2) + "\n")
+    write_text(path, json_text(value, indent=2) + "\n")
 
 
 def read_json(path):
     """Read strict JSON: a NaN or Infinity in the file counts as damage."""
-    return _parse_json(read_text(path), "read_json", path)
+    return parse_json(read_text(path), "storage.read_json", path)
 
 
-def _json_text(value, indent=None):
+def json_text(value, indent=None):
+    """Return a value as strict JSON: NaN and infinities become null."""
     return json.dumps(_as_json(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
@@ -159,13 +150,14 @@ def _as_json(value):
     raise TypeError(f"storage.write_json: value must be a dict, list, string, number, array or None, got {type(value)}")
 
 
-def _parse_json(text, function, path):
+def parse_json(text, function, path):
+    """Read strict JSON; ``function`` and ``path`` are named in the error."""
     def refuse(name):
         raise ValueError(f"{name} is not JSON")
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise _damaged(function, path, str(error)) from error
+        raise damaged(function, path, str(error)) from error
 
 
 def write_csv(path, columns):
@@ -205,19 +197,20 @@ def read_csv(path):
     """
     text = read_text(path)
     if not text.endswith("\n"):
-        raise _damaged("read_csv", path, "it ends in the middle of a line" if text else "it is empty")
+        raise damaged("storage.read_csv", path, "it ends in the middle of a line" if text else "it is empty")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         names = next(reader)
         rows = []
         for row in reader:
             if len(row) != len(names):
-                raise _damaged("read_csv", path, f"line {reader.line_num} has {len(row)} cells, not {len(names)}")
+                what = f"line {reader.line_num} has {len(row)} cells, not {len(names)}"
+                raise damaged("storage.read_csv", path, what)
             rows.append(row)
     except csv.Error as error:
-        raise _damaged("read_csv", path, f"{error} in line {reader.line_num}") from error
+        raise damaged("storage.read_csv", path, f"{error} in line {reader.line_num}") from error
     if len(set(names)) != len(names):
-        raise _damaged("read_csv", path, f"a column's name occurs twice in {names}")
+        raise damaged("storage.read_csv", path, f"a column's name occurs twice in {names}")
     return {name: _column([row[i] for row in rows]) for i, name in enumerate(names)}
 
 
@@ -283,146 +276,3 @@ def _toml_value(value, key):
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml_value(item, key) for item in value) + "]"
     raise TypeError(f"storage.write_toml: {key} must be text, a number, boolean or a list of these, got {type(value)}")
-
-
-def write_npz(path, arrays):
-    """Write named arrays as an uncompressed ``.npz``, atomically; equal arrays give equal bytes.
-
-    Parameters
-    ----------
-    arrays : dict of str to array_like
-        Names of printable characters.  Arrays of Python objects are refused: they would need pickle.
-    """
-    write_bytes(path, _npz_bytes(arrays, "write_npz").getbuffer())
-
-
-def read_npz(path):
-    """Read all arrays of an ``.npz`` file as a dictionary."""
-    return _parse_npz(Path(path).read_bytes(), "read_npz", path)
-
-
-def _npz_bytes(arrays, function):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:         # np.savez would take an array called "file" for the file
-        for name, array in arrays.items():
-            array = np.asarray(array)
-            if not isinstance(name, str) or not name or not name.isprintable():
-                raise ValueError(f"storage.{function}: a name must be printable text, got {name!r}")
-            if array.dtype.hasobject:
-                raise TypeError(f"storage.{function}: {name} must hold numbers or text, got an array of {array.dtype}")
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
-    return buffer
-
-
-def _parse_npz(data, function, path):
-    arrays = {}
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for name in archive.namelist():
-                entry = io.BytesIO(archive.read(name))    # compares the entry's CRC before anything is made of it
-                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(entry, allow_pickle=False)
-    except _BROKEN_ZIP as error:
-        raise _damaged(function, path, str(error) or type(error).__name__) from error
-    return arrays
-
-
-class Checkpoint(NamedTuple):
-    """What a checkpoint holds; ``warning`` says, in a sentence, why it is not the newest one, if so."""
-
-    arrays: dict
-    meta: dict
-    warning: str | None = None
-
-
-def save_checkpoint(path, arrays, meta):
-    """Write arrays and a dictionary to one file, atomically, and keep its predecessor as ``<name>.previous``.
-
-    The file is an ``.npz`` whose last bytes (a comment to zip programs) are the SHA-256 of all bytes before them.  A
-    damaged predecessor is not kept, so that the one before it is.
-
-    Parameters
-    ----------
-    arrays : dict of str to array_like
-        As in :func:`write_npz`.
-    meta : dict
-        As in :func:`write_json`.
-    """
-    if not isinstance(meta, dict):
-        raise TypeError(f"storage.save_checkpoint: meta must be a dict, got {type(meta)}")
-    contents = {f"arrays/{name}": array for name, array in arrays.items()}
-    contents["meta"] = np.frombuffer(_json_text(meta).encode("utf-8"), dtype=np.uint8)
-    buffer = _npz_bytes(contents, "save_checkpoint")
-    with zipfile.ZipFile(buffer, "a") as archive:
-        archive.comment = _SEAL + b"0" * 64               # its length is part of what is sealed
-    body = buffer.getvalue()[:-_SEAL_LENGTH]
-    path = Path(os.path.realpath(path))
-    temporary = _write_temporary(path, body + _seal(body))
-    try:
-        if path.exists() and _is_sealed(path.read_bytes()):
-            _keep_previous(path)
-    except OSError as error:
-        temporary.unlink()
-        raise _cannot_write(path, error) from error
-    _rename(temporary, path)
-
-
-def load_checkpoint(path):
-    """Read a checkpoint after comparing its checksum; returns a :class:`Checkpoint`.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is none; if a single bit differs from what was written.
-    """
-    data = Path(path).read_bytes()
-    if not _is_sealed(data):
-        raise _damaged("load_checkpoint", path, f"the checksum of its {len(data)} bytes is missing or differs")
-    contents = _parse_npz(data, "load_checkpoint", path)
-    if "meta" not in contents:
-        raise _damaged("load_checkpoint", path, "it holds no meta")
-    meta = _parse_json(bytes(contents.pop("meta")).decode("utf-8"), "load_checkpoint", path)
-    return Checkpoint({name.removeprefix("arrays/"): array for name, array in contents.items()}, meta)
-
-
-def load_latest(folder, name="checkpoint.npz"):
-    """Read the newest sound checkpoint of a folder: the file itself, else its predecessor, with a warning.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is neither; if both are damaged.
-    """
-    path, previous = Path(folder, name), Path(folder, f"{name}.previous")
-    try:
-        return load_checkpoint(path)
-    except (OSError, ValueError) as error:
-        if not previous.exists():
-            raise
-        try:
-            older = load_checkpoint(previous)
-        except (OSError, ValueError) as second:
-            raise ValueError(f"storage.load_latest: no sound checkpoint in {folder}: {error}; {second}") from second
-        return older._replace(warning=f"{error}; the one before it, {previous}, was taken instead")
-
-
-def _seal(body):
-    return _SEAL + hashlib.sha256(body).hexdigest().encode()
-
-
-def _is_sealed(data):
-    return data[-_SEAL_LENGTH:] == _seal(data[:-_SEAL_LENGTH])
-
-
-def _keep_previous(path):
-    """Give the file a second name by a hard link, so that the first never goes missing; else rename it."""
-    previous, link = path.with_name(f"{path.name}.previous"), _beside(path)
-    try:
-        os.link(path, link)
-    except OSError:                                       # a file system without hard links
-        os.replace(path, previous)
-        return
-    try:
-        os.replace(link, previous)
-    finally:
-        link.unlink(missing_ok=True)                      # rename leaves it if both name the same file already

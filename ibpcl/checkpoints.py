@@ -1,0 +1,169 @@
+"""Arrays on disk: plain ``.npz`` files, and checkpoints that are refused when a single bit differs.
+
+A checkpoint is an ``.npz`` that ends in a checksum of itself; it is written atomically (:mod:`ibpcl.storage`) and its
+predecessor is kept, so that a damaged file costs one step and not the run.  Nothing is pickled.
+"""
+
+import hashlib
+import io
+import lzma
+import os
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl import storage
+
+_SEAL = b"sha256:"
+_SEAL_LENGTH = len(_SEAL) + 64                            # 64 hexadecimal digits
+_BROKEN_ZIP = (ValueError, EOFError, OSError, RuntimeError, OverflowError, struct.error, zipfile.BadZipFile,
+               zlib.error, lzma.LZMAError)                # what zipfile and NumPy raise on random bytes
+
+
+def write_npz(path, arrays):
+    """Write named arrays as an uncompressed ``.npz``, atomically; equal arrays give equal bytes.
+
+    Parameters
+    ----------
+    arrays : dict of str to array_like
+        Names of printable characters.  Arrays of Python objects are refused: they would need pickle.
+    """
+    storage.write_bytes(path, _npz_bytes(arrays, "checkpoints.write_npz").getbuffer())
+
+
+def read_npz(path):
+    """Read all arrays of an ``.npz`` file as a dictionary."""
+    return _parse_npz(Path(path).read_bytes(), "checkpoints.read_npz", path)
+
+
+def _npz_bytes(arrays, function):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:         # np.savez would take an array called "file" for the file
+        for name, array in arrays.items():
+            array = np.asarray(array)
+            if not isinstance(name, str) or not name or not name.isprintable():
+                raise ValueError(f"{function}: a name must be printable text, got {name!r}")
+            if array.dtype.hasobject:
+                raise TypeError(f"{function}: {name} must hold numbers or text, got an array of {array.dtype}")
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+    return buffer
+
+
+def _parse_npz(data, function, path):
+    arrays = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in archive.namelist():
+                entry = io.BytesIO(archive.read(name))    # compares the entry's CRC before anything is made of it
+                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(entry, allow_pickle=False)
+    except _BROKEN_ZIP as error:
+        raise storage.damaged(function, path, str(error) or type(error).__name__) from error
+    return arrays
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint holds; ``warning`` says, in a sentence, why it is not the newest one, if so."""
+
+    arrays: dict
+    meta: dict
+    warning: str | None = None
+
+
+def save(path, arrays, meta, keep_previous=True):
+    """Write arrays and a dictionary to one file, atomically, and keep its predecessor as ``<name>.previous``.
+
+    The file is an ``.npz`` whose last bytes (a comment to zip programs) are the SHA-256 of all bytes before them.  A
+    damaged predecessor is not kept, so that the one before it is.
+
+    Parameters
+    ----------
+    arrays : dict of str to array_like
+        As in :func:`write_npz`.
+    meta : dict
+        As in :func:`ibpcl.storage.write_json`.
+    keep_previous : bool
+        False for what can be made again, such as a cache.
+    """
+    if not isinstance(meta, dict):
+        raise TypeError(f"checkpoints.save: meta must be a dict, got {type(meta)}")
+    contents = {f"arrays/{name}": array for name, array in arrays.items()}
+    contents["meta"] = np.frombuffer(storage.json_text(meta).encode("utf-8"), dtype=np.uint8)
+    buffer = _npz_bytes(contents, "checkpoints.save")
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = _SEAL + b"0" * 64               # its length is part of what is sealed
+    body = buffer.getvalue()[:-_SEAL_LENGTH]
+    path = Path(os.path.realpath(path))
+    temporary = storage.write_temporary(path, body + _seal(body))
+    try:
+        if keep_previous and path.exists() and _is_sealed(path.read_bytes()):
+            _keep_previous(path)
+    except OSError as error:
+        temporary.unlink()
+        raise storage.cannot_write(path, error) from error
+    storage.rename(temporary, path)
+
+
+def load(path):
+    """Read a checkpoint after comparing its checksum; returns a :class:`Checkpoint`.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is none; if a single bit differs from what was written.
+    """
+    data = Path(path).read_bytes()
+    if not _is_sealed(data):
+        raise storage.damaged("checkpoints.load", path, f"the checksum of its {len(data)} bytes is missing or differs")
+    contents = _parse_npz(data, "checkpoints.load", path)
+    if "meta" not in contents:
+        raise storage.damaged("checkpoints.load", path, "it holds no meta")
+    meta = storage.parse_json(bytes(contents.pop("meta")).decode("utf-8"), "checkpoints.load", path)
+    return Checkpoint({name.removeprefix("arrays/"): array for name, array in contents.items()}, meta)
+
+
+def latest(folder, name="checkpoint.npz"):
+    """Read the newest sound checkpoint of a folder: the file itself, else its predecessor, with a warning.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is neither; if both are damaged.
+    """
+    path, previous = Path(folder, name), Path(folder, f"{name}.previous")
+    try:
+        return load(path)
+    except (OSError, ValueError) as error:
+        if not previous.exists():
+            raise
+        try:
+            older = load(previous)
+        except (OSError, ValueError) as second:
+            raise ValueError(f"checkpoints.latest: no sound checkpoint in {folder}: {error}; {second}") from second
+        return older._replace(warning=f"{error}; the one before it, {previous}, was taken instead")
+
+
+def _seal(body):
+    return _SEAL + hashlib.sha256(body).hexdigest().encode()
+
+
+def _is_sealed(data):
+    return data[-_SEAL_LENGTH:] == _seal(data[:-_SEAL_LENGTH])
+
+
+def _keep_previous(path):
+    """Give the file a second name by a hard link, so that the first never goes missing; else rename it."""
+    previous, link = path.with_name(f"{path.name}.previous"), storage.beside(path)
+    try:
+        os.link(path, link)
+    except OSError:                                       # a file system without hard links
+        os.replace(path, previous)
+        return
+    try:
+        os.replace(link, previous)
+    finally:
+        link.unlink(missing_ok=True)                      # rename leaves it if both name the same file already

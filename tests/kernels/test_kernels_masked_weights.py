@@ -1,0 +1,114 @@
+"""The fused masked weights against the reference, in value and in gradient."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ibpcl.kernels import logistic_divergence, masked_weights
+from ibpcl.numerics import logistic_kl
+from ibpcl.primitives import concrete
+from ibpcl.primitives import masked_weights as reference
+
+NAMES = ("w", "activity", "divergence", "dmu", "dlog_sigma", "drho", "dlogit_pi")
+KL = ("bernoulli", "concrete")
+# Rows around one and two blocks of 64; columns around one strip of 512.
+problems = st.fixed_dictionaries({
+    "S": st.integers(0, 3), "D": st.sampled_from([0, 1, 2, 5, 63, 64, 65, 130]),
+    "K": st.sampled_from([0, 1, 3, 8, 17, 50, 255, 513]), "mask_kl": st.sampled_from(KL),
+    "tau": st.sampled_from([0.1, 0.5, 1.0, 5.0]), "spread": st.sampled_from([0.01, 1.0, 10.0]),
+    "seed": st.integers(0, 2**32 - 1),
+})
+
+
+def inputs(S, D, K, tau, spread, seed, mask_kl):
+    rng = np.random.default_rng(seed)
+    point = (rng.standard_normal((S, D, K)), rng.logistic(size=(S, D, K)), rng.standard_normal((D, K)),
+             rng.normal(-2, 1, (D, K)), rng.normal(0, spread, (D, K)), rng.normal(-1, spread, (S, K)), tau, mask_kl)
+    dout = (rng.standard_normal((S, D, K)), rng.standard_normal((S, K)), rng.standard_normal(S))
+    return point, dout
+
+
+def run(module, point, dout, dtype):
+    point = [value.astype(dtype) if isinstance(value, np.ndarray) else value for value in point]
+    out, cache = module.sample(*point)
+    return (*out, *module.sample_vjp(tuple(d.astype(dtype) for d in dout), cache))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 3e-5)])
+@given(problems)
+@settings(deadline=None, max_examples=60)
+def test_values_and_gradients_equal_the_reference(dtype, tolerance, problem):
+    point, dout = inputs(**problem)
+    # The reference sees the rounded inputs, in float64.
+    rounded = [value.astype(dtype) if isinstance(value, np.ndarray) else value for value in point]
+    expected = run(reference, rounded, [d.astype(dtype) for d in dout], np.float64)
+    for name, value, exact in zip(NAMES, run(masked_weights, point, dout, dtype), expected, strict=True):
+        assert value.dtype == dtype and value.shape == exact.shape, name
+        scale = np.abs(exact).max(initial=1.0)
+        np.testing.assert_allclose(value, exact, rtol=tolerance, atol=tolerance * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("mask_kl", KL)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_posterior_and_prior_have_no_divergence(mask_kl, dtype):
+    point, _ = inputs(2, 70, 30, 1.0, 0.0, 1, mask_kl)
+    out, _ = masked_weights.sample(*(v.astype(dtype) if isinstance(v, np.ndarray) else v for v in point))
+    assert np.array_equal(out[2], np.zeros(2, dtype))
+
+
+def test_saturated_odds_give_the_right_limits():
+    zero, rho = np.zeros((1, 1, 4), np.float32), np.array([[300.0, -300.0, 300.0, -300.0]], np.float32)
+    logit_pi = np.array([[2.0, 2.0, -80.0, 80.0]], np.float32)
+    (w, activity, divergence), cache = masked_weights.sample(zero, zero, zero[0] + 1, zero[0], rho, logit_pi, 1.0)
+    assert w.ravel().tolist() == pytest.approx([1, 0, 1, 0])
+    # On for certain costs -log pi, off for certain -log(1 - pi).
+    assert divergence[0] == pytest.approx(np.log1p(np.exp(-2)) + np.log1p(np.exp(2)) + 80 + 80)
+    assert all(np.isfinite(part).all() for part in masked_weights.sample_vjp((w, activity, divergence), cache))
+
+
+def test_a_not_a_number_comes_out_again():
+    for spoiled in range(6):
+        point, dout = inputs(2, 3, 4, 1.0, 1.0, 0, "bernoulli")
+        point[spoiled].ravel()[0] = np.nan
+        results = run(masked_weights, point, dout, np.float32)
+        assert any(np.isnan(part).any() for part in results)
+
+
+def test_the_first_of_equal_masks_carries_the_activity():
+    # Rows 5 and 100 lie in different blocks, 5 and 6 in one strip.
+    for equal in ((5, 6), (5, 100), (0, 64)):
+        logistic = np.full((1, 130, 3), -4.0)
+        logistic[:, equal] = 2.0
+        zero = np.zeros((1, 130, 3))
+        _, cache = masked_weights.sample(zero, logistic, zero[0], zero[0], zero[0], np.zeros((1, 3)), 1.0, "concrete")
+        drho = masked_weights.sample_vjp((zero, np.ones((1, 3)), np.zeros(1)), cache)[2]
+        assert np.flatnonzero(drho[:, 0]).tolist() == [equal[0]]
+
+
+def test_arguments_are_neither_changed_nor_required_to_be_contiguous():
+    point, dout = inputs(2, 66, 9, 0.5, 1.0, 3, "bernoulli")
+    before = [np.copy(value) for value in (*point[:6], *dout)]
+    expected = run(masked_weights, point, dout, np.float64)
+    strided = [np.repeat(v, 2, axis=-1)[..., ::2] if isinstance(v, np.ndarray) else v for v in point]
+    out, cache = masked_weights.sample(*strided)
+    found = (*out, *masked_weights.sample_vjp(tuple(np.repeat(d, 2, axis=-1)[..., ::2] for d in dout), cache))
+    assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip((*point[:6], *dout), before, strict=True))
+
+
+def test_what_is_not_possible_is_refused():
+    point, _ = inputs(1, 2, 3, 1.0, 1.0, 0, "bernoulli")
+    with pytest.raises(ValueError, match=r"masked_weights\.sample: mask_kl must be"):
+        masked_weights.sample(*point[:-1], "gaussian")
+    with pytest.raises(TypeError, match=r"masked_weights\.sample: arrays must be float32 or float64, got complex128"):
+        masked_weights.sample(point[0] + 1j, *point[1:])
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 2e-6)])
+def test_divergence_of_logistics_and_its_slope(dtype, tolerance):
+    delta = np.concatenate([[0], *([s, -s] for s in np.logspace(-18, 1.9, 3001)), [1, -1]]).astype(dtype)
+    exact = delta.astype(np.float64)
+    np.testing.assert_allclose(logistic_divergence.value(delta), logistic_kl(exact), rtol=tolerance)
+    slope = concrete.kl_vjp(np.ones(1), exact[None, None])[0][0, 0]
+    np.testing.assert_allclose(logistic_divergence.slope(delta), slope, rtol=max(tolerance, 1e-12))

@@ -1,0 +1,60 @@
+"""The sparse linear layer against the reference, on both sides of the choice by density."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ibpcl.kernels import sparse_linear
+from ibpcl.primitives import linear as reference
+
+problems = st.fixed_dictionaries({
+    "S": st.integers(0, 3), "N": st.integers(0, 20), "D": st.integers(0, 40), "K": st.sampled_from([0, 1, 7, 8, 33]),
+    "density": st.sampled_from([0.0, 0.05, 0.2, 0.3, 1.0]), "shared": st.booleans(), "needs_dx": st.booleans(),
+    "seed": st.integers(0, 2**32 - 1),
+})
+
+
+def inputs(S, N, D, K, density, shared, seed):
+    rng = np.random.default_rng(seed)
+    shape = (N, D) if shared else (S, N, D)
+    x = np.where(rng.random(shape) < density, rng.standard_normal(shape), 0)
+    return x, rng.standard_normal((S, D, K)), rng.standard_normal((S, K)), rng.standard_normal((S, N, K))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@given(problems)
+@settings(deadline=None, max_examples=80)
+def test_values_and_gradients_equal_the_reference(dtype, tolerance, problem):
+    needs_dx = problem.pop("needs_dx")
+    x, w, b, dh = (array.astype(dtype) for array in inputs(**problem))
+    expected, expected_cache = reference.apply(x, w, b)
+    found, cache = sparse_linear.apply(x, w, b)
+    pairs = [(found, expected), *zip(
+        sparse_linear.apply_vjp(dh, cache, needs_dx), reference.apply_vjp(dh, expected_cache, needs_dx), strict=True)]
+    for value, exact in pairs:
+        assert (value is None) == (exact is None)
+        if exact is not None:
+            assert value.dtype == dtype and value.shape == exact.shape
+            np.testing.assert_allclose(value, exact, rtol=tolerance, atol=10 * tolerance)
+
+
+def test_the_choice_goes_by_density():
+    for density, sparse in ((0.1, True), (0.5, False)):
+        x, w, b, _ = inputs(2, 50, 60, 5, density, True, 0)
+        assert (sparse_linear.apply(x, w, b)[1][2] is not None) == sparse
+
+
+@pytest.mark.parametrize("row", [0, 5, 9])
+def test_rows_and_columns_of_zeros(row):
+    x, w, b, dh = inputs(2, 10, 16, 3, 0.2, True, 1)
+    x[row], x[:, [0, 7, 15]] = 0, 0
+    h, cache = sparse_linear.apply(x, w, b)
+    assert np.array_equal(h[:, row], b)
+    dw = sparse_linear.apply_vjp(dh, cache, needs_dx=False)[1]
+    assert not dw[:, [0, 7, 15]].any() and dw.any()
+
+
+def test_complex_inputs_are_refused():
+    with pytest.raises(TypeError, match=r"linear\.apply: arrays must be float32 or float64"):
+        sparse_linear.apply(np.zeros((2, 3), complex), np.zeros((1, 3, 2)), np.zeros((1, 2)))

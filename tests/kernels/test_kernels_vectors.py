@@ -1,0 +1,80 @@
+"""The Gaussian divergence and Adam against their references."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ibpcl import adam as reference_adam
+from ibpcl.kernels import adam, gaussian
+from ibpcl.primitives import gaussian as reference_gaussian
+
+shapes = st.one_of(st.sampled_from([(0,), (1,), (0, 3), (1023,), (1025,), (16385,), (3, 7, 5)]),
+                   st.tuples(st.integers(1, 40), st.integers(1, 40)))
+seeds = st.integers(0, 2**32 - 1)
+PRECISION = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 5e-6)])
+
+
+@PRECISION
+@given(shapes, seeds, st.sampled_from([1e-3, 1.0, 4.0]))
+@settings(deadline=None, max_examples=40)
+def test_gaussian_divergence_and_gradient(dtype, tolerance, shape, seed, spread):
+    rng = np.random.default_rng(seed)
+    point = [rng.normal(0, spread, shape).astype(dtype) for _ in range(4)]
+    exact, exact_cache = reference_gaussian.kl(*(value.astype(np.float64) for value in point))
+    value, cache = gaussian.kl(*point)
+    assert np.asarray(value).dtype == dtype and np.shape(value) == ()
+    assert value == pytest.approx(exact, rel=tolerance, abs=tolerance * spread**2)
+    gradients = gaussian.kl_vjp(0.7, cache)
+    for found, expected in zip(gradients, reference_gaussian.kl_vjp(0.7, exact_cache), strict=True):
+        assert found.dtype == dtype and found.shape == shape
+        np.testing.assert_allclose(found, expected, rtol=20 * tolerance, atol=tolerance * spread)
+
+
+def test_gaussian_divergence_of_equals_is_zero_and_of_neighbours_is_positive():
+    mu, log_sigma = np.random.default_rng(0).standard_normal((2, 5000)).astype(np.float32)
+    assert gaussian.kl(mu, log_sigma, mu, log_sigma)[0] == 0
+    assert gaussian.kl(mu, log_sigma, mu, log_sigma + np.float32(0.01))[0] == pytest.approx(0.5, rel=0.02)
+
+
+def test_gaussian_refuses_shapes_that_differ():
+    with pytest.raises(ValueError, match=r"gaussian\.kl: all inputs must have one shape"):
+        gaussian.kl(np.zeros(3), np.zeros(3), np.zeros(1), np.zeros(3))
+
+
+@PRECISION
+@given(st.sampled_from([0, 1, 2, 1023, 1025, 16383, 16385, 40_000]), seeds, st.integers(0, 10_000))
+@settings(deadline=None, max_examples=30)
+def test_adam_takes_the_same_steps(dtype, tolerance, size, seed, steps):
+    rng = np.random.default_rng(seed)
+    vector, rates = rng.standard_normal(size).astype(dtype), rng.uniform(0, 0.1, size).astype(dtype)
+    first, second = rng.standard_normal(size), rng.standard_normal(size) ** 2
+    state = reference_adam.State(first.astype(dtype), second.astype(dtype), steps)
+    exact = [vector.astype(float), reference_adam.State(state.first.astype(float), state.second.astype(float), steps)]
+    found = [vector, state]
+    for _ in range(2):
+        gradient = rng.standard_normal(size).astype(dtype)
+        exact = reference_adam.update(exact[0], gradient.astype(float), exact[1], rates.astype(float), 0.8, 0.95, 1e-6)
+        found = adam.update(found[0], gradient, found[1], rates, 0.8, 0.95, 1e-6)
+    assert isinstance(found[1], reference_adam.State) and found[1].step == steps + 2
+    for a, b in ((found[0], exact[0]), (found[1].first, exact[1].first), (found[1].second, exact[1].second)):
+        assert a.dtype == dtype
+        np.testing.assert_allclose(a, b, rtol=20 * tolerance, atol=tolerance)
+
+
+def test_adam_leaves_its_arguments_and_elements_without_a_rate_alone():
+    vector, rates = np.arange(2000.0), np.where(np.arange(2000) % 2, 0.1, 0.0)
+    state = reference_adam.start(vector)
+    moved, new = adam.update(vector, np.ones(2000), state, rates)
+    assert np.array_equal(vector, np.arange(2000.0)) and not state.first.any() and state.step == 0
+    assert np.array_equal(moved[::2], vector[::2]) and (moved[1::2] < vector[1::2]).all()
+    assert new.step == 1
+
+
+def test_adam_has_the_same_defaults_and_refuses_what_does_not_fit():
+    x = np.linspace(-1, 1, 7)
+    state = reference_adam.start(x)
+    expected = reference_adam.update(x, x, state, x**2)[0]
+    np.testing.assert_allclose(adam.update(x, x, state, x**2)[0], expected, rtol=1e-13)
+    with pytest.raises(ValueError, match=r"adam\.update: all arrays must have one shape"):
+        adam.update(x, x[:-1], state, x)
