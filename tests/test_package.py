@@ -44,7 +44,7 @@ def imports(path):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             # "from ibpcl import storage" imports a wing by its name.
-            yield from (f"ibpcl.{name.name}" for name in node.names) if node.module == "ibpcl" else (node.module,)
+            yield from (f"ibpcl.{name.name}" for name in node.names) if node.module == "ibpcl" else (node.module or "",)
 
 
 def test_arrows_point_down():

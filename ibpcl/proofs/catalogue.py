@@ -53,10 +53,11 @@ def gradients():
 def of_report(report):
     """Make an outcome of the report of a gradient."""
     entries = sum(item.numbers.get("compared", 0) for item in report.inputs)
-    witness = next((item.numbers["witness"] for item in report.inputs if "witness" in item.numbers), "")
-    witness = {"Richardson differences": "Richardson"}.get(witness, witness)
-    error = f"{report.error:.0e}" if report.error else "exact"
-    words = f"{error} at {entries} entries, {witness}"
+    # With the complex step a second witness, differences, confirms the first; compiled functions have the second only.
+    agreement = [item.numbers["agreement"] for item in report.inputs if item.numbers.get("agreement") is not None]
+    agreement = [value for value in agreement if value == value]
+    witness = f"witnesses to {max(agreement):.0e}" if agreement else "Richardson"
+    words = f"{f'{report.error:.0e}' if report.error else 'exact'} at {entries} entries, {witness}"
     if not report.ok:
         wrong = [f"{item.name}: {item.words}" for item in report.inputs if not item.ok]
         words = "; ".join([*wrong, *(problem["words"] for problem in report.problems)])

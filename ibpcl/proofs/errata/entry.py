@@ -114,9 +114,10 @@ def erratum(name, where, line, printed, right):
 
 
 class Note(NamedTuple):
-    """An editorial remark on the paper: there is nothing to compute."""
+    """An editorial remark on the paper: there is nothing to compute.  ``head`` is it in a few words."""
 
     name: str
     where: str
     line: int
+    head: str
     words: str

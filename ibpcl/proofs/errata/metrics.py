@@ -1,4 +1,4 @@
-"""Errata on the metrics of the supplement (F, "Other Metrics") and on the two tables that hold them."""
+"""Errata on the metrics of the supplement (F.2, "Other Metrics") and on the two tables that hold them."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def mean_of_pairs(R, difference=False):
     return sum(values) / len(values)
 
 
-@erratum("acc-denominator", "supplement F, Other Metrics", 593, "Acc = sum_{i >= j} R_ij / (N (N - 1) / 2)",
+@erratum("acc-denominator", "supplement F.2, Other Metrics", 593, "Acc = sum_{i >= j} R_ij / (N (N - 1) / 2)",
          "i >= j has N (N + 1) / 2 terms")
 def acc_denominator(seed):
     """Both for five tasks that are always at accuracy 1."""
@@ -35,7 +35,7 @@ def acc_denominator(seed):
     return equal(printed, metrics.mean_accuracy_over_pairs(R), mean_of_pairs(R), 1e-12)
 
 
-@erratum("acc-column", "supplement F, Table 'other metrics'", 612, "the column Acc holds Acc as defined, over pairs",
+@erratum("acc-column", "supplement F.2, Table 'other metrics'", 612, "the column Acc holds Acc as defined, over pairs",
          "it holds the final mean accuracies, digit by digit in all five rows")
 def acc_column(seed):
     """The final mean and Acc for a matrix that ends at the Naive row's 0.9009 from 0.97, against plain loops."""
@@ -46,14 +46,14 @@ def acc_column(seed):
                    found.right_holds)
 
 
-@erratum("acc-unit", "supplement F, Table 'other metrics'", 614, "Acc in percent beside FWT and BWT as fractions",
+@erratum("acc-unit", "supplement F.2, Table 'other metrics'", 614, "Acc in percent beside FWT and BWT as fractions",
          "fractions throughout: Acc is at most 1")
 def acc_unit(seed):
     """The largest printed Acc, and the largest in the package's unit, against the largest that a fraction may be."""
     return below(max(ACC.values()), metrics.mean_accuracy_over_pairs(gradual(0.9818, 0.9818)), 1.0)
 
 
-@erratum("bwt-exponent", "supplement F, Table 'other metrics'", 614, "-3.60 e^{-2}, which is -0.487",
+@erratum("bwt-exponent", "supplement F.2, Table 'other metrics'", 614, "-3.60 e^{-2}, which is -0.487",
          "-3.60 x 10^-2")
 def bwt_exponent(seed):
     """Naive's BWT read both ways against the lowest that its final mean 0.9009 allows while forgetting is monotone.
@@ -68,7 +68,7 @@ def bwt_exponent(seed):
     return above(mantissa * np.exp(exponent), mantissa * 10.0**exponent, metrics.backward_transfer(R))
 
 
-@erratum("bwt-naive", "supplement F, Table 'other metrics'", 614, "Naive: BWT -0.036 with a final mean of 0.9009",
+@erratum("bwt-naive", "supplement F.2, Table 'other metrics'", 614, "Naive: BWT -0.036 with a final mean of 0.9009",
          "about -0.07 if tasks start at 0.97 and forgetting is gradual; the last row alone would give -0.086")
 def bwt_naive(seed):
     """The printed BWT and the package's, of that matrix, against plain loops."""

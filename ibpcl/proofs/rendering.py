@@ -1,0 +1,145 @@
+"""How results look: lines of 80 columns, the table of the paper, one HTML page."""
+
+import textwrap
+from typing import NamedTuple
+
+from ibpcl.proofs.catalogue import GROUPS
+from ibpcl.proofs.errata.notes import NOTES
+from ibpcl.verify.page import page
+from ibpcl.verify.report import plain
+
+WIDTH = 80
+NAME = 31                                                    # columns of a check's name; longer ones push the words
+HEADS = {
+    "gradients": "largest relative error (exact: rounding)",
+    "densities": "total probability",
+    "samplers": "Kolmogorov-Smirnov, worst of the choices",
+    "divergences": f"{'closed form':>11} {'quadrature':>11} {'Monte Carlo':>12} +- SE",
+    "estimators": "mean of the estimates, exact derivative",
+    "definitions": "against loops or an identity",
+    "errata": f"{'printed':>12} {'right':>11} {'must be':>12}",
+}
+
+
+def head(group):
+    """Return the line above a group."""
+    return f"\n{group:<{NAME + 6}} {HEADS[group]}"
+
+
+def line(result, verbose=False):
+    """Return what is said of one check: a line, and all there is to say if it failed or if asked for."""
+    outcome = result.outcome
+    first = f"{'ok' if outcome.ok else 'WRONG':<5} {result.check.name:<{NAME}} {outcome.words}"
+    if outcome.ok and not verbose:
+        return first
+    lines = [first if len(first) <= WIDTH else first[:WIDTH - 3] + "..."]
+    lines += [part for row in outcome.text.splitlines() for part in wrapped(row, 6)]
+    return "\n".join(lines)
+
+
+def wrapped(text, indent):
+    """Break a line that is too long, keeping its own indentation and adding ``indent`` columns."""
+    own = indent + len(text) - len(text.lstrip())
+    return textwrap.wrap(text.strip(), WIDTH, initial_indent=" " * own, subsequent_indent=" " * (own + 4),
+                         break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def notes(verbose=False):
+    """Return the editorial remarks on the paper, marked as such."""
+    lines = ["\nnotes                                 editorial: nothing to compute"]
+    for note in NOTES:
+        lines.append(f"note  {note.name:<{NAME}} {note.head}")
+        if verbose:
+            lines += wrapped(f"{note.where} (source line {note.line}): {note.words}", 6)
+    return "\n".join(lines)
+
+
+def summary(results, seconds):
+    """Return the last lines: how many, how long, which failed, and the largest error among the gradients."""
+    wrong = [str(result.check) for result in results if not result.outcome.ok]
+    verdict = f"{len(wrong)} of {len(results)} WRONG: {', '.join(wrong)}" if wrong else f"all {len(results)} ok"
+    parts = [f"{verdict}; {seconds:.1f} s"]
+    worst, count = largest_error(results)
+    if worst is not None:
+        parts.append(f"largest relative error among {count} gradients: {worst.outcome.report.error:.1e} "
+                     f"({worst.check.name})")
+    return "\n".join(["", *(row for part in parts for row in wrapped(part, 0))])
+
+
+def largest_error(results):
+    """Return the result with the largest relative error of a gradient, or None, and the number of gradients."""
+    gradients = [result for result in results if result.outcome.report is not None]
+    return max(gradients, key=lambda result: result.outcome.report.error, default=None), len(gradients)
+
+
+def paper_line(equation, outcomes, verbose=False):
+    """Return one equation of the paper with its verdict, and with what proves it if asked for."""
+    place = equation.section.replace("Algorithm", "Alg.")
+    first = f"{place:<7}{equation.place:<10}{equation.verdict(outcomes):<20}"
+    lines = textwrap.wrap(equation.formula, WIDTH - len(first), break_long_words=False, break_on_hyphens=False)
+    lines = [first + lines[0], *(" " * len(first) + more for more in lines[1:])]
+    failed = [name for name in equation.checks if not outcomes[name].ok]
+    if verbose:
+        lines += [part for name in equation.functions for part in wrapped(f"= {name}", 7)]
+    for name in equation.checks if verbose else failed:
+        lines += wrapped(f"{'ok' if outcomes[name].ok else 'WRONG'} {name}: {' '.join(outcomes[name].words.split())}", 7)
+    return "\n".join(lines)
+
+
+def paper_summary(equations, outcomes, seconds):
+    """Return how many equations have which verdict."""
+    verdicts = [equation.verdict(outcomes) for equation in equations]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    text = f"{len(equations)} equations, definitions, steps and claims: {counts}; {len(outcomes)} checks in {seconds:.1f} s"
+    return "\n".join(["", *wrapped(text, 0)])
+
+
+def to_dict(results, seconds, seed):
+    """Return everything as plain values, ready for ``json.dumps``."""
+    worst, _ = largest_error(results)
+    return {
+        "ok": all(result.outcome.ok for result in results), "seed": seed, "seconds": seconds,
+        "largest_gradient_error": None if worst is None else {
+            "name": worst.check.name, "error": plain(worst.outcome.report.error)},
+        "checks": [{"group": result.check.group, "name": result.check.name, "seconds": result.seconds,
+                    **result.outcome.to_dict()} for result in results],
+    }
+
+
+class Section(NamedTuple):
+    """What the page needs of a check that is no gradient."""
+
+    title: str
+    ok: bool
+    body: str
+    curves: dict
+
+    def text(self):
+        """Return the text under the title."""
+        return self.body
+
+
+def html(results):
+    """Return one page with every result: the V-curves and Taylor plots of gradients, the text of all others."""
+    sections = []
+    for result in results:
+        outcome = result.outcome
+        if outcome.report is not None:
+            outcome.report.title = str(result.check)
+            sections.append(outcome.report)
+        else:
+            body = "\n".join(part for part in (outcome.words, outcome.text) if part)
+            if result.check.group in HEADS and result.check.group in ("errata", "divergences"):
+                body = f"{HEADS[result.check.group]}\n{body}"
+            sections.append(Section(str(result.check), outcome.ok, body, {}))
+    return page(sections, "What ibpcl proves")
+
+
+def listing(checks):
+    """Return the names of all checks by group."""
+    lines = []
+    for group, words in GROUPS.items():
+        names = [check.name for check in checks if check.group == group]
+        if names:
+            lines += [f"{group} ({len(names)}): {words}", *(f"  {name}" for name in names)]
+    return "\n".join(lines)
