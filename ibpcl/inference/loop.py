@@ -28,6 +28,7 @@ class Record(NamedTuple):
     kl_weights: float
     kl_masks: float
     kl_sticks: float
+    kl_alpha: float
 
 
 def minibatches(examples, batch, key):

@@ -6,7 +6,7 @@ Fused, each number is read once and written once; NumPy would pass over the vect
 import numpy as np
 
 from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined
+from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.memory import as_arrays, empty
 
 PIECE, STRIP = 16384, 1024
@@ -15,14 +15,14 @@ PIECE, STRIP = 16384, 1024
 @inlined
 def _moments(gradient, first, second, beta1, beta2, new_first, new_second):
     one = gradient.dtype.type(1)
-    for i in range(gradient.size):
+    for i in range(wide(gradient.size)):
         new_first[i] = beta1 * first[i] + (one - beta1) * gradient[i]
         new_second[i] = beta2 * second[i] + (one - beta2) * gradient[i] * gradient[i]
 
 
 @inlined
 def _move(vector, rates, first, second, correction1, correction2, epsilon, new_vector):
-    for i in range(vector.size):
+    for i in range(wide(vector.size)):
         scale = np.sqrt(second[i] * correction2) + epsilon
         new_vector[i] = vector[i] - rates[i] * (first[i] * correction1) / scale
 

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 import numba
+import numba.extending
 
 HERE = Path(__file__).parent
 # The digest of all kernels names the folder: Numba itself would notice a change of the file of the function that is
@@ -35,3 +36,18 @@ def compiled(function):
 def inlined(function):
     """Compile ``function`` into each of its callers, whatever its length, so that their loops vectorize."""
     return numba.njit(forceinline=True, fastmath=set(FASTMATH), error_model="numpy")(function)
+
+
+@numba.extending.intrinsic
+def wide(typing_context, length):
+    """Return ``length``, and let the loops of the calling function use the widest vectors of the processor.
+
+    With AVX-512 the compiler would prefer 256 bits, out of regard for programs that use vectors only now and then: the
+    first such processors lowered their clock.  These loops do nothing else; they gain about a fifth.
+    """
+    def generate(context, builder, signature, arguments):
+        attributes = builder.function.attributes
+        if isinstance(attributes, set):                      # llvmlite's own ``add`` knows no attributes with values
+            set.add(attributes, '"prefer-vector-width"="512"')
+        return arguments[0]
+    return length(length), generate

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ibpcl.kernels.compilation import FASTMATH
+from ibpcl.kernels.compilation import FASTMATH, wide
 
 OPTIONS = {"forceinline": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
 
@@ -105,6 +105,6 @@ def _expm1(x):
 def total(x):
     """Add up a short array in the order that vectorizes: a few sums side by side."""
     out = x.dtype.type(0)
-    for i in range(x.size):
+    for i in range(wide(x.size)):
         out += x[i]
     return out

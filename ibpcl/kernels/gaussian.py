@@ -7,7 +7,7 @@ as they are made, and the pieces' sums in order and in float64, so the result is
 import numpy as np
 
 from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined
+from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, expm1, total
 from ibpcl.kernels.memory import as_arrays, empty
 
@@ -17,7 +17,7 @@ PIECE, STRIP = 16384, 1024
 @inlined
 def _terms(mu, log_sigma, prior_mu, prior_log_sigma, out):
     half, two = out.dtype.type(0.5), out.dtype.type(2)
-    for i in range(out.size):
+    for i in range(wide(out.size)):
         shift = (mu[i] - prior_mu[i]) * exp(-prior_log_sigma[i])
         log_ratio = log_sigma[i] - prior_log_sigma[i]
         out[i] = half * (shift * shift + expm1(two * log_ratio)) - log_ratio
@@ -36,7 +36,7 @@ def forward(piece, mu, log_sigma, prior_mu, prior_log_sigma, partial):
 
 @inlined
 def _means(ddivergence, mu, prior_mu, prior_log_sigma, dmu, square):
-    for i in range(dmu.size):
+    for i in range(wide(dmu.size)):
         inverse = exp(-prior_log_sigma[i])
         shift = (mu[i] - prior_mu[i]) * inverse
         dmu[i] = ddivergence * shift * inverse
@@ -46,7 +46,7 @@ def _means(ddivergence, mu, prior_mu, prior_log_sigma, dmu, square):
 @inlined
 def _scales(ddivergence, log_sigma, prior_log_sigma, square, dlog_sigma, dprior_log_sigma):
     two = square.dtype.type(2)
-    for i in range(square.size):
+    for i in range(wide(square.size)):
         excess = expm1(two * (log_sigma[i] - prior_log_sigma[i]))
         dlog_sigma[i] = ddivergence * excess
         dprior_log_sigma[i] = -ddivergence * (excess + square[i])

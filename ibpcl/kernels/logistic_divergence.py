@@ -10,7 +10,7 @@ from math import factorial
 import numpy as np
 
 from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled
+from ibpcl.kernels.compilation import compiled, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.memory import empty
 from ibpcl.numerics import BERNOULLI
@@ -28,7 +28,7 @@ def value_piece(piece, delta, series, out):
     one, two = out.dtype.type(1), out.dtype.type(2)
     first, last = piece * PIECE, min((piece + 1) * PIECE, delta.size)
     x, y = delta[first:last], out[first:last]
-    for i in range(x.size):
+    for i in range(wide(x.size)):
         d = abs(x[i])
         s = d * d
         near = series[0]
@@ -45,7 +45,7 @@ def slope_piece(piece, delta, series, out):
     one, two = out.dtype.type(1), out.dtype.type(2)
     first, last = piece * PIECE, min((piece + 1) * PIECE, delta.size)
     x, y = delta[first:last], out[first:last]
-    for i in range(x.size):
+    for i in range(wide(x.size)):
         d = abs(x[i])
         s = d * d
         near = series[0]

@@ -16,7 +16,7 @@ it gives up.
 import numpy as np
 
 from ibpcl.kernels import logistic_divergence, threads
-from ibpcl.kernels.compilation import compiled, inlined
+from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.memory import as_arrays, empty
 
@@ -25,20 +25,22 @@ ROWS, STRIP = 64, 512
 
 @inlined
 def _exp(x, sign, out):
-    for i in range(out.size):
+    for i in range(wide(out.size)):
         out[i] = exp(sign * x[i])
 
 
 @inlined
-def _exp_minus_abs(x, out):
-    for i in range(out.size):
-        out[i] = exp(-abs(x[i]))
+def _decay(rho, out):
+    zero, smallest = out.dtype.type(0), out.dtype.type(2e-38)
+    for i in range(wide(out.size)):                                # below about e^-87, float32's exp stays where it is
+        e = exp(-abs(rho[i]))
+        out[i] = zero if e < smallest else e
 
 
 @inlined
 def _sigmoid(x, sign, out):
     one = out.dtype.type(1)
-    for i in range(out.size):
+    for i in range(wide(out.size)):
         out[i] = one / (one + exp(-sign * x[i]))
 
 
@@ -63,19 +65,19 @@ def tiles(logit_pi, out):
 @inlined
 def _mask(logistic, rho, logit_pi, inverse_tau, z):
     one = z.dtype.type(1)
-    for i in range(z.size):
+    for i in range(wide(z.size)):
         z[i] = one / (one + exp(-(rho[i] + logit_pi[i] + logistic[i]) * inverse_tau))
 
 
 @inlined
 def _weight(eps, mu, sigma, z, w):
-    for i in range(w.size):
+    for i in range(wide(w.size)):
         w[i] = z[i] * (mu[i] + sigma[i] * eps[i])
 
 
 @inlined
 def _largest(z, row, first, largest, where):
-    for i in range(z.size):
+    for i in range(wide(z.size)):
         new = z[i] > largest[i]                              # strictly: of equals, the first stays
         largest[i] = z[i] if new else largest[i]
         where[i] = np.int32(first + row[i]) if new else where[i]
@@ -91,7 +93,7 @@ def _bernoulli_kl(rho, decay, pi, not_pi, divergence):
     .. math:: KL = -\frac{p E}{R} |\rho| - \log R.
     """
     zero = rho.dtype.type(0)
-    for i in range(rho.size):
+    for i in range(wide(rho.size)):
         yes, no = pi[i], not_pi[i]                           # loaded before the choice, or it becomes a gather
         p, q = (no, yes) if rho[i] > zero else (yes, no)
         on = p * decay[i]
@@ -101,7 +103,7 @@ def _bernoulli_kl(rho, decay, pi, not_pi, divergence):
 
 @inlined
 def _fold_largest(best, best_row, largest, where):
-    for k in range(best.size):
+    for k in range(wide(best.size)):
         new = best[k] > largest[k] or (best[k] == largest[k] and best_row[k] < where[k])
         largest[k] = best[k] if new else largest[k]
         where[k] = best_row[k] if new else where[k]
@@ -109,7 +111,7 @@ def _fold_largest(best, best_row, largest, where):
 
 @inlined
 def _fold(x, out):
-    for k in range(x.size):
+    for k in range(wide(x.size)):
         out[k] += x[k]
 
 
@@ -123,7 +125,7 @@ def forward(
     dtype = w.dtype
     sigma, decay = np.empty(end - begin, dtype), np.empty(end - begin, dtype)
     _exp(log_sigma[begin:end], dtype.type(1), sigma)
-    _exp_minus_abs(rho[begin:end], decay)
+    _decay(rho[begin:end], decay)
     z, best, kl, best_row = (
         np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype), np.empty(length, np.int32))
     for s in range(S):
@@ -152,14 +154,14 @@ def combine(largest, where, activity, rows):
 
 @inlined
 def _location(dw, z, dv, dmu):
-    for i in range(dv.size):
+    for i in range(wide(dv.size)):
         dv[i] = dw[i] * z[i]
         dmu[i] += dv[i]
 
 
 @inlined
 def _scale(dv, eps, sigma, noise, dlog_sigma):
-    for i in range(noise.size):
+    for i in range(wide(noise.size)):
         noise[i] = sigma[i] * eps[i]
         dlog_sigma[i] += dv[i] * noise[i]
 
@@ -167,34 +169,34 @@ def _scale(dv, eps, sigma, noise, dlog_sigma):
 @inlined
 def _log_odds(dv, mu, noise, z, inverse_tau, dlogit):
     one = z.dtype.type(1)
-    for i in range(dlogit.size):                             # dw v times the slope of the mask, z (1 - z) / tau
+    for i in range(wide(dlogit.size)):                             # dw v times the slope of the mask, z (1 - z) / tau
         dlogit[i] = dv[i] * (mu[i] + noise[i]) * (one - z[i]) * inverse_tau
 
 
 @inlined
 def _posterior(odds_against_rho, odds_against_pi, theta):
     one = theta.dtype.type(1)
-    for i in range(theta.size):                              # sigmoid(rho + logit_pi), by e^(x + y) = e^x e^y
+    for i in range(wide(theta.size)):                              # sigmoid(rho + logit_pi), by e^(x + y) = e^x e^y
         theta[i] = one / (one + odds_against_rho[i] * odds_against_pi[i])
 
 
 @inlined
 def _bernoulli_kl_vjp(ddivergence, theta, rho, dlogit, drho):
     one = theta.dtype.type(1)
-    for i in range(dlogit.size):
+    for i in range(wide(dlogit.size)):
         dlogit[i] += ddivergence * theta[i] * (one - theta[i]) * rho[i]
         drho[i] += dlogit[i]
 
 
 @inlined
 def _sticks(ddivergence, theta, pi, dlogit, dlogit_pi):
-    for i in range(dlogit.size):
+    for i in range(wide(dlogit.size)):
         dlogit_pi[i] += dlogit[i] + ddivergence * (pi[i] - theta[i])
 
 
 @inlined
 def _add(x, y, z):
-    for i in range(x.size):
+    for i in range(wide(x.size)):
         y[i] += x[i]
         z[i] += x[i]
 
@@ -237,7 +239,11 @@ def backward(
 
 def _flat(arrays):
     """Join the axes D and K, the last two of each array."""
-    return [array.reshape(*array.shape[:-2], -1) for array in arrays]
+    return [array.reshape(*array.shape[:-2], array.shape[-2] * array.shape[-1]) for array in arrays]
+
+
+def _blocks(D, K):
+    return -(-D // ROWS) if K > 0 else 0
 
 
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
@@ -249,14 +255,15 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
         raise ValueError(f"masked_weights.sample: mask_kl must be 'bernoulli' or 'concrete', got {mask_kl!r}")
     arrays = as_arrays("masked_weights.sample", eps, logistic, mu, log_sigma, rho, logit_pi)
     (S, D, K), dtype = arrays[0].shape, arrays[0].dtype
-    blocks, bernoulli = -(-D // ROWS), mask_kl == "bernoulli"
+    blocks, bernoulli = _blocks(D, K), mask_kl == "bernoulli"
     w = empty((S, D, K), dtype)
     largest, where = np.full((blocks, S, K), -1, dtype), np.zeros((blocks, S, K), np.int32)
     partial = np.zeros((blocks, S, K), dtype)
     inverse_tau = dtype.type(1 / tau)
     per_strip = max(STRIP // max(K, 1), 1)
     sticks = np.empty((4, S, per_strip * K), dtype)
-    tiles(arrays[5], sticks)
+    if blocks > 0:
+        tiles(arrays[5], sticks)
     row = np.repeat(np.arange(per_strip, dtype=np.int32), K)
     threads.run(
         forward, blocks, *_flat(arrays[:5]), sticks, inverse_tau, bernoulli, row, w.reshape(S, D * K),
@@ -275,7 +282,7 @@ def sample_vjp(dout, cache):
     arrays, sticks, inverse_tau, bernoulli, activity, rows = cache
     (S, D, K), dtype = arrays[0].shape, arrays[0].dtype
     dw, dactivity, ddivergence = (np.ascontiguousarray(d, dtype) for d in dout)
-    blocks = -(-D // ROWS)
+    blocks = _blocks(D, K)
     dmu, dlog_sigma, drho = (empty((D * K,), dtype) for _ in range(3))
     partial = np.zeros((blocks, S, K), dtype)
     threads.run(

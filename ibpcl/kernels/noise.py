@@ -13,7 +13,7 @@ import numpy as np
 
 from ibpcl import noise as reference
 from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined
+from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import HALF, ONE, log_of
 from ibpcl.kernels.memory import empty
 from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP, Key, generator
@@ -61,7 +61,7 @@ def log_unit(w):
 @compiled
 def box_muller(u, v, x, y):
     """Make normals x, y (float32) from words u (radius) and v (angle)."""
-    for i in range(u.size):
+    for i in range(wide(u.size)):
         radius = np.sqrt(np.float32(-2) * log_unit(u[i]))
         quadrant = np.uint32(np.uint32(v[i] + EIGHTH) >> QUARTER_BITS)
         rest = np.int32(np.uint32(v[i] - np.uint32(quadrant << QUARTER_BITS)))
@@ -78,7 +78,7 @@ def box_muller(u, v, x, y):
 @compiled
 def logits(u, x):
     """Make logistics x (float32) from words u: the logarithm of the odds, both of whose parts are exact."""
-    for i in range(u.size):
+    for i in range(wide(u.size)):
         odds = (np.float32(u[i]) + HALF) / (np.float32(np.uint32(~u[i])) + HALF)
         x[i] = log_of(odds, ONE - odds)
 
@@ -86,7 +86,7 @@ def logits(u, x):
 @compiled
 def units(u, x):
     """Make uniforms x (float32) from words u."""
-    for i in range(u.size):
+    for i in range(wide(u.size)):
         value = (np.float32(u[i]) + HALF) * GRID
         x[i] = value if value < ONE else BELOW_ONE
 

@@ -16,7 +16,7 @@ Dense inputs go to BLAS.  The choice is made for each batch by the share of its 
 import numpy as np
 
 from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined
+from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.memory import as_arrays, empty
 
 # Break-even was measured at 0.31 (one core with AVX-512, OpenBLAS, 256 x 784 x 200); at 0.19 the gain is 1.6.
@@ -32,10 +32,10 @@ def count(x, row_counts, column_counts):
     column_counts[:] = 0
     for n in range(x.shape[0]):
         row, total = x[n], np.int32(0)
-        for d in range(row.size):
+        for d in range(wide(row.size)):
             total += np.int32(row[d] != zero)
         row_counts[n] = total
-        for d in range(row.size):
+        for d in range(wide(row.size)):
             column_counts[d] += np.int32(row[d] != zero)
 
 
@@ -68,7 +68,7 @@ def transpose(counts, starts, places, values, ends, new_places, new_values):
 def _add_eight(v, i, j, matrix, out, r):
     v0, v1, v2, v3, v4, v5, v6, v7 = v[j], v[j + 1], v[j + 2], v[j + 3], v[j + 4], v[j + 5], v[j + 6], v[j + 7]
     i0, i1, i2, i3, i4, i5, i6, i7 = i[j], i[j + 1], i[j + 2], i[j + 3], i[j + 4], i[j + 5], i[j + 6], i[j + 7]
-    for k in range(out.shape[1]):
+    for k in range(wide(out.shape[1])):
         out[r, k] += ((v0 * matrix[i0, k] + v1 * matrix[i1, k] + v2 * matrix[i2, k] + v3 * matrix[i3, k])
                       + (v4 * matrix[i4, k] + v5 * matrix[i5, k] + v6 * matrix[i6, k] + v7 * matrix[i7, k]))
 
@@ -77,7 +77,7 @@ def _add_eight(v, i, j, matrix, out, r):
 def _add_four(v, i, j, matrix, out, r):
     v0, v1, v2, v3 = v[j], v[j + 1], v[j + 2], v[j + 3]
     i0, i1, i2, i3 = i[j], i[j + 1], i[j + 2], i[j + 3]
-    for k in range(out.shape[1]):
+    for k in range(wide(out.shape[1])):
         out[r, k] += v0 * matrix[i0, k] + v1 * matrix[i1, k] + v2 * matrix[i2, k] + v3 * matrix[i3, k]
 
 

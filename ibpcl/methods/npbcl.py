@@ -17,8 +17,9 @@ from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import fit
 from ibpcl.inference.schedules import geometric
 from ibpcl.methods import option
-from ibpcl.models.classifier import Classifier, Prior
-from ibpcl.models.layers import sticks
+from ibpcl.models.classifier import Classifier
+from ibpcl.models.layers import MaskModel, sticks
+from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key, generator
 
 # Each task has noise of its own for each phase; the third field of a key counts steps within the phase.
@@ -43,12 +44,12 @@ class Settings:
     tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement: 10).")
     tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement: 0.25).")
     alpha: float = option(30.0, "Concentration of the IBP for the first task (supplement: 30).")
-    prior_sigma: float = option(0.3162, "Standard deviation of the initial prior p0 of a weight (Sec. 3.1: sigma_0).")
+    prior_sigma: float = option(1.0, "Standard deviation of the initial prior p0 of a weight (Sec. 3.1: sigma_0).")
     start_sigma: float = option(0.05, "Standard deviation that an unused weight starts a task with.")
     start_spread: float = option(0.01, "Standard deviation of the random means that unused weights start a task with.")
     mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli (closed form) or concrete (supplement).")
     weight_kl_weight: float = option(1.0, "Weight of the weights' divergence; 1 is the true ELBO (Eq. 8).")
-    mask_kl_weight: float = option(1.0, "Weight of the masks' divergence; 1 is the true ELBO (Eq. 8).")
+    mask_kl_weight: float = option(1 / 784, "Weight of the masks' divergence; 1 is the true ELBO (Eq. 8).")
     stick_kl_weight: float = option(1.0, "Weight of the sticks' divergence; 1 is the true ELBO (Eq. 8).")
 
     def __post_init__(self):
@@ -59,7 +60,7 @@ class Settings:
             _require(0 <= getattr(self, name) < np.inf, name, "finite and at least 0", getattr(self, name))
         for name in ("tau_start", "tau_end", "alpha", "prior_sigma", "start_sigma", "start_spread"):
             _require(0 < getattr(self, name) < np.inf, name, "finite and above 0", getattr(self, name))
-        Classifier(1, self.hidden, 1, self.activation, self.mask_kl)     # refuses what is wrong with these
+        Classifier(1, self.hidden, 1, self.activation, MaskModel(self.mask_kl))     # refuses what is wrong with these
 
 
 def _require(condition, name, allowed, got):
@@ -170,7 +171,8 @@ class NPBCL:
                              for i in layers) for t in tasks]
 
     def _model(self, classes):
-        return Classifier(self.inputs, self.settings.hidden, classes, self.settings.activation, self.settings.mask_kl)
+        return Classifier(self.inputs, self.settings.hidden, classes, self.settings.activation,
+                          MaskModel(self.settings.mask_kl))
 
     def _key(self, task_id, phase):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
@@ -217,7 +219,7 @@ class NPBCL:
             silent = tuple(np.zeros((1, len(rows), width), np.float32) for width in (*model.hidden, model.outputs))
             parts, cache = model.fixed_elbo(vector, prior, masks, task.x_train[rows], task.y_train[rows], silent,
                                             len(task.x_train), self.backend)
-            return parts, -model.fixed_elbo_vjp((1.0, 0.0, 0.0, 0.0), cache) / len(task.x_train), 0.0
+            return parts, -model.fixed_elbo_vjp((1.0, 0.0, 0.0, 0.0, 0.0), cache) / len(task.x_train), 0.0
 
         rates = self._rates(model, mu=self.settings.weight_rate)
         return self._fit(vector, objective, rates, task, "likelihood", self.settings.likelihood_epochs, progress)
@@ -225,7 +227,7 @@ class NPBCL:
     def _train(self, model, vector, prior, task, progress):
         """Masked training: maximize the ELBO over weights, masks and sticks while the temperature falls."""
         settings, key, examples = self.settings, self._key(len(self.heads), "masked"), len(task.x_train)
-        weights = (1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight)
+        weights = (1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight, -1.0)
 
         def objective(vector, rows, step, steps):
             tau = geometric(settings.tau_start, settings.tau_end, step, steps)
@@ -271,7 +273,7 @@ class NPBCL:
             noise = model.fixed_noise(key._replace(step=step), settings.samples, len(rows), self.backend)
             parts, cache = model.fixed_elbo(vector, prior, masks, task.x_train[rows], task.y_train[rows], noise,
                                             examples, self.backend)
-            gradient = model.fixed_elbo_vjp((1.0, -settings.weight_kl_weight, 0.0, 0.0), cache)
+            gradient = model.fixed_elbo_vjp((1.0, -settings.weight_kl_weight, 0.0, 0.0, 0.0), cache)
             return parts, -gradient / examples, 0.0
 
         rates = self._rates(model, mu=settings.finetune_rate, log_sigma=settings.finetune_rate)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.numerics import sigmoid, softplus
-from ibpcl.primitives import gaussian, kumaraswamy, local_linear, stick_breaking
+from ibpcl.primitives import gaussian, kumaraswamy, local_linear, masked_weights, stick_breaking
 
 
 class Noise(NamedTuple):
@@ -51,7 +51,25 @@ def sticks_vjp(dout, cache):
     return dout[0] * sigmoid(cache[0]), dout[1] * sigmoid(cache[1])
 
 
-def relaxed(parameters, x, noise, tau, mask_kl, backend):
+class MaskModel(NamedTuple):
+    """How masks are modelled: which divergence, what links them to the sticks, and whether they know the sticks.
+
+    ``kl``: "bernoulli" (the discrete model, closed form) or "concrete" (the relaxed one, equal temperatures).
+    ``link``: "logit" (the model of the paper) or "log" (its authors' code: the prior is capped at one half).
+    ``structured``: whether rho is an offset to the sticks' log-odds, or is the log-odds (plain mean field).
+    """
+
+    kl: str = "bernoulli"
+    link: str = "logit"
+    structured: bool = True
+
+
+def prior_log_odds(log_pi, link):
+    r"""Link the sticks to the masks: :math:`\operatorname{logit}\pi`, or :math:`\log\pi` as in the authors' code."""
+    return stick_breaking.logit_probabilities(log_pi) if link == "logit" else (log_pi, None)
+
+
+def relaxed(parameters, x, noise, tau, model, backend):
     r"""Evaluate a masked layer with sampled sticks, masks and weights.
 
     .. math:: h = x\,(z \odot V) + u \odot b, \qquad z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau)
@@ -68,26 +86,31 @@ def relaxed(parameters, x, noise, tau, mask_kl, backend):
     (a, b), raw_cache = sticks(parameters["raw_a"], parameters["raw_b"])
     log_v, stick_cache = kumaraswamy.sample(noise.stick, a, b)
     log_pi, _ = stick_breaking.log_probabilities(log_v)
-    logit_pi, logit_cache = stick_breaking.logit_probabilities(log_pi)
-    (w, activity, divergence), weights_cache = backend.sample_masked_weights(
+    logit_pi, logit_cache = prior_log_odds(log_pi, model.link)
+    # The compiled twin is of the structured posterior; the plain one is there to be compared with.
+    sample = backend.sample_masked_weights if model.structured else masked_weights.sample_mean_field
+    (w, activity, divergence), weights_cache = sample(
         noise.weight, noise.mask, parameters["weight.mu"], parameters["weight.log_sigma"], parameters["rho"],
-        logit_pi, tau, mask_kl,
+        logit_pi, tau, model.kl,
     )
     bias, bias_cache = gaussian.sample(noise.bias, parameters["bias.mu"], parameters["bias.log_sigma"])
     h, linear_cache = backend.linear(x, w, bias * activity)
-    cache = (raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend)
+    cache = (model, raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache,
+             backend)
     return (h, divergence), cache
 
 
 def relaxed_vjp(dout, cache, needs_dx=True):
     """Pull the gradients at the pre-activations and at the divergence back to ``x`` and the parameters (a dict)."""
     dh, ddivergence = dout
-    raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend = cache
+    (model, raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache,
+     backend) = cache
     dx, dw, dscaled_bias = backend.linear_vjp(dh, linear_cache, needs_dx)
     dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
-    dmu, dlog_sigma, drho, dlogit_pi = backend.sample_masked_weights_vjp(
-        (dw, dscaled_bias * bias, ddivergence), weights_cache)
-    dlog_pi = stick_breaking.logit_probabilities_vjp(dlogit_pi, logit_cache)
+    sample_vjp = backend.sample_masked_weights_vjp if model.structured else masked_weights.sample_mean_field_vjp
+    dmu, dlog_sigma, drho, dlog_pi = sample_vjp((dw, dscaled_bias * bias, ddivergence), weights_cache)
+    if model.link == "logit":
+        dlog_pi = stick_breaking.logit_probabilities_vjp(dlog_pi, logit_cache)
     dlog_v = stick_breaking.log_probabilities_vjp(dlog_pi, None)
     draw_a, draw_b = sticks_vjp(kumaraswamy.sample_vjp(dlog_v, stick_cache), raw_cache)
     return dx, {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,

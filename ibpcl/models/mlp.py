@@ -5,6 +5,7 @@ Kumar et al. (2021), Sec. 3.1: :math:`W^l = B^l \odot V^l` in every hidden layer
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import gamma
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,12 @@ from ibpcl.primitives import activations
 
 ACTIVATIONS = ("relu", "leaky_relu", "softplus", "tanh")
 MASK_KLS = ("bernoulli", "concrete")
+MASK_LINKS = ("logit", "log")
+STANDARD_MASKS = layers.MaskModel()
 # Streams of the noise: four a hidden layer (weights, biases, sticks, masks), then one for the head.
 STREAMS_PER_LAYER = 4
+# Shape of the Weibull that a learned alpha starts from: a standard deviation of 28 % of its mean.
+ALPHA_SHAPE = 4.0
 
 
 class Noise(NamedTuple):
@@ -41,20 +46,23 @@ class MaskedMLP:
         Width C of the head.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}
         Of the hidden layers.
-    mask_kl : {"bernoulli", "concrete"}
-        The divergence of the masks: closed form of the discrete model, or of the relaxed one (equal temperatures).
+    mask_model : MaskModel
+        How the masks are modelled.
+    learns_alpha : bool
+        Whether each hidden layer has a Weibull posterior of its concentration alpha.
 
     Raises
     ------
     ValueError
-        For an unknown activation or divergence, a size below one, or no hidden layer.
+        For an unknown activation, divergence or link, a size below one, or no hidden layer.
     """
 
     inputs: int
     hidden: tuple[int, ...]
     outputs: int
     activation: str = "relu"
-    mask_kl: str = "bernoulli"
+    mask_model: layers.MaskModel = STANDARD_MASKS
+    learns_alpha: bool = False
 
     def __post_init__(self):
         if min(self.inputs, self.outputs, *self.hidden, len(self.hidden)) < 1:
@@ -62,12 +70,14 @@ class MaskedMLP:
                              f"{self.inputs} inputs, hidden {self.hidden}, {self.outputs} outputs")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"MaskedMLP: activation must be one of {ACTIVATIONS}, got {self.activation!r}")
-        if self.mask_kl not in MASK_KLS:
-            raise ValueError(f"MaskedMLP: mask_kl must be one of {MASK_KLS}, got {self.mask_kl!r}")
+        for name, allowed in (("kl", MASK_KLS), ("link", MASK_LINKS)):
+            if getattr(self.mask_model, name) not in allowed:
+                raise ValueError(f"MaskedMLP: mask_{name} must be one of {allowed}, "
+                                 f"got {getattr(self.mask_model, name)!r}")
 
     @cached_property
     def layout(self):
-        """The order of the parameters: all means, all log standard deviations, all mask offsets, all sticks."""
+        """The order of the parameters: means, log standard deviations, mask offsets, sticks, and alphas if learned."""
         masked = {f"hidden{i}": shape for i, shape in enumerate(self.shapes)}
         entries = []
         for part in ("mu", "log_sigma"):
@@ -77,7 +87,13 @@ class MaskedMLP:
         entries += [Entry(f"{name}.rho", shape, "rho") for name, shape in masked.items()]
         entries += [Entry(f"{name}.{raw}", (shape[1],), "sticks") for name, shape in masked.items()
                     for raw in ("raw_a", "raw_b")]
-        return Layout(entries)
+        if self.learns_alpha:
+            entries += [Entry(f"{name}.{raw}", (), "alpha") for name in masked for raw in ("raw_shape", "raw_scale")]
+        return Layout(entries + self.extra_entries())
+
+    def extra_entries(self):
+        """Return the entries that a kind of network adds to the layout, each outside the layers."""
+        return []
 
     @property
     def shapes(self):
@@ -89,14 +105,18 @@ class MaskedMLP:
         parameters = [{} for _ in range(len(self.hidden) + 1)]
         for name, view in self.layout.views(vector).items():
             layer, key = name.split(".", 1)
-            parameters[-1 if layer == "head" else int(layer.removeprefix("hidden"))][key] = view
+            if layer == "head":
+                parameters[-1][key] = view
+            elif layer.startswith("hidden"):
+                parameters[int(layer.removeprefix("hidden"))][key] = view
         return parameters
 
     def initial(self, rng, alpha, sigma, spread, dtype=np.float32):
         r"""Draw the parameters before training.
 
         Weights' means are normal with standard deviation ``spread``; all standard deviations are ``sigma``; biases'
-        means and rho are 0; the sticks start at their prior, Kumaraswamy(alpha, 1) = Beta(alpha, 1).
+        means and rho are 0; the sticks start at their prior, Kumaraswamy(alpha, 1) = Beta(alpha, 1), and a learned
+        alpha at a Weibull of shape 4 whose mean is ``alpha``.
 
         Parameters
         ----------
@@ -114,6 +134,9 @@ class MaskedMLP:
         for parameters, concentration in zip(self.layers(vector), alpha, strict=False):
             parameters["raw_a"][...] = inverse_softplus(float(concentration))
             parameters["raw_b"][...] = inverse_softplus(1.0)
+            if self.learns_alpha:
+                parameters["raw_shape"][...] = inverse_softplus(ALPHA_SHAPE)
+                parameters["raw_scale"][...] = inverse_softplus(float(concentration) / gamma(1 + 1 / ALPHA_SHAPE))
         return vector
 
     def noise(self, key, samples, batch, backend, dtype=np.float32):
@@ -147,7 +170,7 @@ class MaskedMLP:
         *hidden, head = self.layers(vector)
         h, divergence, caches = x, 0, []
         for parameters, layer_noise in zip(hidden, noise.hidden, strict=True):
-            (h, layer_divergence), cache = layers.relaxed(parameters, h, layer_noise, tau, self.mask_kl, backend)
+            (h, layer_divergence), cache = layers.relaxed(parameters, h, layer_noise, tau, self.mask_model, backend)
             h, activation_cache = getattr(activations, self.activation)(h)
             divergence = divergence + layer_divergence
             caches.append((cache, activation_cache))

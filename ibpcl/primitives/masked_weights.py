@@ -6,6 +6,8 @@ with the divergence of the masks from their prior.  It is one function because i
 ``ibpcl.kernels.masked_weights`` is its fused twin, and this file is the reference.
 """
 
+import numpy as np
+
 from ibpcl.primitives import bernoulli, concrete, gaussian, masked_linear
 
 MASK_KL = {"bernoulli": bernoulli, "concrete": concrete}
@@ -44,13 +46,15 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
 
     Examples
     --------
-    >>> import numpy as np
     >>> zero, one = np.zeros((1, 1, 1)), np.ones((1, 1))
     >>> [part.item() for part in sample(zero, zero, one, 0 * one, 0 * one, 0 * one, 1.0)[0]]
     [0.5, 0.5, 0.0]
     """
+    return _sample(eps, logistic, mu, log_sigma, rho + logit_pi[:, None, :], logit_pi, tau, mask_kl)
+
+
+def _sample(eps, logistic, mu, log_sigma, logit_theta, logit_pi, tau, mask_kl):
     v, weight_cache = gaussian.sample(eps, mu, log_sigma)
-    logit_theta = rho + logit_pi[:, None, :]                 # (S, D, K)
     z, mask_cache = concrete.sample(logistic, logit_theta, tau)
     activity, largest = masked_linear.column_activity(z)
     divergence, kl_cache = MASK_KL[mask_kl].kl(logit_theta, logit_pi)
@@ -63,11 +67,54 @@ def sample_vjp(dout, cache):
     The product rule splits ``dw`` into :math:`dv = z \odot dw` and :math:`dz = v \odot dw`; the log-odds collect what
     comes through the mask, the activity and the divergence, and pass it to rho and to the sticks.
     """
+    dmu, dlog_sigma, dlogit_theta, dlogit_pi = _sample_vjp(dout, cache)
+    # rho was broadcast over S, the sticks' logit over D.
+    return dmu, dlog_sigma, dlogit_theta.sum(axis=0), dlogit_pi + dlogit_theta.sum(axis=1)
+
+
+def _sample_vjp(dout, cache):
     dw, dactivity, ddivergence = dout
     v, z, weight_cache, mask_cache, largest, kl_cache, mask_kl = cache
     dmu, dlog_sigma = gaussian.sample_vjp(dw * z, weight_cache)
     dz = dw * v + masked_linear.column_activity_vjp(dactivity, largest)
     dlogit_theta, dlogit_pi = MASK_KL[mask_kl].kl_vjp(ddivergence, kl_cache)
-    dlogit_theta = dlogit_theta + concrete.sample_vjp(dz, mask_cache)
-    # rho was broadcast over S, the sticks' logit over D.
-    return dmu, dlog_sigma, dlogit_theta.sum(axis=0), dlogit_pi + dlogit_theta.sum(axis=1)
+    return dmu, dlog_sigma, dlogit_theta + concrete.sample_vjp(dz, mask_cache), dlogit_pi
+
+
+def sample_mean_field(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
+    r"""Draw masked weights as :func:`sample` does, from masks that do not know the sticks.
+
+    .. math:: z = \sigma\Bigl(\frac{\rho + \ell}{\tau}\Bigr), \qquad q(B, v) = q(B)\, q(v)
+
+    Kumar et al. (2021), Sec. 3.2: the "normally used mean-field approximation" that the structured one is compared with.
+
+    Parameters
+    ----------
+    eps, logistic : ndarray, shape (S, D, K)
+        Standard normal and standard logistic noise.
+    mu, log_sigma : ndarray, shape (D, K)
+        Mean and log standard deviation of the weights.
+    rho : ndarray, shape (D, K)
+        The masks' log-odds.
+    logit_pi : ndarray, shape (S, K)
+        Log-odds of the prior, from the sticks of each sample.
+    tau : float
+        Temperature, > 0.
+    mask_kl : {"bernoulli", "concrete"}
+        The divergence: of the discrete masks, or of the relaxed ones at equal temperatures.
+
+    Returns
+    -------
+    out : tuple
+        As :func:`sample`.
+    cache : tuple
+        What :func:`sample_mean_field_vjp` needs.
+    """
+    logit_theta = np.broadcast_to(rho, (len(logit_pi), *rho.shape))
+    return _sample(eps, logistic, mu, log_sigma, logit_theta, logit_pi, tau, mask_kl)
+
+
+def sample_mean_field_vjp(dout, cache):
+    r"""Pull the gradients back as :func:`sample_vjp` does; the masks have no path to the sticks."""
+    dmu, dlog_sigma, dlogit_theta, dlogit_pi = _sample_vjp(dout, cache)
+    return dmu, dlog_sigma, dlogit_theta.sum(axis=0), dlogit_pi      # rho was broadcast over S

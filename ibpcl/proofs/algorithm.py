@@ -11,8 +11,8 @@ import numpy as np
 
 from ibpcl.continual.task import Task
 from ibpcl.methods.npbcl import NPBCL, Settings
-from ibpcl.models.classifier import Prior
 from ibpcl.models.layers import sticks
+from ibpcl.models.supervised import Prior
 from ibpcl.proofs.outcome import Check, Outcome
 
 SETTINGS = Settings(hidden=(6,), samples=2, prediction_samples=4, epochs=4, finetune_epochs=2, batch=16, alpha=5.0,

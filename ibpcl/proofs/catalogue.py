@@ -109,8 +109,8 @@ def select(targets):
     for target in targets:
         found = {str(check) for check in available if matches(check, target)}
         if not found:
-            names = [*GROUPS, *(check.name for check in available), *map(str, available)]
-            near = get_close_matches(target, names, 3, 0.4)
+            names = dict.fromkeys([*GROUPS, *(check.name for check in available), *map(str, available)])
+            near = get_close_matches(target, names, 3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise UserError(f"check: no check is called {target!r}{hint} (`ibpcl check --list` names them all)")
         chosen |= found

@@ -1,4 +1,4 @@
-r"""The paper's definitions, each against plain loops or an exact identity: the right place for what is not an integral."""
+r"""The paper's definitions, each against plain loops or an exact identity."""
 
 import itertools
 import math
@@ -10,8 +10,8 @@ from ibpcl.continual import coresets
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.evaluation import metrics
-from ibpcl.inference.schedules import geometric
 from ibpcl.inference.backend import backend
+from ibpcl.inference.schedules import geometric
 from ibpcl.noise import Key
 from ibpcl.numerics import logsumexp
 from ibpcl.primitives import bernoulli, concrete, gaussian, kumaraswamy, likelihoods, masked_linear, stick_breaking
@@ -24,7 +24,8 @@ def agrees(what, got, exact, tolerance=1e-10):
     """Hold a value against another way to get it, relative to the larger of one and its size."""
     got, exact = np.asarray(got, float), np.asarray(exact, float)
     gap = float(np.max(np.abs(got - exact), initial=0.0) / max(1.0, np.max(np.abs(exact), initial=0.0)))
-    return Outcome(got.shape == exact.shape and gap <= tolerance, f"{what}: gap {gap:.0e}" if gap else f"{what}: equal", {"gap": gap})
+    words = f"{what}: gap {gap:.0e}" if gap else f"{what}: equal"
+    return Outcome(got.shape == exact.shape and gap <= tolerance, words, {"gap": gap})
 
 
 def check_stick_product(seed):
@@ -185,7 +186,8 @@ def check_storage(seed):
     mask = np.random.default_rng(seed).random((784, 200)) < 0.15
     packed = hard_masks.pack(mask)
     bits = 8 * packed.bits.nbytes / mask.size
-    return Outcome(bits == 1 and bool((hard_masks.unpack(packed) == mask).all()), f"{bits:g} bit a weight", {"bits": bits})
+    same = bool((hard_masks.unpack(packed) == mask).all())
+    return Outcome(bits == 1 and same, f"{bits:g} bit a weight", {"bits": bits})
 
 
 def check_schedule(seed):
@@ -232,6 +234,7 @@ def checks():
         "gumbel-softmax": check_gumbel_softmax, "masked-prior": check_masked_prior, "mask-storage": check_storage,
         "temperature": check_schedule, "coresets.k_center": check_k_center,
         **{f"metrics.{name}": lambda seed, n=name: check_metrics(n, seed)
-           for name in ("average_accuracy_so_far", "mean_accuracy_over_pairs", "forward_transfer", "backward_transfer")},
+           for name in ("average_accuracy_so_far", "mean_accuracy_over_pairs", "forward_transfer",
+                        "backward_transfer")},
     }
     return [Check("definitions", name, run) for name, run in functions.items()]

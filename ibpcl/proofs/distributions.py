@@ -174,7 +174,8 @@ def check_mask_prior(seed):
     """Check how often the prior's masks are on against E[pi_k] = (alpha / (alpha + 1))^k, for each k."""
     alpha, units, draws = 3.0, 8, 20_000
     rng = np.random.default_rng(seed)
-    mask, _ = stick_breaking.sample_prior(draw("uniform", rng, draws, units), draw("uniform", rng, draws, 1, units), alpha)
+    mask, _ = stick_breaking.sample_prior(draw("uniform", rng, draws, units), draw("uniform", rng, draws, 1, units),
+                                          alpha)
     expected = (alpha / (alpha + 1)) ** np.arange(1, units + 1)
     z = (mask[:, 0].mean(axis=0) - expected) / np.sqrt(expected * (1 - expected) / draws)
     worst = float(np.abs(z).max())
@@ -209,7 +210,8 @@ def checks():
                  "concrete.log_density_logit": LOGIT, "concrete.log_density": MASK,
                  "weibull.log_density": WEIBULL}
     samplers = {**{f"noise.{kind}": (case,) for kind, case in NOISE.items()}, "gaussian.sample": GAUSSIAN,
-                "kumaraswamy.sample": KUMARASWAMY, "concrete.sample": MASK, "concrete.sample.logit": LOGIT, "weibull.sample": WEIBULL,
+                "kumaraswamy.sample": KUMARASWAMY, "concrete.sample": MASK, "concrete.sample.logit": LOGIT,
+                "weibull.sample": WEIBULL,
                 "stick_breaking.sample_prior": PRIOR, "local_linear.apply": (preactivation_case(),)}
     return [
         *(Check("densities", name, lambda seed, c=cases: check_density(c, seed)) for name, cases in densities.items()),

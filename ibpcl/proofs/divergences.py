@@ -149,9 +149,9 @@ def check_bernoulli(seed):
     for theta, pi in ((0.5, 0.1), (0.9, 0.1), (0.01, 0.3)):
         closed = bernoulli.kl(*one(logit(theta), logit(pi)))[0][0]
         exact = theta * np.log(theta / pi) + (1 - theta) * np.log((1 - theta) / (1 - pi))
-        mean, error = monte_carlo(
-            lambda z, q=logit(theta), p=logit(pi): bernoulli.log_density(z, q)[0] - bernoulli.log_density(z, p)[0],
-            lambda _, n, t=theta: (draw("uniform", rng, n) < t).astype(float), seed, 100_000)
+        z = (draw("uniform", rng, 100_000) < theta).astype(float)
+        log_ratio = bernoulli.log_density(z, logit(theta))[0] - bernoulli.log_density(z, logit(pi))[0]
+        mean, error = monte_carlo(lambda values: values, lambda *_, r=log_ratio: r, seed, len(z))
         worst = max(worst, abs(closed - exact))
         ok &= bool(abs(closed - exact) < 1e-12 and abs(mean - closed) < STANDARD_ERRORS * error)
         words = words or columns(closed, exact, mean, error)

@@ -5,9 +5,12 @@ Their inputs are not single arrays, so each has a few lines here that lay them o
 
 import numpy as np
 
-from ibpcl.models import layers
 from ibpcl.inference.backend import backend
-from ibpcl.models.classifier import Classifier, Prior
+from ibpcl.models import layers
+from ibpcl.models.classifier import Classifier
+from ibpcl.models.layers import MaskModel
+from ibpcl.models.regressor import Regressor
+from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
 from ibpcl.verify import check
 
@@ -15,22 +18,32 @@ ALPHA = np.array([4.0, 2.0])
 LAYER = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma", "rho", "raw_a", "raw_b")
 
 
-def network(seed=0, mask_kl="bernoulli", activation="relu"):
-    """Build a classifier with two hidden layers, and a point in its parameter space that is nothing special."""
-    model = Classifier(6, (5, 4), 3, activation, mask_kl)
+def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier", link="logit", structured=True,
+            learns_alpha=False, flat=False):
+    """Build a network with two hidden layers, and a point in its parameter space that is nothing special.
+
+    Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks.  With ``flat`` the prior
+    says nothing about half of the weights.
+    """
+    options = (6, (5, 4), 3, activation, MaskModel(mask_kl, link, structured), learns_alpha)
+    model = Classifier(*options) if kind == "classifier" else Regressor(*options)
     rng = np.random.default_rng(seed)
     vector = model.initial(rng, ALPHA, 0.3, 0.5, np.float64)
     vector += rng.normal(scale=0.3, size=vector.size)
     gaussian = model.layout.block("mu").stop
-    prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), ALPHA)
+    prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), ALPHA, (2.0, 0.5),
+                  rng.random(gaussian) < 0.5 if flat else None)
     x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
     masks = tuple(rng.random(shape) < 0.5 for shape in model.shapes)
-    return model, vector, prior, x, labels, masks
+    return model, vector, prior, x, labels if kind == "classifier" else rng.normal(size=(7, 3)), masks
 
 
-def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2):
-    """Check the gradient of the ELBO, part by part, for every parameter of the network at once, at fixed noise."""
-    model, vector, prior, x, labels, _ = network(seed, mask_kl, activation)
+def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, **variant):
+    """Check the gradient of the ELBO, part by part, for every parameter of the network at once, at fixed noise.
+
+    ``variant`` as in :func:`network`.
+    """
+    model, vector, prior, x, labels, _ = network(seed, mask_kl, activation, **variant)
     reference = backend("numpy")
     noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), reference, np.float64)
 
@@ -40,9 +53,9 @@ def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2):
     return check(f, model.elbo_vjp, {"vector": vector}, seed=seed, mode="full")
 
 
-def check_fixed_elbo(seed=0, activation="relu", samples=2):
-    """Check the gradient of the ELBO with fixed masks, as fine-tuning uses it."""
-    model, vector, prior, x, labels, masks = network(seed, activation=activation)
+def check_fixed_elbo(seed=0, activation="relu", samples=2, **variant):
+    """Check the gradient of the ELBO with fixed masks, as fine-tuning uses it; ``variant`` as in :func:`network`."""
+    model, vector, prior, x, labels, masks = network(seed, activation=activation, **variant)
     reference = backend("numpy")
     noise = model.fixed_noise(Key(seed, 0, 0, 0), samples, len(x), reference, np.float64)
 
@@ -76,7 +89,7 @@ def check_relaxed_layer(seed=0):
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), reference, np.float64).hidden[0]
 
     def f(x, *values):
-        return layers.relaxed(dict(zip(LAYER, values, strict=True)), x, noise, 0.7, "bernoulli", reference)
+        return layers.relaxed(dict(zip(LAYER, values, strict=True)), x, noise, 0.7, MaskModel(), reference)
 
     parameters = model.layers(vector)[0]
     return check(f, _flat(layers.relaxed_vjp, LAYER), {"x": x, **{name: parameters[name] for name in LAYER}}, seed=seed)
@@ -110,6 +123,18 @@ CHECKS = {
     "ibpcl.models.layers.fixed_vjp": check_fixed_layer,
     "ibpcl.models.mlp.MaskedMLP.relaxed_vjp": check_relaxed_network,
     "ibpcl.models.mlp.MaskedMLP.fixed_vjp": check_fixed_network,
-    "ibpcl.models.classifier.Classifier.elbo_vjp": check_elbo,
-    "ibpcl.models.classifier.Classifier.fixed_elbo_vjp": check_fixed_elbo,
+    "ibpcl.models.supervised.Supervised.elbo_vjp": check_elbo,
+    "ibpcl.models.supervised.Supervised.fixed_elbo_vjp": check_fixed_elbo,
+    "ibpcl.models.classifier.Classifier.likelihood_vjp": check_fixed_elbo,
+    "ibpcl.models.regressor.Regressor.likelihood_vjp": lambda seed=0: check_fixed_elbo(seed, kind="regressor"),
+}
+
+# Every way in which the ELBO can be set up, beyond those of the activations and of the masks' divergence.
+VARIANTS = {
+    "log link": {"link": "log"},
+    "plain mean field": {"structured": False},
+    "learned alpha": {"learns_alpha": True},
+    "flat prior": {"flat": True},
+    "regression": {"kind": "regressor"},
+    "all at once": {"kind": "regressor", "link": "log", "structured": False, "learns_alpha": True, "flat": True},
 }

@@ -4,7 +4,6 @@ import textwrap
 from typing import NamedTuple
 
 from ibpcl.proofs.catalogue import GROUPS
-from ibpcl.proofs.errata.notes import NOTES
 from ibpcl.verify.page import page
 from ibpcl.verify.report import plain
 
@@ -46,6 +45,7 @@ def wrapped(text, indent):
 
 def notes(verbose=False):
     """Return the editorial remarks on the paper, marked as such."""
+    from ibpcl.proofs.errata.notes import NOTES
     lines = ["\nnotes                                 editorial: nothing to compute"]
     for note in NOTES:
         lines.append(f"note  {note.name:<{NAME}} {note.head}")
@@ -82,7 +82,8 @@ def paper_line(equation, outcomes, verbose=False):
     if verbose:
         lines += [part for name in equation.functions for part in wrapped(f"= {name}", 7)]
     for name in equation.checks if verbose else failed:
-        lines += wrapped(f"{'ok' if outcomes[name].ok else 'WRONG'} {name}: {' '.join(outcomes[name].words.split())}", 7)
+        words = " ".join(outcomes[name].words.split())
+        lines += wrapped(f"{'ok' if outcomes[name].ok else 'WRONG'} {name}: {words}", 7)
     return "\n".join(lines)
 
 
@@ -90,8 +91,8 @@ def paper_summary(equations, outcomes, seconds):
     """Return how many equations have which verdict."""
     verdicts = [equation.verdict(outcomes) for equation in equations]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-    text = f"{len(equations)} equations, definitions, steps and claims: {counts}; {len(outcomes)} checks in {seconds:.1f} s"
-    return "\n".join(["", *wrapped(text, 0)])
+    return "\n".join(["", *wrapped(f"{len(equations)} equations, definitions, steps and claims: {counts}", 0),
+                      f"{len(outcomes)} checks; {seconds:.1f} s"])
 
 
 def to_dict(results, seconds, seed):

@@ -53,7 +53,14 @@ def check_target(target, shapes=None, wrt=None, seed=0):
     names = [name.removesuffix("_vjp")] if colon else pairs_of(module)
     if not names:
         raise UserError(f"check: {path} has no function f with an f_vjp beside it")
-    return [check_function(module, path, each, shapes or {}, wrt, seed) for each in names]
+    shapes = shapes or {}
+    known = {each: parameters_of(module, each) for each in names}
+    unknown = [key for key in shapes if not any(key in parameters for parameters in known.values())]
+    if unknown:
+        every = ", ".join(dict.fromkeys(key for parameters in known.values() for key in parameters))
+        raise UserError(f"check: --shape names {unknown[0]!r}, which is no parameter of {' or '.join(names)} ({every})")
+    return [check_function(module, path, each, {key: shape for key, shape in shapes.items() if key in known[each]},
+                           wrt, seed) for each in names]
 
 
 def load(path):
@@ -81,6 +88,13 @@ def pairs_of(module):
             if callable(value) and callable(getattr(module, f"{name}_vjp", None))]
 
 
+def parameters_of(module, name):
+    """Return the parameters of a function by name, or none if there is no such function."""
+    f = getattr(module, name, None)
+    every = inspect.signature(f).parameters if callable(f) else {}
+    return {key: p for key, p in every.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
+
+
 def check_function(module, path, name, shapes, wrt, seed):
     """Check one pair of a loaded file and return its report."""
     f, f_vjp = getattr(module, name, None), getattr(module, f"{name}_vjp", None)
@@ -89,7 +103,7 @@ def check_function(module, path, name, shapes, wrt, seed):
         raise UserError(f"check: {path} has no function {name!r} (it has: {known})")
     if not callable(f_vjp):
         raise UserError(f"check: {path} has no {name}_vjp, the gradient of {name}: write it beside {name}")
-    inputs = make_inputs(module, path, name, f, shapes, seed)
+    inputs = make_inputs(module, path, name, shapes, seed)
     with Trap() as trap:
         report = check(f, f_vjp, inputs, wrt, seed=seed % 2**32)
         report.title = f"{path}:{name}"
@@ -103,36 +117,30 @@ def check_function(module, path, name, shapes, wrt, seed):
     raise UserError(f"check: {path}:{name}: {words}") from trap.error
 
 
-def make_inputs(module, path, name, f, shapes, seed):
+def make_inputs(module, path, name, shapes, seed):
     """Collect the inputs of a function, in the order of its parameters: a dict, or the tuple that the file returns."""
-    file, given = Path(module.__file__), {}
-    parameters = list(inspect.signature(f).parameters.values())
-    named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    file, given, parameters = Path(module.__file__), {}, parameters_of(module, name)
     if hasattr(module, "check_inputs"):
         with Trap() as trap:
             given = module.check_inputs()
         if trap.error is not None:
             raise UserError(f"check: {path}: check_inputs() raises\n{trap.within(file)}") from trap.error
-        if isinstance(given, (tuple, list)):
+        if not isinstance(given, (dict, tuple, list)):
+            raise UserError(f"check: {path}: check_inputs() must return a dict or a tuple, got {type(given).__name__}")
+        if not isinstance(given, dict):
             if not shapes:
                 return tuple(given)
-            given = dict(zip((p.name for p in named), given, strict=False))
-        elif not isinstance(given, dict):
-            raise UserError(f"check: {path}: check_inputs() must return a dict or a tuple, got {type(given).__name__}")
-    unknown = [key for key in shapes if key not in [p.name for p in named]]
-    if unknown:
-        raise UserError(f"check: --shape names {unknown[0]!r}, which is no parameter of {name} "
-                        f"({', '.join(p.name for p in named)})")
+            given = dict(zip(parameters, given, strict=False))
     rng = np.random.default_rng(seed % 2**32)
     drawn = {key: rng.normal(size=shape) if shape else float(rng.normal()) for key, shape in shapes.items()}
     values = {**given, **drawn}
-    inputs = {p.name: values[p.name] for p in named if p.name in values}
-    missing = [p.name for p in named if p.name not in values and p.default is p.empty]
+    inputs = {key: values[key] for key in parameters if key in values}
+    missing = [key for key, p in parameters.items() if key not in values and p.default is p.empty]
     if missing:
         sizes = " ".join(f"--shape {key}=3,4" for key in missing)
-        raise UserError(f"check: {path}:{name}: no value for {', '.join(missing)}; return {'it' if len(missing) == 1 else 'them'} "
-                        f"from a function check_inputs() in the file, or pass {sizes}")
-    if list(inputs) != [p.name for p in named[:len(inputs)]]:
+        raise UserError(f"check: {path}:{name}: no value for {', '.join(missing)}; let a function check_inputs() "
+                        f"in the file return a dict with {'it' if len(missing) == 1 else 'them'}, or pass {sizes}")
+    if list(inputs) != list(parameters)[:len(inputs)]:
         raise UserError(f"check: {path}:{name}: give a value for every parameter before {list(inputs)[-1]!r}")
     return inputs
 

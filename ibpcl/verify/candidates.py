@@ -76,12 +76,12 @@ def pool(views, extra):
 def placements(array, shape):
     """Yield ``array`` broadcast to ``shape`` in every way that fits: trailing, leading, or one axis anywhere."""
     if array.ndim == 0 or array.size == 1:
-        yield "", np.broadcast_to(array.reshape(()), shape)
+        yield np.broadcast_to(array.reshape(()), shape)
         return
     for before in range(len(shape) - array.ndim + 1):
         target = array.reshape((1,) * before + array.shape + (1,) * (len(shape) - array.ndim - before))
         if all(a in (1, b) for a, b in zip(target.shape, shape, strict=True)):
-            yield "", np.broadcast_to(target, shape)
+            yield np.broadcast_to(target, shape)
 
 
 class Dictionary:
@@ -104,8 +104,8 @@ class Dictionary:
         starts = np.cumsum([0] + [int(np.prod(s)) for s in outputs])
         which = np.searchsorted(starts, k, side="right") - 1
         self.names, self.columns, self.plain, self._known = [], [], [], set()
-        read = [(name, places) for name, values in arrays.items()
-                for places in self._vectors(values, outputs, shape, which, k - starts[which], i)]
+        read = [(name + suffix, places) for name, values in arrays.items()
+                for suffix, places in self._vectors(values, outputs, shape, which, k - starts[which], i)]
         for name, places in read:                       # all arrays themselves, then functions of the first ones
             self._add(name, FUNCTIONS["{}"], places, True)
         for name, places in read:
@@ -117,19 +117,22 @@ class Dictionary:
 
     @staticmethod
     def _vectors(values, outputs, shape, which, within, i):
-        """Yield for an array its values at the pairs, for each point, in each way that it can be read off."""
-        ways = [list(placements(value, shape)) for value in values]
-        for way in zip(*ways, strict=True):
-            yield [placed.ravel()[i] for _, placed in way]
-        if len(set(which.tolist())) == 1 and outputs[which[0]] != shape:
-            ways = [list(placements(value, outputs[which[0]])) for value in values]
-            for way in zip(*ways, strict=True):
-                yield [placed.ravel()[within] for _, placed in way]
-        elif len(set(which.tolist())) == 1 and values[0].size > 1:
-            ways = [list(placements(value, shape)) for value in values]
-            for way in zip(*ways, strict=True):
-                if any(not np.array_equal(placed.ravel()[within], placed.ravel()[i]) for _, placed in way):
-                    yield [placed.ravel()[within] for _, placed in way]
+        """Yield for an array its values at the pairs, for each point, in each way that it can be read off.
+
+        Where reading off at the output k and at the input i differ, the name says which: ``[k]`` or ``[i]``.
+        """
+        def places(target, at):
+            ways = [list(placements(value, target)) for value in values]
+            return [[placed.ravel()[at] for placed in way] for way in zip(*ways, strict=True)]
+
+        by_input = places(shape, i)
+        by_output = places(outputs[which[0]], within) if len(set(which.tolist())) == 1 else []
+        both = bool(by_input and by_output) and not all(
+            any(all(map(np.array_equal, a, b)) for b in by_output) for a in by_input)
+        for way in by_input:
+            yield ("[i]" if both else ""), way
+        for way in by_output:
+            yield ("[k]" if both else ""), way
 
     def _add(self, name, function, places, plain):
         """Keep a function of values read off, if it is finite and not zero everywhere."""

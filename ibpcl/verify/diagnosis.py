@@ -116,7 +116,7 @@ def _plain_mistake(evidence, j, wrong):
     if other in wrong:
         return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
                        f"{evidence.problem.names[other]}")
-    for attempt in (_constant, shapes.rearranged, shapes.resummed, _outputs):
+    for attempt in (_constant, shapes.rearranged, _outputs, shapes.resummed):
         found = attempt(evidence, j)
         if found is not None:
             return Finding(*found)
@@ -141,7 +141,8 @@ def _constant(evidence, j):
             return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
         if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
             return "constant_factor", f"constant factor {factor:.4g} (= {words}: a sum where a mean belongs?)"
-    return "constant_factor", f"constant factor {factor:.4g}{name}"
+    digits = 4 if abs(factor - 1) > 1e-3 else 12
+    return "constant_factor", f"constant factor {factor:.{digits}g}{name}"
 
 
 def _sizes(evidence, j):
@@ -188,7 +189,7 @@ def _from_edit(evidence, j, edit):
     """Turn a change that mends the gradient into words; a shifted slice that hurts few entries is named so."""
     kind, where = edit.kind, edit.step.line
     few = few_entries(evidence, j)
-    if kind == "shifted" and few is not None:
+    if kind in ("shifted", "missing_term", "constant_factor") and few is not None:
         return Finding("few_entries", f"{few}; {edit.words}", where)
     article = {"missing_term": "", "elementwise_factor": "an elementwise factor is wrong: ",
                "summed": "", "constant_factor": "a constant is wrong: "}.get(kind, "")

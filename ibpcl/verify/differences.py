@@ -92,7 +92,7 @@ def first_step(x, direction):
     return 0.05 * float(np.min(size[moved] / np.abs(direction[moved]))) if np.any(moved) else 0.05
 
 
-def richardson(func, x, direction, h=None, levels=8, restarts=3):
+def richardson(func, x, direction, h=None, levels=8, restarts=3, goal=1e-9):
     r"""Extrapolate central differences to step zero, with an estimate of the error that is left.
 
     Steps are halved; :math:`A_{k,0}` is the central difference at :math:`h / 2^k` and
@@ -115,6 +115,8 @@ def richardson(func, x, direction, h=None, levels=8, restarts=3):
         Largest step; by default :func:`first_step`.
     levels, restarts : int
         Halvings in one tableau, and tableaux at most.
+    goal : float
+        Relative error estimate that is good enough to stop.
 
     Returns
     -------
@@ -137,7 +139,7 @@ def richardson(func, x, direction, h=None, levels=8, restarts=3):
             better = its_error < error
             value, error = np.where(better, candidate, value), np.where(better, its_error, error)
         size = np.max(np.abs(value), initial=0.0)
-        if np.all(error <= 1e-9 * np.abs(value) + 1e-11 * size):
+        if np.all(error <= goal * np.abs(value) + 0.01 * goal * size):
             break
         h /= 2.0 ** levels
     return Estimate(value, error, h)
@@ -165,19 +167,19 @@ def _tableau(func, x, direction, h, levels):
     return value, error
 
 
-def kink_gap(func, x, direction, steps=(1e-4, 1e-6)):
+def kink_gap(func, x, direction, steps=(1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)):
     r"""Tell for each output whether ``func`` has a kink (or a jump) at ``x`` along ``direction``.
 
     The slopes on the right and on the left differ by
 
-    .. math:: g(h) = \frac{|f(x + h d) - 2 f(x) + f(x - h d)|}{h}
+    .. math:: g(h) = \frac{f(x + h d) - 2 f(x) + f(x - h d)}{h}
 
-    which falls with ``h`` for a smooth function and stays (or grows) at a kink.
+    which falls with ``h`` for a smooth function, stays at a kink, and grows like ``1 / h`` at a jump.  The three
+    smallest steps at which it is above rounding decide.
 
     Returns
     -------
     ndarray of bool
-        True where the gap at the small step is above rounding and not clearly smaller than at the large step.
 
     Examples
     --------
@@ -185,14 +187,21 @@ def kink_gap(func, x, direction, steps=(1e-4, 1e-6)):
     [True, False]
     """
     scale = first_step(x, direction) / 0.05
-    gaps = []
     with np.errstate(all="ignore"):
         middle = np.asarray(func(x))
+        eps = np.finfo(middle.dtype).eps if middle.dtype.kind == "f" else np.finfo(float).eps
+        gaps, clear = [], []
         for step in steps:
             h = step * scale
             plus, minus = np.asarray(func(x + h * direction)), np.asarray(func(x - h * direction))
-            gaps.append(np.abs(plus - 2 * middle + minus) / h)
-        eps = np.finfo(middle.dtype).eps if middle.dtype.kind == "f" else np.finfo(float).eps
-        rounding = 50 * eps * np.abs(middle) / (steps[-1] * scale)
-        slope = np.abs(plus - minus) / (2 * h)
-    return (gaps[1] > 0.2 * gaps[0]) & (gaps[1] > rounding) & (gaps[1] > 1e-4 * slope)
+            gaps.append((plus - 2 * middle + minus) / h)
+            slope = np.abs(plus - minus) / (2 * h)
+            clear.append((np.abs(gaps[-1]) > 50 * eps * np.abs(middle) / h) & (np.abs(gaps[-1]) > 1e-3 * slope))
+        verdict, decided = np.zeros(middle.shape, dtype=bool), np.zeros(middle.shape, dtype=bool)
+        for at in range(len(steps) - 1, 1, -1):
+            first, second = gaps[at - 1] / gaps[at - 2], gaps[at] / gaps[at - 1]        # per decade
+            stays = (first > 0.5) & (first < 2) & (second > 0.5) & (second < 2)
+            jumps = (first > 5) & (first < 20) & (second > 5) & (second < 20)
+            here = clear[at] & clear[at - 1] & clear[at - 2] & ~decided
+            verdict, decided = np.where(here, stays | jumps, verdict), decided | here
+    return verdict

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ibpcl.verify.sampling import entries_to_look_at
 from ibpcl.verify.witness import measure, refusals
 
 SLACK = 30.0            # a hypothesis must explain a gradient to this multiple of the error that a right one may have
@@ -27,7 +28,7 @@ class Evidence:
     w : ndarray, shape (3, M)
         Cotangents.
     truths : dict of int to Truth
-        What the witnesses say at that point, for each differentiated input.
+        What the witnesses say at that point, for each input that was looked at entry by entry.
     rng : numpy.random.Generator
     rtol : float or None
     candidates : dict or None
@@ -37,6 +38,7 @@ class Evidence:
     def __init__(self, problem, w, truths, rng, rtol=None, candidates=None):
         self.problem, self.w, self.rtol, self.rng, self.extra = problem, w, rtol, rng, candidates or {}
         self.problems, self.truths = [problem], [dict(truths)]
+        self.numbers = sum(np.size(v) for v in problem.point) + w.shape[1]
         near = neighbour(problem, rng)
         if near is not None:
             self.problems.append(near)
@@ -46,6 +48,9 @@ class Evidence:
 
     def truth(self, j, p=0):
         """Return the witnesses' Jacobian of input ``j`` at point ``p``."""
+        if j not in self.truths[0]:
+            entries = entries_to_look_at(self.problem.shape(j), self.w.shape[1], self.rng)
+            self.truths[0][j] = measure(self.problem, j, entries, self.rng, self.rtol)
         if j not in self.truths[p]:
             self.truths[p][j] = measure(self.problems[p], j, self.truths[0][j].entries, self.rng, self.rtol)
         return self.truths[p][j]
@@ -97,7 +102,7 @@ class Evidence:
         """Return the flat positions of the outputs that the matrices are compared at."""
         size = self.w.shape[1]
         return np.arange(size) if size <= ROWS else np.sort(
-            np.random.default_rng(0).choice(size, ROWS, replace=False))
+            np.random.default_rng(0).choice(size, ROWS // 4, replace=False))
 
     def matrices(self, j):
         """Return for each point the pair (A, J), both of shape (rows, entries), over usable entries."""

@@ -9,8 +9,6 @@ from ibpcl.verify.forward import inspect_pair
 from ibpcl.verify.judging import judge
 from ibpcl.verify.problem import make_problem
 from ibpcl.verify.report import InputVerdict, Report
-from ibpcl.verify.sampling import entries_to_look_at
-from ibpcl.verify.witness import measure
 
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions
 FULL_NUMBERS = 2_000_000    # ... or above this many numbers in its Jacobian
@@ -83,12 +81,12 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
         verdict = judge(problem, j, w, pulled, rng, rtol, full, truths)
         report.inputs.append(verdict)
         report.notes += [note for note in verdict.numbers.pop("notes", ()) if note not in report.notes]
+        if verdict.numbers.get("kinks") and not verdict.numbers["compared"]:
+            report.problems.append({"kind": "only_kinks", "words": f"the forward has a kink at every entry of "
+                                    f"{verdict.name}: nothing could be compared", "hint": "move the inputs a little"})
         if not verdict.ok:
             wrong.append(j)
     if wrong:
-        for j in problem.wrt:
-            if j not in truths:
-                truths[j] = measure(problem, j, entries_to_look_at(problem.shape(j), size, rng), rng, rtol)
         findings = diagnose(Evidence(problem, w, truths, rng, rtol, candidates), wrong)
         for j, finding in findings.items():
             verdict = report.inputs[problem.wrt.index(j)]

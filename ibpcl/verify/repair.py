@@ -126,7 +126,7 @@ def find_edit(runner, wrong, edits):
     """
     found, start = {}, runner.runs
     for edit in sorted(edits, key=lambda e: e.rank):            # stable: earlier steps first
-        if runner.runs - start > MOST_RUNS:
+        if runner.runs - start > min(MOST_RUNS, max(200, 2e7 // runner.evidence.numbers)):
             break
         for j in runner.repairs(edit, wrong):
             found.setdefault(j, []).append(edit)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-MOST_ENTRIES = 300
-MOST_NUMBERS = 4_000_000
+MOST_ENTRIES = 120
+MOST_NUMBERS = 2_000_000
 
 
 def entries_to_look_at(shape, outputs, rng, wrong=()):

@@ -194,7 +194,7 @@ class _Result:
 
     def _combined(self, array, value):
         if array.ndim > np.ndim(value) > 0:
-            value = next((placed for _, placed in placements(value, array.shape)), value)
+            value = next(placements(value, array.shape), value)
         return {1: np.multiply, -1: np.divide, 2: np.add, -2: np.subtract}[self.sign](array, value)
 
 

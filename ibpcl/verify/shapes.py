@@ -28,7 +28,7 @@ def wrong_shape(evidence, j):
                 return "transposed", f"transposed: {base}"
         for axes in axis_sets(got.ndim):
             kept = tuple(n for axis, n in enumerate(got.shape) if axis not in axes)
-            if int(np.prod(kept)) == int(np.prod(shape)) and evidence.explains(
+            if int(np.prod(kept)) == int(np.prod(shape)) < got.size and evidence.explains(
                     j, evidence.each(lambda t, axes=axes: evidence.got(j, t).sum(axis=axes).reshape(shape))):
                 return "not_summed", f"not summed over {axis_words(axes)}: this input was broadcast ({base})"
         for axes in axis_sets(len(shape)):
@@ -109,14 +109,13 @@ def resummed(evidence, j):
                 return "summed", f"{word} over {axis_words(axes)}, where nothing must be"
     found = None
     for o, parts in enumerate(zip(*evidence.each(lambda t: _contributions(evidence, j, t)), strict=True)):
-        for axes in [(), *axis_sets(min(parts[0].ndim, MOST_AXES))]:
+        for axes in axis_sets(min(parts[0].ndim, MOST_AXES)):
             kept = tuple(n for axis, n in enumerate(parts[0].shape) if axis not in axes)
             for word, reduce in (("summed", np.sum), ("averaged", np.mean)):
-                reduced = [reduce(part, axis=axes) if axes else part for part in parts]
+                reduced = [reduce(part, axis=axes) for part in parts]
                 if found is None and int(np.prod(kept)) == int(np.prod(shape)) and evidence_equals(
                         evidence, j, lambda t, reduced=reduced: reduced[t].reshape(shape)):
-                    found = ("summed", f"{word} over {axis_words(axes)} of output {o}, which is the wrong one") \
-                        if axes else ("not_summed", "not summed at all")
+                    found = ("summed", f"{word} over {axis_words(axes)} of output {o}, which is the wrong one")
     return found
 
 

@@ -19,6 +19,7 @@ from ibpcl.verify.differences import complex_step, kink_gap, richardson
 
 COMPLEX_RTOL = 1e-9         # seven digits above rounding: leaves room for long sums, none for a wrong formula
 DIFFERENCE_RTOL = 1e-7      # to which comes ten times the differences' own error estimate
+CONFIRMED = 1e-7            # to which differences are carried where they only confirm the complex step
 NORMWISE = 1e-4             # an entry's scale is at least this share of the largest one
 
 
@@ -111,6 +112,8 @@ def measure(problem, j, entries, rng, rtol=None):
         apart = np.abs(values - jacobian) > 20 * errors + 1e-6 * (np.abs(values) + np.abs(jacobian))
         if not np.any(apart & clean) and np.all(np.isfinite(jacobian)):
             allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
+            size = np.abs(values) + NORMWISE * np.max(np.abs(values), initial=0.0)
+            agreement = float(np.max((np.abs(values - jacobian) / np.where(size > 0, size, 1.0))[clean], initial=0.0))
             return Truth(jacobian, np.zeros_like(jacobian), entries, usable, "complex step", allowed, agreement, ())
         notes.append(f"forward is not complex-safe in {name}: the complex step and real differences disagree, "
                      "as they do when np.abs or a cast drops the imaginary part")
@@ -125,7 +128,7 @@ def _confirm(problem, j, entries, jacobian, rng, count=3):
     for _ in range(count if agrees else 0):
         direction = np.zeros(x.size)
         direction[entries] = rng.uniform(0.5, 1.0, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
-        estimate = richardson(func, x, direction.reshape(x.shape))
+        estimate = richardson(func, x, direction.reshape(x.shape), goal=CONFIRMED)
         gap = np.abs(jacobian @ direction[entries] - estimate.value)
         scale = np.abs(jacobian) @ np.abs(direction[entries])
         scale = scale + NORMWISE * np.max(scale, initial=0.0)
@@ -161,40 +164,57 @@ def conditioning(problem, j, rng):
 
 
 class Directional(NamedTuple):
-    """One comparison along a random direction."""
+    """Derivatives of all outputs along random directions of one input.
 
-    expected: float
-    got: float
-    allowed: float
-    scale: float
-
-
-def along_directions(problem, j, w, gradient, rng, rtol=None, count=6, mask=1.0):
-    r"""Compare :math:`\langle g, d \rangle` with :math:`w^\top D_d f` along random directions.
-
-    ``mask`` restricts the directions to a part of the input.
-
-    Returns
-    -------
-    list of Directional
-        One for each direction.
+    Attributes
+    ----------
+    directions : list of ndarray
+    values, errors : list of ndarray, shape (M,)
     method : str
+    rtol : float
     agreement : float
-        Largest relative disagreement of the two witnesses.
+        Largest relative disagreement of the two witnesses, NaN if there was one only.
     trusted : bool
-        False where the witnesses disagree: then entries must be looked at one by one.
+        False where they disagree: then entries must be looked at one by one.
+    """
+
+    directions: list
+    values: list
+    errors: list
+    method: str
+    rtol: float
+    agreement: float
+    trusted: bool
+
+    def compare(self, w, gradient):
+        r"""Return :math:`|\langle g, d \rangle - w^\top D_d f|`, what is allowed, and the scale, for each direction."""
+        gap, allowed, scale = [], [], []
+        for direction, value, error in zip(self.directions, self.values, self.errors, strict=True):
+            size = float(np.abs(w) @ np.abs(value) + np.linalg.norm(gradient * direction))
+            gap.append(abs(float(np.sum(gradient * direction) - w @ value)))
+            allowed.append(self.rtol * size + 10 * float(np.abs(w) @ error))
+            scale.append(size)
+        return np.array(gap), np.array(allowed), np.array(scale)
+
+
+def along_directions(problem, j, rng, rtol=None, count=5, mask=1.0):
+    """Differentiate along ``count`` random directions of input ``j``; ``mask`` restricts them to a part of it.
+
+    The first of them is confirmed by differences (all of them are differences if the forward refuses complex
+    numbers).
     """
     func, x = problem.function_of(j), np.asarray(problem.point[j])
-    compared, agreement, trusted, method = [], 0.0, True, "complex step"
+    directions, values, errors = [], [], []
+    agreement, trusted, method = 0.0, True, "complex step"
     allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
     for trial in range(count):
         direction = mask * rng.uniform(0.5, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape)
         try:
-            value, error = complex_step(func, x, direction), 0.0
+            value, error = complex_step(func, x, direction), np.zeros(1)
         except refusals():
             value, method = None, "Richardson differences"
-        if value is None or trial < 2:
-            estimate = richardson(func, x, direction)
+        if value is None or trial == 0:
+            estimate = richardson(func, x, direction, goal=DIFFERENCE_RTOL if value is None else CONFIRMED)
             if value is None:
                 value, error, allowed = estimate.value, estimate.error, rtol or DIFFERENCE_RTOL
             else:
@@ -202,7 +222,8 @@ def along_directions(problem, j, w, gradient, rng, rtol=None, count=6, mask=1.0)
                 size = np.abs(value) + NORMWISE * np.max(np.abs(value), initial=0.0)
                 trusted &= bool(np.all(gap <= 20 * estimate.error + 1e-7 * size))
                 agreement = max(agreement, float(np.max(gap / np.where(size > 0, size, 1.0), initial=0.0)))
-        scale = float(np.abs(w) @ np.abs(value) + np.linalg.norm(gradient * direction))
-        compared.append(Directional(float(w @ value), float(np.sum(gradient * direction)),
-                                    allowed * scale + 10 * float(np.sum(np.abs(w) * error)), scale))
-    return compared, method, agreement if method == "complex step" else float("nan"), trusted
+        directions.append(direction)
+        values.append(value)
+        errors.append(np.broadcast_to(error, value.shape))
+    return Directional(directions, values, errors, method, allowed,
+                       agreement if method == "complex step" else float("nan"), trusted)

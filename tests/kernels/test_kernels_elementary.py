@@ -37,4 +37,5 @@ def test_nothing_overflows_and_not_a_number_stays():
     x = np.array([-np.inf, -1e30, -200, 200, 1e30, np.inf], np.float32)
     assert np.isfinite(exp(x)).all() and (exp(x) > 0).all()
     assert (expm1(x[:3]) == -1).all() and np.isfinite(expm1(x)).all()
-    assert np.isnan(exp(np.float32(np.nan))) and np.isnan(expm1(np.float32(np.nan)))
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(exp(np.float32(np.nan))) and np.isnan(expm1(np.float32(np.nan)))

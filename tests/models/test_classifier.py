@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax
 
 from ibpcl.inference.backend import backend
-from ibpcl.models.classifier import Classifier, Prior
+from ibpcl.models.classifier import Classifier
+from ibpcl.models.layers import MaskModel
+from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
 from ibpcl.primitives import gaussian, kumaraswamy
 from ibpcl.proofs.networks import ALPHA, network
@@ -54,7 +56,7 @@ def test_at_the_prior_every_divergence_is_zero():
     block = model.layout.block
     prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), ALPHA)
     parts, _ = evaluate(model, vector, prior, np.ones((2, 6)), np.zeros(2, int))
-    assert parts[1:] == pytest.approx((0, 0, 0), abs=1e-12)
+    assert parts[1:] == pytest.approx((0, 0, 0, 0), abs=1e-12)
 
 
 def test_masks_that_are_surely_on_give_the_plain_bayesian_network():
@@ -105,7 +107,7 @@ def test_both_backends_compute_the_same(mask_kl):
     results = []
     for who in (NUMPY, backend("numba")):
         parts, cache = evaluate(model, vector, prior, x, labels, who=who)
-        results.append((parts, model.elbo_vjp((1.0, -1.0, -1.0, -1.0), cache)))
+        results.append((parts, model.elbo_vjp((1.0, -1.0, -1.0, -1.0, -1.0), cache)))
     np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-9)
     np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-7, atol=1e-9 * np.abs(results[0][1]).max())
 
@@ -126,7 +128,8 @@ def test_the_estimate_averages_over_samples():
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ((0, (3,), 2), "at least 1"), ((4, (), 2), "at least 1"), ((4, (3,), 2, "gelu"), "activation"),
-    ((4, (3,), 2, "relu", "exact"), "mask_kl")])
+    ((4, (3,), 2, "relu", MaskModel("exact")), "mask_kl"),
+    ((4, (3,), 2, "relu", MaskModel(link="probit")), "mask_link")])
 def test_a_network_that_cannot_be_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Classifier(*arguments)

@@ -1,4 +1,4 @@
-r"""Errata on the IBP's concentration: what the paper's sketch of a learned alpha takes to need sampling, and does not."""
+r"""Errata on the IBP's concentration: a learned alpha needs no sampling where the paper expects it."""
 
 import numpy as np
 from scipy.special import digamma, gammaln

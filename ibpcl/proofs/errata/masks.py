@@ -92,7 +92,7 @@ def mask_odds(seed):
          "unbiased gradients for all parameters: also those of the Bernoulli variables",
          "unbiased for the relaxed (concrete) objective; for the Bernoulli one it is biased")
 def mask_gradient(seed):
-    """The derivative of E[f(B)] and the pathwise gradient against that of E[f(z)], f(x) = exp(x), tau = 1, theta = 0.7."""
+    """The derivative of E[exp(B)] and the mean pathwise gradient against that of E[exp(z)], tau = 1, theta = 0.7."""
     log_odds, tau = logit(0.7), 1.0
 
     def expectation(log_odds):

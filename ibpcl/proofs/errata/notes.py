@@ -11,13 +11,14 @@ NOTES = (
     Note("expansion-constant", "Sec. 4.6", 306, "T^l and 'iteration' are not given",
          "The number T^l of empty columns is not given, nor whether an iteration is a step or a task."),
     Note("bias-prior", "Sec. 4.1, Eq. 11", 248, "not said for biases and heads",
-         "What the masked prior is for biases is not said; here a bias follows its unit's activity.  A new head has p_0."),
+         "What the masked prior is for biases is not said; here a bias follows its unit's activity, and a new head has "
+         "p_0."),
     Note("unused-weights", "Sec. 4.1", 250, "where they start is not said",
-         "If every weight starts at its last posterior, those that no task uses are pulled from there to p_0; here they "
-         "start afresh."),
+         "If every weight starts at its last posterior, those that no task uses are pulled from there to p_0; here "
+         "they start afresh."),
     Note("bwt-most", "supplement F.2", 624, "true of three baselines, not of Rehearsal",
-         "'Backward transfer is more as compared to most baselines': to three of four; Rehearsal's +1.3e-4 is ten times "
-         "ours, +1.33e-5."),
+         "'Backward transfer is more as compared to most baselines': to three of four; Rehearsal's +1.3e-4 is ten "
+         "times ours, +1.33e-5."),
     Note("deviations", "supplement F, Table 2", 578, "one run: the deviations have no source",
          "The released code runs once; the deviations have no source."),
     Note("fashion-split", "supplement A", 458, "not the official split",
@@ -28,7 +29,8 @@ NOTES = (
          "VCL's decoder is described with two shared and one specific layer, latent 100; the official code has two "
          "specific and two shared layers, latent 50."),
     Note("latent-prior", "supplement G", 635, "'fixed or learned': which is not said",
-         "The latent prior is 'fixed or learned'; the authors' code learns a mean for each task and penalizes its norm."),
+         "The latent prior is 'fixed or learned'; the authors' code learns a mean for each task and penalizes "
+         "its norm."),
     Note("url", "supplement B", 466, "https:// stands twice",
          "https:// stands twice before the address of RCL."),
 )

@@ -137,9 +137,10 @@ def link_of_ten_classes(seed):
 @erratum("fifteen-percent", "Sec. 6.3", 404, "about 15 % of the connections are used: a learned structure",
          "the prior alone, alpha = 30 and K = 200, expects 14.98 %: the number says nothing of the data")
 def fifteen_percent(seed):
-    """The share that draws from the prior have on, and its closed form; the printed number is the same, without data."""
+    """The share that draws from the prior have on, and its closed form; the printed number is that, without data."""
     alpha, units, draws = 30.0, 200, 2000
-    log_pi = stick_breaking.log_probabilities(np.log(uniform(Key(seed, 0, 0, 0), (draws, units), np.float64)) / alpha)[0]
+    u = uniform(Key(seed, 0, 0, 0), (draws, units), np.float64)
+    log_pi = stick_breaking.log_probabilities(np.log(u) / alpha)[0]
     shares = np.exp(log_pi).mean(axis=1)
     right, printed = stick_breaking.expected_weights(alpha, units) / units, 0.15
     holds = abs(right - shares.mean()) < 4 * shares.std() / np.sqrt(draws)

@@ -37,7 +37,8 @@ def eleven_terms(a, b, alpha, beta, last):
     """Evaluate Eq. 13 with eleven terms of its series, as printed but for its last constant, which is given."""
     m = np.arange(1, 12)
     series = (beta - 1) * b * (beta_function(m / a, b) / (m + a * b)).sum()
-    return (a - alpha) / a * (-np.euler_gamma - digamma(b) - 1 / b) + np.log(a * b) + betaln(alpha, beta) + last + series
+    mean_log = (a - alpha) / a * (-np.euler_gamma - digamma(b) - 1 / b)
+    return mean_log + np.log(a * b) + betaln(alpha, beta) + last + series
 
 
 def ours(a, b, alpha):
@@ -70,7 +71,8 @@ def kumaraswamy_kl_eleven_terms(seed):
                  [divergence_by_quadrature(*point) for point in GENERAL_POINTS], 1e-6)
 
 
-@erratum("stick-posterior", "Sec. 3.2", 196, "q(v) is Beta(nu_1, nu_2)", "q(v) is Kumaraswamy(a, b), as in supplement D.2")
+@erratum("stick-posterior", "Sec. 3.2", 196, "q(v) is Beta(nu_1, nu_2)",
+         "q(v) is Kumaraswamy(a, b), as in supplement D.2")
 def stick_posterior(seed):
     """The mean of both distributions at (2, 3) against that of the supplement's sampling formula."""
     a, b = 2.0, 3.0

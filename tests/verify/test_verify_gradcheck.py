@@ -1,0 +1,240 @@
+"""The checker passes what is right, whatever its form, and fails what is wrong."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from ibpcl.verify import assert_correct, check
+
+RNG = np.random.default_rng(7)
+
+
+def affine(x, w, b):
+    return x @ w + b, (x, w)
+
+
+def affine_vjp(dout, cache):
+    x, w = cache
+    return dout @ w.T, x.T @ dout, dout.sum(axis=0)
+
+
+POINT = (RNG.standard_normal((5, 3)), RNG.standard_normal((3, 4)), RNG.standard_normal(4))
+
+
+def test_a_right_gradient_passes_with_two_witnesses_at_1e_9():
+    report = check(affine, affine_vjp, POINT)
+    assert report.ok
+    assert report.score == 1
+    assert [item.name for item in report.inputs] == ["x", "w", "b"]
+    assert all(item.numbers["witness"] == "complex step" for item in report.inputs)
+    assert max(item.numbers["agreement"] for item in report.inputs) < 1e-7
+    assert report.error < 1e-14
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-8])
+def test_small_errors_are_caught_far_below_the_reach_of_differences(size):
+    report = check(affine, lambda d, c: tuple(g * s for g, s in zip(affine_vjp(d, c), (1, 1 + size, 1), strict=True)),
+                   POINT)
+    assert [item.ok for item in report.inputs] == [True, False, True]
+    assert check(affine, lambda d, c: tuple(g * (1 + size) for g in affine_vjp(d, c)), POINT, rtol=2 * size).ok
+
+
+ELEMENTWISE = [
+    (np.sin, np.cos), (np.exp, np.exp), (lambda x: x ** 2, lambda x: 2 * x),
+    (np.tanh, lambda x: 1 - np.tanh(x) ** 2), (lambda x: x * np.sin(x), lambda x: np.sin(x) + x * np.cos(x)),
+    (lambda x: 1 / (1 + np.exp(-x)), lambda x: np.exp(-x) / (1 + np.exp(-x)) ** 2),
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(ELEMENTWISE), st.lists(st.integers(0, 4), max_size=3), st.integers(0, 9), st.data())
+def test_random_functions_shapes_and_broadcasts(pair, shape, seed, data):
+    f, derivative = pair
+    rng = np.random.default_rng(seed)
+    kept = [data.draw(st.booleans()) for _ in shape]
+    small = tuple(n if keep else 1 for n, keep in zip(shape, kept, strict=True))
+    axes = tuple(axis for axis, keep in enumerate(kept) if not keep)
+
+    def forward(x, scale):
+        return f(x) * scale, (x, scale)
+
+    def backward(dout, cache):
+        x, scale = cache
+        return dout * scale * derivative(x), np.sum(dout * f(x), axis=axes, keepdims=True)
+
+    inputs = (rng.uniform(-1, 1, shape), rng.uniform(0.5, 2, small))
+    assert_correct(forward, backward, inputs, seed=seed)
+    if inputs[0].size:
+        report = check(forward, lambda d, c: (backward(d, c)[0], -backward(d, c)[1]), inputs, seed=seed)
+        assert (report["x"].kind, report["scale"].kind) == ("ok", "sign")
+
+
+def test_inputs_by_name_are_put_into_the_order_of_the_parameters():
+    x, w, b = POINT
+    report = check(affine, affine_vjp, {"b": b, "w": w, "x": x})
+    assert report.ok
+    assert [item.name for item in report.inputs] == ["x", "w", "b"]
+
+
+def test_scalars_integers_and_constants_are_told_apart():
+    def forward(x, tau, labels):
+        return (x[labels] / tau).sum(), (x, tau, labels)
+
+    def backward(dout, cache):
+        x, tau, labels = cache
+        dx = np.zeros_like(x)
+        np.add.at(dx, labels, dout / tau)
+        return dx, -dout * x[labels].sum() / tau ** 2
+
+    inputs = (RNG.standard_normal(4), 0.7, np.array([0, 2, 2]))
+    assert check(forward, backward, inputs).ok
+    assert check(forward, lambda d, c: backward(d, c)[0], inputs, wrt="x").ok
+    assert check(forward, lambda d, c: backward(d, c)[1], inputs, wrt=[1]).ok
+
+
+def test_several_outputs_and_an_integer_one():
+    report = check(lambda x: ((np.sin(x), x.sum(), np.arange(3)), x), lambda d, x: d[0] * np.cos(x) + d[1],
+                   (RNG.standard_normal(4),))
+    assert report.ok
+
+
+def test_float32_is_promoted_and_that_is_said():
+    x = RNG.standard_normal(4).astype(np.float32)
+    report = check(lambda x: (np.tanh(x), x), lambda d, x: d * (1 - np.tanh(x) ** 2), (x,))
+    assert report.ok
+    assert "promoted to float64" in report.text()
+
+
+def test_a_miscount_of_gradients_asks_for_wrt():
+    with pytest.raises(ValueError, match=r"returned 2 gradients, but f has 3 .* \(x, w, b\); pass wrt"):
+        check(affine, lambda d, c: affine_vjp(d, c)[:2], POINT)
+    with pytest.raises(ValueError, match="wrt names 1 inputs"):
+        check(affine, affine_vjp, POINT, wrt=["x"])
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="mode must be"):
+        check(affine, affine_vjp, POINT, mode="fast")
+    with pytest.raises(ValueError, match="none of the inputs x, w, b"):
+        check(affine, affine_vjp, POINT, wrt=("y",))
+    with pytest.raises(ValueError, match="names must have one entry"):
+        check(affine, affine_vjp, POINT, names=["x"])
+    with pytest.raises(TypeError, match="tuple, a list or a dict"):
+        check(affine, affine_vjp, POINT[0])
+    with pytest.raises(TypeError, match=r"must return \(out, cache\)"):
+        check(lambda x: x, lambda d, c: d, (np.ones(2),))
+    with pytest.raises(ValueError, match="no floating-point input"):
+        check(lambda n: (n, n), lambda d, c: d, (3,))
+
+
+@pytest.mark.parametrize(("forward", "backward"), [
+    (lambda x: (expit(x), expit(x)), lambda d, s: d * s * (1 - s)),                     # TypeError for complex
+    (lambda x: (np.abs(x) * x, x), lambda d, x: 2 * d * np.abs(x)),                     # loses the imaginary part
+    (lambda x: (np.sin(np.asarray(x, dtype=float)), x), lambda d, x: d * np.cos(x)),    # casts it away
+])
+def test_a_forward_that_is_not_complex_safe_is_named_and_not_blamed_on_the_gradient(forward, backward):
+    x = np.array([0.3, -1.2, 2.0])
+    report = check(forward, backward, (x,))
+    assert report.ok
+    assert report["x"].numbers["witness"] == "Richardson differences"
+    assert "not complex-safe" in report.text()
+    wrong = check(forward, lambda d, c: 1.00001 * backward(d, c), (x,))
+    assert wrong["x"].kind == "constant_factor"
+
+
+def test_kinks_are_skipped_and_counted_and_the_rest_is_judged():
+    x = np.array([0.0, 1.0, -1.0, 0.0, 2.0])
+    report = check(lambda x: (np.maximum(x, 0), x), lambda d, x: d * (x >= 0), (x,))
+    assert report.ok
+    assert report["x"].numbers["kinks"] == 2
+    assert "2 skipped at kinks" in report.text()
+    wrong = check(lambda x: (np.maximum(x, 0), x), lambda d, x: d, (x,))
+    assert not wrong.ok
+    tie = np.array([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0]])
+    report = check(lambda x: (x.max(axis=1), x), lambda d, x: d[:, None] * (x == x.max(axis=1, keepdims=True)), (tie,))
+    assert report.ok
+    assert report["x"].numbers["kinks"] == 2
+
+
+def test_kinks_everywhere_are_no_pass():
+    report = check(lambda x: (np.maximum(x, 0), x), lambda d, x: d, (np.zeros(3),))
+    assert not report.ok
+    assert report.problems[0]["kind"] == "only_kinks"
+
+
+def test_ill_conditioned_forwards_are_given_room_but_only_as_much_as_they_need():
+    def forward(x):
+        return np.sin(1e6 * x), x
+
+    x = np.array([0.3, 0.7])
+    assert check(forward, lambda d, x: 1e6 * d * np.cos(1e6 * x), (x,)).ok
+    assert check(forward, lambda d, x: 1e6 * d * np.cos(1e6 * x * (1 + 1e-16)), (x,)).ok
+    assert not check(forward, lambda d, x: 1.0001e6 * d * np.cos(1e6 * x), (x,)).ok
+
+
+def test_a_derivative_that_vanishes_up_to_rounding_is_zero():
+    def forward(shift):
+        e = np.exp(np.array([0.3, -0.2, 1.1]) + shift)
+        return e / e.sum(), e / e.sum()
+
+    assert check(forward, lambda d, p: np.sum(d * p) - np.sum(d * p) * np.sum(p), (0.4,)).ok
+    assert not check(forward, lambda d, p: np.sum(d * p), (0.4,)).ok
+
+
+def test_a_large_offset_does_not_hide_an_error():
+    report = check(lambda x: (1e6 + 1e-3 * x, x), lambda d, x: 1.001e-3 * d, (np.array([0.5, 0.7]),))
+    assert not report.ok
+
+
+def big(x, w):
+    y = np.tanh(x @ w)
+    return y, (x, w, y)
+
+
+def big_vjp(dout, cache):
+    x, w, y = cache
+    g = dout * (1 - y * y)
+    return g @ w.T, x.T @ g
+
+
+LARGE = (0.1 * RNG.standard_normal((4, 60)), 0.1 * RNG.standard_normal((60, 40)))
+
+
+def test_large_inputs_go_by_random_directions():
+    report = check(big, big_vjp, LARGE)
+    assert report.ok
+    assert report["w"].numbers["directions"] > 0
+    assert "directions" not in report["x"].numbers
+    assert "directions" not in check(lambda x, w: big(x, w[:, :30]), lambda d, c: (
+        big_vjp(d, c)[0], np.pad(big_vjp(d, c)[1], ((0, 0), (0, 10)))), LARGE, mode="full")["w"].numbers
+
+
+def test_one_wrong_entry_of_a_large_input_is_found():
+    def wrong(dout, cache):
+        dx, dw = big_vjp(dout, cache)
+        dw = dw.copy()
+        dw[17, 23] *= 1.001
+        return dx, dw
+
+    report = check(big, wrong, LARGE, mode="directional")
+    assert [item.kind for item in report.inputs] == ["ok", "few_entries"]
+    assert report["w"].numbers["worst"] == (17, 23)
+
+
+def test_the_verdict_is_a_function_of_the_seed():
+    first, second = (check(affine, lambda d, c: tuple(2 * g for g in affine_vjp(d, c)), POINT, seed=3) for _ in "ab")
+    assert first.to_dict() == second.to_dict()
+
+
+def test_assert_correct_fails_with_the_text_of_the_report():
+    with pytest.raises(AssertionError, match="sign: the sign is wrong"):
+        assert_correct(affine, lambda d, c: tuple(-g for g in affine_vjp(d, c)), POINT)
+    assert assert_correct(affine, affine_vjp, POINT).ok
+
+
+def test_a_gradient_that_is_zero_everywhere_proves_little_and_that_is_said():
+    report = check(lambda x: (x * 0.0, x), lambda d, x: 0.0 * d, (np.ones(3),))
+    assert report.ok
+    assert "proves little" in report["x"].words
