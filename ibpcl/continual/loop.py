@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.evaluation.metrics import accuracy
+from ibpcl.continual.task import RegressionTask
+from ibpcl.evaluation.metrics import accuracy, r_squared
 
 
 class Progress(NamedTuple):
@@ -23,7 +24,8 @@ def learn_stream(learner, stream, progress=None):
     """Learn every task of a stream; after each, test on it and on all before it.
 
     Yields one :class:`Progress` a task; its ``accuracy`` is the matrix R (T, T) so far: R[i, j] is the accuracy in
-    0 .. 1 on task j after training task i, NaN where it was not measured.
+    0 .. 1 on task j after training task i (for a regression the coefficient of determination), NaN where it was not
+    measured.
 
     Parameters
     ----------
@@ -38,9 +40,10 @@ def learn_stream(learner, stream, progress=None):
     for t in range(len(stream)):
         task = stream[t]
         tests.append((task.x_test, task.y_test))
+        measure = r_squared if isinstance(task, RegressionTask) else accuracy
         start = time.perf_counter()
         history = learner.learn(task, progress)
         trained = time.perf_counter()
         for j, (x, y) in enumerate(tests):
-            matrix[t, j] = accuracy(learner.predict(x, j), y)
+            matrix[t, j] = measure(learner.predict(x, j), y)
         yield Progress(t, task.name, matrix.copy(), history, trained - start, time.perf_counter() - trained)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.models.layers import prior_log_odds
+from ibpcl.models.mlp import STANDARD_MASKS
 from ibpcl.numerics import sigmoid
 from ibpcl.primitives import kumaraswamy, stick_breaking
 
@@ -45,7 +47,7 @@ def union(masks, shape):
     return joined
 
 
-def posterior_probability(rho, a, b, u):
+def posterior_probability(rho, a, b, u, model=STANDARD_MASKS):
     r"""Average the probability that a weight is on over samples of the sticks.
 
     .. math:: \bar\theta_{dk} = \frac1S \sum_s \sigma(\rho_{dk} + \operatorname{logit} \pi^s_k)
@@ -58,15 +60,19 @@ def posterior_probability(rho, a, b, u):
         Shape parameters of the sticks.
     u : ndarray, shape (S, K)
         Uniform noise.
+    model : MaskModel
+        How masks and sticks are linked.
 
     Returns
     -------
     probability : ndarray, shape (D, K)
         In [0, 1].
     """
+    if not model.structured:
+        return sigmoid(rho)
     log_v, _ = kumaraswamy.sample(u, a, b)
     log_pi, _ = stick_breaking.log_probabilities(log_v)
-    logit_pi, _ = stick_breaking.logit_probabilities(log_pi)
+    logit_pi, _ = prior_log_odds(log_pi, model.link)
     # One sample at a time: (S, D, K) would be the largest array of all.
     return sum(sigmoid(rho + row) for row in logit_pi) / len(u)
 

@@ -91,6 +91,70 @@ class Task:
         """The width D of one input."""
         return self.x_train.shape[1]
 
+    @property
+    def outputs(self):
+        """How many outputs a network needs: one a class."""
+        return self.classes
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionTask:
+    """Hold the training and the test examples of one regression task.
+
+    Parameters
+    ----------
+    name : str
+        What the task is called in tables and messages.
+    x_train, x_test : array_like, shape (N, D) and (M, D)
+        Inputs, finite real numbers; kept as float32.
+    y_train, y_test : array_like, shape (N, C) and (M, C)
+        Targets, finite real numbers; kept as float32.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Task`.
+
+    Examples
+    --------
+    >>> RegressionTask("line", [[0.0], [1.0]], [[0.0], [2.0]], [[0.5]], [[1.0]]).outputs
+    1
+    """
+
+    name: str
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+
+    def __post_init__(self):
+        if not isinstance(self.name, str) or not self.name:
+            raise TypeError(f"RegressionTask: name must be a non-empty string, got {self.name!r}")
+        where = f"RegressionTask {self.name!r}"
+        for side in "xy":
+            train, test = (_inputs(getattr(self, f"{side}_{part}"), f"{where}: {side}_{part}")
+                           for part in ("train", "test"))
+            if train.shape[1] != test.shape[1]:
+                raise ValueError(f"{where}: {side}_train and {side}_test must have the same width, "
+                                 f"got {train.shape[1]} and {test.shape[1]} columns")
+            object.__setattr__(self, f"{side}_train", train)         # frozen: the one place where fields are set
+            object.__setattr__(self, f"{side}_test", test)
+        for part in ("train", "test"):
+            x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
+            if len(x) != len(y):
+                raise ValueError(f"{where}: x_{part} and y_{part} must have the same length, "
+                                 f"got {len(x)} inputs and {len(y)} targets")
+
+    @property
+    def inputs(self):
+        """The width D of one input."""
+        return self.x_train.shape[1]
+
+    @property
+    def outputs(self):
+        """The width C of one target."""
+        return self.y_train.shape[1]
+
 
 class Stream(Protocol):
     """What a sequence of tasks offers; any object that has these is a stream."""

@@ -65,6 +65,43 @@ def accuracy(probabilities, labels):
     return float(np.mean(probabilities.argmax(axis=1) == labels))
 
 
+def r_squared(predictions, targets):
+    r"""Return the share of the targets' variance that is predicted, 0 if predicting their mean is better.
+
+    .. math:: \max\Bigl(0,\; 1 - \frac{\sum_n \lVert y_n - f_n \rVert^2}{\sum_n \lVert y_n - \bar y \rVert^2}\Bigr)
+
+    The coefficient of determination, cut at 0 so that it lies in 0..1 like an accuracy.
+
+    Parameters
+    ----------
+    predictions, targets : ndarray, shape (N, C)
+        What was predicted, and what was observed.
+
+    Returns
+    -------
+    float
+        In 0..1.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or the targets do not vary.
+
+    Examples
+    --------
+    >>> r_squared(np.array([[1.0], [3.0]]), np.array([[1.0], [3.0]]))
+    1.0
+    """
+    predictions, targets = np.asarray(predictions, float), np.asarray(targets, float)
+    if predictions.shape != targets.shape:
+        raise ValueError(f"metrics.r_squared: predictions and targets must have one shape, got {predictions.shape} "
+                         f"and {targets.shape}")
+    spread = np.sum((targets - targets.mean(axis=0)) ** 2)
+    if not spread > 0:
+        raise ValueError("metrics.r_squared: the targets must vary, got one value only")
+    return float(max(0.0, 1 - np.sum((targets - predictions) ** 2) / spread))
+
+
 def as_accuracy_matrix(R, caller="metrics.as_accuracy_matrix"):
     """Return R as a float64 array after checking that it is an accuracy matrix.
 

@@ -48,7 +48,18 @@ def progress_bar(total, description, progress):
     return tqdm(total=total, desc=description, unit="step", disable=disable, leave=False)
 
 
-def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phase, progress=None):
+class Snapshot(NamedTuple):
+    """A fit after some of its epochs: all that it takes to go on, bit for bit."""
+
+    phase: str
+    epoch: int
+    vector: np.ndarray
+    state: adam.State
+    history: list
+
+
+def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phase, progress=None, adapt=None,
+        resume=None, on_epoch=None):
     """Minimize a loss that is estimated from minibatches.
 
     Parameters
@@ -70,6 +81,12 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
         Name of this fit in the history and in the progress bar.
     progress : bool, optional
         Show a progress bar: yes, no, or (None) on a terminal only.
+    adapt : callable, optional
+        ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step; it may change them all.
+    resume : Snapshot, optional
+        Go on after this epoch instead of starting from ``vector``.
+    on_epoch : callable, optional
+        Called with a :class:`Snapshot` after each epoch.
 
     Returns
     -------
@@ -84,20 +101,27 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
         When a part of the ELBO or the gradient is not finite.
     """
     per_epoch = math.ceil(examples / batch)
-    steps, state, history = epochs * per_epoch, adam.start(vector), []
+    steps, state, history, first = epochs * per_epoch, adam.start(vector), [], 0
+    if resume is not None:
+        _, first, vector, state, history = resume
     with progress_bar(steps, phase, progress) as bar:
-        for epoch in range(epochs):
+        bar.update(first * per_epoch)
+        for epoch in range(first, epochs):
             rows_of_epoch, tau = [], 0.0
             for i, rows in enumerate(minibatches(examples, batch, key._replace(step=epoch))):
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
                 _refuse_non_finite(parts, gradient, phase, epoch, step)
                 vector, state = backend.adam(vector, gradient, state, rates)
+                if adapt is not None:
+                    vector, state, rates = adapt(step, vector, state, rates)
                 rows_of_epoch.append(parts)
                 bar.update()
             means = [float(np.mean(part)) for part in zip(*rows_of_epoch, strict=True)]
             elbo = means[0] - sum(means[1:])
-            history.append(Record(key.task, phase, epoch, per_epoch, float(tau), elbo, *means))
+            history = [*history, Record(key.task, phase, epoch, per_epoch, float(tau), elbo, *means)]
+            if on_epoch is not None:
+                on_epoch(Snapshot(phase, epoch + 1, vector, state, history))
             bar.set_postfix_str(f"ELBO/N {elbo / examples:.4f}")
     return vector, history
 

@@ -32,7 +32,7 @@ def _exp(x, sign, out):
 @inlined
 def _decay(rho, out):
     zero, smallest = out.dtype.type(0), out.dtype.type(2e-38)
-    for i in range(wide(out.size)):                                # below about e^-87, float32's exp stays where it is
+    for i in range(wide(out.size)):                          # float32's exp stays at e^-87, but this goes to zero
         e = exp(-abs(rho[i]))
         out[i] = zero if e < smallest else e
 
@@ -169,14 +169,14 @@ def _scale(dv, eps, sigma, noise, dlog_sigma):
 @inlined
 def _log_odds(dv, mu, noise, z, inverse_tau, dlogit):
     one = z.dtype.type(1)
-    for i in range(wide(dlogit.size)):                             # dw v times the slope of the mask, z (1 - z) / tau
+    for i in range(wide(dlogit.size)):                       # dw v times the slope of the mask, z (1 - z) / tau
         dlogit[i] = dv[i] * (mu[i] + noise[i]) * (one - z[i]) * inverse_tau
 
 
 @inlined
 def _posterior(odds_against_rho, odds_against_pi, theta):
     one = theta.dtype.type(1)
-    for i in range(wide(theta.size)):                              # sigmoid(rho + logit_pi), by e^(x + y) = e^x e^y
+    for i in range(wide(theta.size)):                        # sigmoid(rho + logit_pi), by e^(x + y) = e^x e^y
         theta[i] = one / (one + odds_against_rho[i] * odds_against_pi[i])
 
 

@@ -3,69 +3,34 @@ r"""NPBCL: Bayesian structure adaptation for continual learning, the paper's own
 Kumar et al. (2021), Algorithm 1.  For every task: masked training under the prior :math:`p_t`; the hard mask of the
 task; selective fine-tuning with that mask; then the posterior becomes, masked by Eq. 11, the next task's prior.  (The
 algorithm prints arg min of the ELBO; it is the maximum.)
-"""
 
-from dataclasses import dataclass
+What a task does not use is not touched: given its hard mask, the ELBO's maximum over an unused weight is that weight's
+prior, so unused weights return exactly to what earlier tasks left.
+"""
 
 import numpy as np
 
+from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
+from ibpcl.continual.journal import Partial
 from ibpcl.continual.learner import check_inputs
+from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
+from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
-from ibpcl.inference.loop import fit
-from ibpcl.inference.schedules import geometric
-from ibpcl.methods import option
+from ibpcl.inference.objectives import Data, Fit, Growing
+from ibpcl.methods.npbcl_settings import Settings
 from ibpcl.models.classifier import Classifier
-from ibpcl.models.layers import MaskModel, sticks
-from ibpcl.models.supervised import Prior
+from ibpcl.models.layers import sticks
+from ibpcl.models.mlp import write
+from ibpcl.models.regressor import Regressor
+from ibpcl.models.supervised import Elbo, Prior
 from ibpcl.noise import Key, generator
+from ibpcl.primitives import weibull
 
 # Each task has noise of its own for each phase; the third field of a key counts steps within the phase.
-PHASES = ("initial", "likelihood", "masked", "cut", "finetune", "predict")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of NPBCL; each has one sentence of documentation in its metadata, and all are checked."""
-
-    hidden: tuple[int, ...] = option((200,), "Units of each hidden layer: the truncation level K (Sec. 3.1).")
-    activation: str = option("relu", "relu, leaky_relu, softplus or tanh (Sec. 6.1: ReLU).")
-    samples: int = option(10, "Monte-Carlo samples S of a training step (supplement: 10).")
-    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction (supplement: 100).")
-    likelihood_epochs: int = option(0, "Maximum-likelihood epochs before the first task (supplement).")
-    epochs: int = option(5, "Epochs of masked training a task (supplement: 5).")
-    finetune_epochs: int = option(5, "Epochs of selective fine-tuning a task (supplement: 5).")
-    batch: int = option(256, "Examples in a minibatch.")
-    weight_rate: float = option(0.01, "Adam's learning rate of means and scales in masked training (paper: 0.001).")
-    mask_rate: float = option(0.1, "Adam's learning rate of rho and the sticks (paper: 0.01).")
-    finetune_rate: float = option(0.001, "Adam's learning rate in fine-tuning (paper: 0.0001).")
-    tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement: 10).")
-    tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement: 0.25).")
-    alpha: float = option(30.0, "Concentration of the IBP for the first task (supplement: 30).")
-    prior_sigma: float = option(1.0, "Standard deviation of the initial prior p0 of a weight (Sec. 3.1: sigma_0).")
-    start_sigma: float = option(0.05, "Standard deviation that an unused weight starts a task with.")
-    start_spread: float = option(0.01, "Standard deviation of the random means that unused weights start a task with.")
-    mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli (closed form) or concrete (supplement).")
-    weight_kl_weight: float = option(1.0, "Weight of the weights' divergence; 1 is the true ELBO (Eq. 8).")
-    mask_kl_weight: float = option(1 / 784, "Weight of the masks' divergence; 1 is the true ELBO (Eq. 8).")
-    stick_kl_weight: float = option(1.0, "Weight of the sticks' divergence; 1 is the true ELBO (Eq. 8).")
-
-    def __post_init__(self):
-        for name in ("samples", "prediction_samples", "batch"):
-            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
-        for name in ("likelihood_epochs", "epochs", "finetune_epochs", "weight_rate", "mask_rate", "finetune_rate",
-                     "weight_kl_weight", "mask_kl_weight", "stick_kl_weight"):
-            _require(0 <= getattr(self, name) < np.inf, name, "finite and at least 0", getattr(self, name))
-        for name in ("tau_start", "tau_end", "alpha", "prior_sigma", "start_sigma", "start_spread"):
-            _require(0 < getattr(self, name) < np.inf, name, "finite and above 0", getattr(self, name))
-        Classifier(1, self.hidden, 1, self.activation, MaskModel(self.mask_kl))     # refuses what is wrong with these
-
-
-def _require(condition, name, allowed, got):
-    if not condition:
-        raise ValueError(f"npbcl: {name} must be {allowed}, got {got}")
+PHASES = ("initial", "likelihood", "masked", "cut", "finetune", "coreset", "predict")
 
 
 class NPBCL:
@@ -86,60 +51,85 @@ class NPBCL:
         self.seed = seed
         self.backend = backend(backend_name)
         self.inputs = None
-        self.alpha = np.full(len(self.settings.hidden), self.settings.alpha)
+        self.kind = None                                     # Task or RegressionTask, as the first one
+        self.hidden = self.settings.hidden                   # grows if the settings say so
+        self.alpha = np.full(len(self.hidden), self.settings.alpha)
         self.posterior = []                                  # the Gaussian parameters of each hidden layer
-        self.heads = []                                      # those of each task's head
+        self.heads = []                                      # those of each task's head, with a regression's noise
         self._masks = []                                     # packed, for each task and layer
+        self._coresets = []                                  # the examples kept from each task
+        self._refined = {}                                   # task -> its parameters after its coreset
 
-    def learn(self, task, progress=None):
+    def learn(self, task, progress=None, journal=None):
         """Run one turn of Algorithm 1; return the history of its training.
+
+        Parameters
+        ----------
+        task : Task or RegressionTask
+            All tasks of a learner are of one kind and have inputs of one width.
+        progress : bool, optional
+            Show progress bars: yes, no, or (None) on a terminal only.
+        journal : Journal, optional
+            Told of every epoch, so that a run that was killed can go on; see :mod:`ibpcl.continual.journal`.
 
         Raises
         ------
         ValueError
-            If the task's inputs have another width than the first task's.
+            If the task's inputs have another width than the first task's, or it is of another kind.
+        TrainingError
+            If the ELBO is not finite, or no weight is left.
         """
-        if self.inputs is None:
-            self.inputs = task.x_train.shape[1]
-        if task.x_train.shape[1] != self.inputs:
-            raise ValueError(f"npbcl: task {task.name!r} has {task.x_train.shape[1]} inputs, the network {self.inputs}")
-        model, settings = self._model(task.classes), self.settings
-        used = [hard_masks.union((self.masks(t)[i] for t in range(len(self.heads))), shape)
-                for i, shape in enumerate(model.shapes)]
-        prior = self._prior(model, used)
-        vector = self._start(model, used)
-        history = []
-        if not self.heads and settings.likelihood_epochs:
-            vector, history = self._maximize_likelihood(model, vector, task, progress)
-        vector, records = self._train(model, vector, prior, task, progress)
-        history += records
-        masks = self._cut(model, vector)
-        # Given its mask, the best posterior of a weight that the task does not use is the weight's prior.
-        self._forget_unused(model, vector, prior, masks)
-        vector, records = self._finetune(model, vector, prior, masks, task, progress)
-        history += records
-        *hidden, head = model.layers(vector)
-        # Supplement, "IBP hyperparameter": alpha = max(alpha, max a).
-        largest = [sticks(layer["raw_a"], layer["raw_b"])[0][0].max() for layer in hidden]
-        self.alpha = np.maximum(self.alpha, largest)
-        self.posterior = [{name: layer[name].copy() for name in priors.GAUSSIAN} for layer in hidden]
-        self.heads.append({name: value.copy() for name, value in head.items()})
-        self._masks.append(tuple(hard_masks.pack(mask) for mask in masks))
-        return history
+        self._check(task)
+        settings, resumed = self.settings, journal.resume if journal else None
+        self._refined, self.inputs, self.kind = {}, task.x_train.shape[1], type(task)
+        masks, done = None, []
+        if resumed is not None:
+            self.hidden, masks, done = resumed.hidden, resumed.masks, list(resumed.history)
+        model, (data, coreset) = self._model(task), self._split(task)
+        prior, vector = self._prior(model), self._start(model)
+
+        def how(phase, epochs):
+            snapshot = resumed.snapshot if resumed is not None and resumed.snapshot.phase == phase else None
+            save = None if journal is None else lambda now: journal.save(Partial(now, self.hidden, masks, tuple(done)))
+            return Fit(phase, epochs, settings.batch, settings.samples, self._key(len(self.heads), phase), self.backend,
+                       progress, snapshot, save)
+
+        reached = PHASES.index(resumed.snapshot.phase) if resumed is not None else 0
+        if settings.likelihood_epochs and not self.heads and reached <= PHASES.index("likelihood"):
+            vector, records = objectives.maximize_likelihood(
+                model, vector, prior, data, how("likelihood", settings.likelihood_epochs), settings.weight_rate)
+            done += records
+        if reached <= PHASES.index("masked"):
+            if settings.shared_mask and self.heads:          # the ablation: no mask of its own
+                masks = self.masks(0)
+                vector, records = objectives.train_fixed(
+                    model, vector, prior, masks, data, how("masked", settings.epochs), settings.weight_rate,
+                    settings.weight_kl_weight)
+            else:
+                model, vector, records = self._train_masked(model, vector, prior, data, how("masked", settings.epochs))
+                prior, masks = self._prior(model), self._cut(model, vector)
+            if settings.reset_unused:
+                self._reset_unused(model, vector, prior, masks)
+            done += records
+        vector, records = objectives.train_fixed(
+            model, vector, prior, masks, data, how("finetune", settings.finetune_epochs), settings.finetune_rate,
+            settings.weight_kl_weight)
+        done += records
+        self._keep(model, vector, masks, coreset)
+        return [record._replace(task=len(self.heads) - 1) for record in done]
 
     def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task, the mean over weight samples."""
-        return self.predict_with_uncertainty(x, task_id).probabilities
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task, or a regression's means (N, C)."""
+        return self.predict_with_uncertainty(x, task_id)[0]
 
     def predict_with_uncertainty(self, x, task_id):
-        """Return a :class:`ibpcl.models.classifier.Prediction`: probabilities, entropy and mutual information."""
+        """Return the ``Prediction`` of :mod:`ibpcl.models.classifier`, or of :mod:`ibpcl.models.regressor`."""
         check_inputs("npbcl.predict", x, self.inputs, task_id, len(self.heads))
-        head = self.heads[task_id]
-        model = self._model(len(head["bias.mu"]))
-        vector = np.zeros(model.layout.size, np.float32)
-        for views, values in zip(model.layers(vector), (*self.posterior, head), strict=True):
-            for name, value in values.items():
-                views[name][...] = value
+        model, vector = self._assemble(task_id)
+        if self._coresets:
+            if task_id not in self._refined:
+                self._refined[task_id] = self._refine(model, vector, task_id)
+            vector = self._refined[task_id]
         return model.predict(vector, self.masks(task_id), np.asarray(x, np.float32), self.settings.prediction_samples,
                              self._key(task_id, "predict"), self.backend)
 
@@ -149,96 +139,151 @@ class NPBCL:
 
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
-        arrays = {"inputs": np.array(self.inputs or 0), "alpha": self.alpha, "tasks": np.array(len(self.heads))}
+        arrays = {"inputs": np.array(self.inputs or 0), "alpha": self.alpha, "tasks": np.array(len(self.heads)),
+                  "hidden": np.array(self.hidden), "regression": np.array(self.kind is RegressionTask)}
         for i, layer in enumerate(self.posterior):
             arrays |= {f"hidden{i}.{name}": value for name, value in layer.items()}
         for t, head in enumerate(self.heads):
             arrays |= {f"task{t}.head.{name}": value for name, value in head.items()}
             for i, packed in enumerate(self._masks[t]):
                 arrays |= {f"task{t}.mask{i}.bits": packed.bits, f"task{t}.mask{i}.shape": np.array(packed.shape)}
+        for t, coreset in enumerate(self._coresets):
+            arrays |= {f"task{t}.coreset.x": coreset.x, f"task{t}.coreset.y": coreset.y}
         return arrays
 
     def load_state(self, state):
         """Become the learner whose :meth:`state` this was."""
-        layers = range(len(self.settings.hidden))
-        tasks = range(int(state["tasks"]))
-        self.inputs, self.alpha = int(state["inputs"]) or None, np.array(state["alpha"])
-        self.posterior = [{name: np.array(state[f"hidden{i}.{name}"]) for name in priors.GAUSSIAN}
-                          for i in layers if tasks]
-        self.heads = [{name: np.array(state[f"task{t}.head.{name}"]) for name in priors.GAUSSIAN} for t in tasks]
-        self._masks = [tuple(hard_masks.PackedMask(np.array(state[f"task{t}.mask{i}.bits"]),
+        state = {name: np.array(value) for name, value in state.items()}
+
+        def under(start):
+            return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
+
+        layers, tasks = range(len(self.settings.hidden)), range(int(state["tasks"]))
+        self.inputs, self.alpha = int(state["inputs"]) or None, state["alpha"]
+        self.hidden = tuple(int(units) for units in state["hidden"])
+        self.kind = None if not tasks else RegressionTask if state["regression"] else Task
+        self.posterior = [under(f"hidden{i}.") for i in layers if tasks]
+        self.heads = [under(f"task{t}.head.") for t in tasks]
+        self._masks = [tuple(hard_masks.PackedMask(state[f"task{t}.mask{i}.bits"],
                                                    tuple(int(n) for n in state[f"task{t}.mask{i}.shape"]))
                              for i in layers) for t in tasks]
+        self._coresets = [Data(state[f"task{t}.coreset.x"], state[f"task{t}.coreset.y"]) for t in tasks
+                          if f"task{t}.coreset.x" in state]
+        self._refined = {}
 
-    def _model(self, classes):
-        return Classifier(self.inputs, self.settings.hidden, classes, self.settings.activation,
-                          MaskModel(self.settings.mask_kl))
+    def _check(self, task):
+        if self.inputs is not None and task.x_train.shape[1] != self.inputs:
+            raise ValueError(f"npbcl: task {task.name!r} has {task.x_train.shape[1]} inputs, the network {self.inputs}")
+        if self.kind is not None and type(task) is not self.kind:
+            raise ValueError(f"npbcl: task {task.name!r} is a {type(task).__name__}, the first one was a "
+                             f"{self.kind.__name__}; a network learns one kind")
+        outputs = len(self.heads[0]["bias.mu"]) if self.heads else task.outputs
+        if self.settings.single_head and task.outputs != outputs:
+            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
+
+    def _model(self, task, hidden=None):
+        return self._network(task.outputs, hidden or self.hidden)
+
+    def _network(self, outputs, hidden):
+        settings = self.settings
+        common = (self.inputs, hidden, outputs, settings.activation, settings.mask_model,
+                  settings.alpha_rule == "learned")
+        if self.kind is RegressionTask:
+            return Regressor(*common, settings.noise_sigma, settings.learn_noise)
+        return Classifier(*common)
 
     def _key(self, task_id, phase):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
 
-    def _prior(self, model, used):
-        """Build the prior of the next task by Eq. 11; a new head has the initial prior."""
-        sigma = self.settings.prior_sigma
-        layers = [priors.select(mask, self.posterior[i], priors.standard(mask.shape, sigma)) if self.posterior
-                  else priors.standard(mask.shape, sigma) for i, mask in enumerate(used)]
-        layers.append(priors.standard((self.settings.hidden[-1], model.outputs), sigma))
-        mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel()
-                                         for layer in layers for kind in ("weight", "bias")])
-                         for part in ("mu", "log_sigma"))
-        return Prior(mu, log_sigma, self.alpha.astype(np.float32))
+    def _split(self, task):
+        """Take the task's coreset out of its training data."""
+        data, settings = Data(task.x_train, task.y_train), self.settings
+        if settings.coreset == "none":
+            return data, None
+        rng = generator(self._key(len(self.heads), "coreset"))
+        chosen = np.zeros(len(data.x), bool)
+        chosen[coresets.SELECTIONS[settings.coreset](data.x, settings.coreset_size, rng)] = True
+        if chosen.all():
+            raise ValueError(f"npbcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
+                             "make coreset_size smaller")
+        return Data(data.x[~chosen], data.y[~chosen]), Data(data.x[chosen], data.y[chosen])
 
-    def _start(self, model, used):
-        """Start the next task: used weights at the last posterior, all others and the head afresh."""
-        rng = generator(self._key(len(self.heads), "initial"))
+    def _known(self, shapes):
+        """Return, for each hidden layer, which weights have yesterday's posterior as their prior (Eq. 11)."""
+        if not self.settings.masked_prior and self.heads:
+            return [expansion.embed(np.ones(layer["weight.mu"].shape, bool), shape)
+                    for layer, shape in zip(self.posterior, shapes, strict=True)]
+        return [hard_masks.union((expansion.embed(self.masks(t)[i], shape) for t in range(len(self.heads))), shape)
+                for i, shape in enumerate(shapes)]
+
+    def _prior(self, model):
+        """Build the prior of the next task by Eq. 11; a new head has the initial prior, a shared one its posterior."""
+        settings, layers, informative = self.settings, [], []
+        for i, (shape, known) in enumerate(zip(model.shapes, self._known(model.shapes), strict=True)):
+            initial = priors.standard(shape, settings.prior_sigma)
+            layers.append(priors.select(known, self._embedded(i, initial), initial) if self.heads else initial)
+            informative += [known.ravel(), known.any(axis=0)]
+        head = priors.standard((self.hidden[-1], model.outputs), settings.prior_sigma)
+        if settings.single_head and self.heads:
+            head = {name: expansion.embed(self.heads[-1][name], head[name].shape) for name in priors.GAUSSIAN}
+        layers.append(head)
+        informative += [np.ones(head[name].size, bool) for name in ("weight.mu", "bias.mu")]
+        mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel() for layer in layers
+                                         for kind in ("weight", "bias")]) for part in ("mu", "log_sigma"))
+        # The mean of a Gamma(g, h) is g / h.
+        alpha_prior = (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
+        return Prior(mu, log_sigma, self.alpha.astype(np.float32), alpha_prior,
+                     np.concatenate(informative) if settings.unused_prior == "flat" else None)
+
+    def _embedded(self, i, like):
+        """Return the posterior of a hidden layer in the corner of arrays as large as those of ``like``."""
+        return {name: expansion.embed(self.posterior[i][name], like[name].shape) for name in priors.GAUSSIAN}
+
+    def _start(self, model, growth=0):
+        """Start the next task: known weights at the last posterior, all others and a new head afresh."""
+        rng = generator(self._key(len(self.heads), "initial")._replace(step=growth))
         vector = model.initial(rng, self.alpha, self.settings.start_sigma, self.settings.start_spread)
-        for i, layer in enumerate(self.posterior):
-            views = model.layers(vector)[i]
-            for name, value in priors.select(used[i], layer, views).items():
-                views[name][...] = value
+        if not self.heads:
+            return vector
+        *hidden, head = model.layers(vector)
+        for i, (views, known) in enumerate(zip(hidden, self._known(model.shapes), strict=True)):
+            write(views, priors.select(known, self._embedded(i, views), views))
+        if self.settings.single_head:
+            write(head, {name: expansion.embed(self.heads[-1][name], head[name].shape) for name in priors.GAUSSIAN})
         return vector
 
-    def _rates(self, model, **rate_of_block):
-        rates = np.zeros(model.layout.size, np.float32)
-        for block, rate in rate_of_block.items():
-            rates[model.layout.block(block)] = rate
-        return rates
+    def _train_masked(self, model, vector, prior, data, how):
+        """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if need be."""
+        settings = self.settings
+        rates = {"mu": settings.weight_rate, "log_sigma": settings.weight_rate, "noise": settings.weight_rate,
+                 "rho": settings.mask_rate, "sticks": settings.mask_rate, "alpha": settings.mask_rate}
+        weights = Elbo(1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight,
+                       -settings.stick_kl_weight)
+        growing = Growing(settings.expand_every, self._grow) if settings.expand else None
+        return objectives.train_masked(model, vector, prior, data, how, rates, weights,
+                                       (settings.tau_start, settings.tau_end), growing)
 
-    def _fit(self, vector, objective, rates, task, phase, epochs, progress):
-        vector, history = fit(
-            vector, objective, rates, examples=len(task.x_train), epochs=epochs, batch=self.settings.batch,
-            key=self._key(len(self.heads), phase), backend=self.backend, phase=phase, progress=progress)
-        return vector, [record._replace(task=len(self.heads)) for record in history]
+    def _grow(self, model, vector, step):
+        """Add units to every layer that has too few empty ones left (Sec. 4.6)."""
+        more = [expansion.growth(mask, self.settings.empty_units) for mask in self._probable_masks(model, vector)]
+        if not any(more):
+            return None
+        self.hidden = tuple(units + extra for units, extra in zip(self.hidden, more, strict=True))
+        larger = self._network(model.outputs, self.hidden)
+        grown = self._start(larger, growth=step + 1)
+        model.layout.transfer(vector, larger.layout, grown)
+        return larger, grown, self._prior(larger)
 
-    def _maximize_likelihood(self, model, vector, task, progress):
-        """Fit the means alone to the first task, without masks and without noise (supplement: "similar to VCL")."""
-        prior = self._prior(model, [np.zeros(shape, bool) for shape in model.shapes])
-        masks = [np.ones(shape, bool) for shape in model.shapes]
-
-        def objective(vector, rows, step, steps):
-            silent = tuple(np.zeros((1, len(rows), width), np.float32) for width in (*model.hidden, model.outputs))
-            parts, cache = model.fixed_elbo(vector, prior, masks, task.x_train[rows], task.y_train[rows], silent,
-                                            len(task.x_train), self.backend)
-            return parts, -model.fixed_elbo_vjp((1.0, 0.0, 0.0, 0.0, 0.0), cache) / len(task.x_train), 0.0
-
-        rates = self._rates(model, mu=self.settings.weight_rate)
-        return self._fit(vector, objective, rates, task, "likelihood", self.settings.likelihood_epochs, progress)
-
-    def _train(self, model, vector, prior, task, progress):
-        """Masked training: maximize the ELBO over weights, masks and sticks while the temperature falls."""
-        settings, key, examples = self.settings, self._key(len(self.heads), "masked"), len(task.x_train)
-        weights = (1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight, -1.0)
-
-        def objective(vector, rows, step, steps):
-            tau = geometric(settings.tau_start, settings.tau_end, step, steps)
-            noise = model.noise(key._replace(step=step), settings.samples, len(rows), self.backend)
-            parts, cache = model.elbo(vector, prior, task.x_train[rows], task.y_train[rows], noise, tau, examples,
-                                      self.backend)
-            return parts, -model.elbo_vjp(weights, cache) / examples, tau
-
-        rates = self._rates(model, mu=settings.weight_rate, log_sigma=settings.weight_rate, rho=settings.mask_rate,
-                            sticks=settings.mask_rate)
-        return self._fit(vector, objective, rates, task, "masked", settings.epochs, progress)
+    def _probable_masks(self, model, vector):
+        """Threshold the posterior probability of every mask."""
+        masks = []
+        for i, layer in enumerate(model.layers(vector)[:-1]):
+            (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
+            key = self._key(len(self.heads), "cut")._replace(stream=i)
+            u = self.backend.uniform(key, (self.settings.prediction_samples, len(a)), np.float32)
+            probability = hard_masks.posterior_probability(layer["rho"], a, b, u, self.settings.mask_model)
+            masks.append(hard_masks.threshold(probability))
+        return tuple(masks)
 
     def _cut(self, model, vector):
         """Cut the task's hard masks from the posterior.
@@ -248,33 +293,63 @@ class NPBCL:
         TrainingError
             If a layer has no weight left: such a network cannot compute anything.
         """
-        masks = []
-        for i, layer in enumerate(model.layers(vector)[:-1]):
-            (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
-            key = self._key(len(self.heads), "cut")._replace(stream=i)
-            u = self.backend.uniform(key, (self.settings.prediction_samples, len(a)), np.float32)
-            masks.append(hard_masks.threshold(hard_masks.posterior_probability(layer["rho"], a, b, u)))
-            if not masks[-1].any():
+        masks = self._probable_masks(model, vector)
+        for i, mask in enumerate(masks):
+            if not mask.any():
                 raise TrainingError(f"npbcl: task {len(self.heads)} switched off every weight of hidden layer {i}; "
-                                 "raise alpha, or lower mask_kl_weight")
-        return tuple(masks)
+                                    "raise alpha, or lower mask_kl_weight")
+        return masks
 
-    def _forget_unused(self, model, vector, prior, masks):
+    def _reset_unused(self, model, vector, prior, masks):
+        """Set every weight that the masks switch off to its prior, in place; a flat one stays as it started."""
         for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
             kept = np.concatenate([flat for mask in masks for flat in (mask.ravel(), mask.any(axis=0))])
             part = vector[model.layout.block(block)]
             part[: len(kept)] = np.where(kept, part[: len(kept)], values[: len(kept)])
 
-    def _finetune(self, model, vector, prior, masks, task, progress):
-        """Selective fine-tuning: maximize the ELBO over the weights that the mask keeps."""
-        settings, key, examples = self.settings, self._key(len(self.heads), "finetune"), len(task.x_train)
+    def _keep(self, model, vector, masks, coreset):
+        """Keep what was learned: the posterior, the head, the masks, the coreset, and the next task's alpha."""
+        *hidden, head = model.layers(vector)
+        self.alpha = np.array([self._next_alpha(alpha, layer) for alpha, layer in zip(self.alpha, hidden, strict=True)])
+        self.posterior = [{name: layer[name].copy() for name in priors.GAUSSIAN} for layer in hidden]
+        head = {name: value.copy() for name, value in head.items()}
+        extra = {entry.name: model.layout.views(vector)[entry.name].copy() for entry in model.extra_entries()}
+        self.heads = [head] * len(self.heads) if self.settings.single_head else self.heads
+        self.heads = [*self.heads, head | extra]
+        self._masks.append(tuple(hard_masks.pack(mask) for mask in masks))
+        if coreset is not None:
+            self._coresets.append(coreset)
 
-        def objective(vector, rows, step, steps):
-            noise = model.fixed_noise(key._replace(step=step), settings.samples, len(rows), self.backend)
-            parts, cache = model.fixed_elbo(vector, prior, masks, task.x_train[rows], task.y_train[rows], noise,
-                                            examples, self.backend)
-            gradient = model.fixed_elbo_vjp((1.0, -settings.weight_kl_weight, 0.0, 0.0, 0.0), cache)
-            return parts, -gradient / examples, 0.0
+    def _next_alpha(self, alpha, layer):
+        """Choose a layer's concentration for the next task (supplement E)."""
+        rule = self.settings.alpha_rule
+        if rule == "max":                                    # alpha = max(alpha, max a): it can only rise
+            (a, _), _ = sticks(layer["raw_a"], layer["raw_b"])
+            return max(alpha, float(a.max()))
+        if rule == "increment":
+            return alpha + self.settings.alpha_increment
+        if rule == "learned":
+            (k, scale), _ = sticks(layer["raw_shape"], layer["raw_scale"])
+            return float(weibull.moments(k, scale)[0][0])
+        return alpha
 
-        rates = self._rates(model, mu=settings.finetune_rate, log_sigma=settings.finetune_rate)
-        return self._fit(vector, objective, rates, task, "finetune", settings.finetune_epochs, progress)
+    def _assemble(self, task_id):
+        """Build the network of a learned task, as large as it was then, and its parameters."""
+        head, masks = self.heads[task_id], self._masks[task_id]
+        model = self._network(len(head["bias.mu"]), tuple(packed.shape[1] for packed in masks))
+        vector = np.zeros(model.layout.size, np.float32)
+        for views, values in zip(model.layers(vector), (*self.posterior, head), strict=True):
+            write(views, {name: expansion.corner(values[name], views[name].shape) for name in priors.GAUSSIAN})
+        for entry in model.extra_entries():
+            model.layout.views(vector)[entry.name][...] = head[entry.name]
+        return model, vector
+
+    def _refine(self, model, vector, task_id):
+        """Refine a copy of the posterior on a task's coreset, its mask fixed; used for predictions only (Sec. 4.3)."""
+        block, settings, coreset = model.layout.block, self.settings, self._coresets[task_id]
+        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), self.alpha)
+        how = Fit("coreset", settings.coreset_epochs, settings.batch, settings.samples,
+                  self._key(task_id, "coreset"), self.backend, False)
+        refined, _ = objectives.train_fixed(model, vector, prior, self.masks(task_id), coreset, how,
+                                            settings.coreset_rate, settings.weight_kl_weight)
+        return refined

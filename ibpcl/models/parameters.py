@@ -6,8 +6,6 @@ Adam, checkpoints, gradient checks and priors all work on the vector; the mathem
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
-
 
 class Entry(NamedTuple):
     """One named parameter: its shape, and the block of the vector that it lies in."""
@@ -56,6 +54,11 @@ class Layout:
 
     __hash__ = None
 
+    @property
+    def blocks(self):
+        """The names of the blocks, in the order of the vector."""
+        return tuple(self._blocks)
+
     def block(self, name):
         """Return the slice of the vector that holds a block."""
         return self._blocks[name]
@@ -66,22 +69,8 @@ class Layout:
             raise ValueError(f"Layout.views: the vector must have shape ({self.size},), got {vector.shape}")
         return {e.name: vector[self._slices[e.name]].reshape(e.shape) for e in self.entries}
 
-    def pack(self, values, dtype=np.float32):
-        """Build a vector from a dict of arrays, one for every name.
-
-        Raises
-        ------
-        ValueError
-            If a name is missing or unknown, or a shape differs.
-        """
-        names = {e.name for e in self.entries}
-        if names != set(values):
-            missing, unknown = sorted(names - set(values)), sorted(set(values) - names)
-            raise ValueError(f"Layout.pack: missing {missing}, unknown {unknown}")
-        vector = np.empty(self.size, dtype)
-        for entry in self.entries:
-            value = np.asarray(values[entry.name])
-            if value.shape != entry.shape:
-                raise ValueError(f"Layout.pack: {entry.name} must have shape {entry.shape}, got {value.shape}")
-            vector[self._slices[entry.name]] = value.ravel()
-        return vector
+    def transfer(self, vector, larger, target):
+        """Write the parameters of ``vector`` into ``target``, of the layout ``larger``, each into its corner."""
+        views = larger.views(target)
+        for name, value in self.views(vector).items():
+            views[name][tuple(slice(0, size) for size in value.shape)] = value

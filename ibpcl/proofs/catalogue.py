@@ -47,6 +47,9 @@ def gradients():
     for activation in ACTIVATIONS:
         checks += [Check("gradients", f"elbo.{activation}.{kind}", lambda seed, a=activation, k=kind: of_report(
             networks.check_elbo(seed, k, a))) for kind in MASK_KLS]
+    for name, variant in networks.VARIANTS.items():
+        checks.append(Check("gradients", f"elbo.{name.replace(' ', '-')}", lambda seed, v=variant: of_report(
+            networks.check_elbo(seed, **v))))
     return checks
 
 

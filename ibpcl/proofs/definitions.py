@@ -62,10 +62,10 @@ def check_masked_weights(seed):
 
 
 def check_elbo(seed):
-    """Eqs. 6 to 9: the ELBO and its four parts, by plain loops from the formulas of the paper."""
+    """Eqs. 6 to 9: the ELBO and its parts, by plain loops from the formulas of the paper."""
     model, vector, prior, x, labels, _ = networks.network(seed)
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)
-    parts, tau, examples = np.zeros(4), 0.7, 70
+    parts, tau, examples = np.zeros(5), 0.7, 70      # alpha is given, so the fifth stays 0
     *hidden, head = model.layers(vector)
     for s in range(2):
         h = x
@@ -91,8 +91,7 @@ def check_elbo(seed):
     sigma0 = np.exp(prior.log_sigma)
     parts[1] = (np.log(sigma0 / sigma) + (sigma**2 + (mu - prior.mu)**2) / (2 * sigma0**2) - 0.5).sum()
     got = model.elbo(vector, prior, x, labels, noise, tau, examples, backend("numpy"))[0]
-    outcome = agrees(f"ELBO {got.total:.6g}, parts by loops", [*got, got.total], [*parts, parts[0] - parts[1:].sum()])
-    return outcome
+    return agrees(f"ELBO {got.total:.6g}, parts by loops", [*got, got.total], [*parts, parts[0] - parts[1:].sum()])
 
 
 def check_joint_divergence(seed):

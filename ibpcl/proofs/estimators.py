@@ -88,21 +88,25 @@ def check_concrete(seed):
     return outcome(reparameterization_unbiased(estimator, exact, 0.4, seed=seed))
 
 
-def check_masked_weights(which, seed):
-    """E[w^2] of a masked weight w = z v: both factors are independent; with respect to rho or mu."""
+def check_masked_weights(name, which, seed):
+    """E[w^2] of a masked weight w = z v: both factors are independent; with respect to rho or mu.
+
+    ``sample`` adds the sticks' log-odds to rho, ``sample_mean_field`` does not.
+    """
     parameters, logit_pi, log_sigma, tau = {"mu": 0.7, "rho": 0.3}, -0.5, -0.4, 0.6
+    offset = logit_pi if name == "sample" else 0.0
 
     def estimator(value, rng, n):
         here = {**parameters, which: value}
-        (w, activity, divergence), cache = masked_weights.sample(
+        (w, activity, divergence), cache = getattr(masked_weights, name)(
             draw("normal", rng, 1, 1, n), draw("logistic", rng, 1, 1, n), np.full((1, n), here["mu"]),
             np.full((1, n), log_sigma), np.full((1, n), here["rho"]), np.full((1, n), logit_pi), tau)
         dout = (2 * w, np.zeros_like(activity), np.zeros_like(divergence))
-        return masked_weights.sample_vjp(dout, cache)[2 if which == "rho" else 0]
+        return getattr(masked_weights, f"{name}_vjp")(dout, cache)[2 if which == "rho" else 0]
 
     def exact(value):
         here = {**parameters, which: value}
-        case = logit_case(here["rho"] + logit_pi, tau)
+        case = logit_case(here["rho"] + offset, tau)
         squared_mask = quadrature(lambda y: sigmoid(y)**2 * np.exp(case.log_density(y)), (-60 / tau, 60 / tau),
                                   case.points)[0]
         return squared_mask * expectation(np.square, gaussian_case(here["mu"], log_sigma))
@@ -159,8 +163,8 @@ def checks():
         **{f"kumaraswamy.sample.{which}": lambda seed, w=which: check_kumaraswamy(w, seed) for which in ("a", "b")},
         **{f"weibull.sample.{which}": lambda seed, w=which: check_weibull(w, seed) for which in ("k", "scale")},
         "concrete.sample": check_concrete,
-        **{f"masked_weights.sample.{which}": lambda seed, w=which: check_masked_weights(w, seed)
-           for which in ("mu", "rho")},
+        **{f"masked_weights.{name}.{which}": lambda seed, n=name, w=which: check_masked_weights(n, w, seed)
+           for name in ("sample", "sample_mean_field") for which in ("mu", "rho")},
         "local_linear.apply.sigma": check_local_linear,
         "concrete.kl_monte_carlo": check_monte_carlo_divergence,
         "concrete.kl_monte_carlo.gradient": check_monte_carlo_gradient,

@@ -29,6 +29,8 @@ def line(result, verbose=False):
     """Return what is said of one check: a line, and all there is to say if it failed or if asked for."""
     outcome = result.outcome
     first = f"{'ok' if outcome.ok else 'WRONG':<5} {result.check.name:<{NAME}} {outcome.words}"
+    while len(first) > WIDTH and outcome.ok and ", " in first:
+        first = first.rpartition(", ")[0]                    # a long name costs the last of the words
     if outcome.ok and not verbose:
         return first
     lines = [first if len(first) <= WIDTH else first[:WIDTH - 3] + "..."]

@@ -9,6 +9,7 @@ LATE = 7                # edits of this rank and above are tried after the known
 _TWINS = {"sin": "cos", "cos": "sin", "exp": "expm1", "expm1": "exp", "log": "log1p", "log1p": "log",
           "greater": "less", "less": "greater", "greater_equal": "greater", "less_equal": "less",
           "maximum": "minimum", "minimum": "maximum", "cosh": "sinh", "sinh": "cosh"}
+_KIND_OF = {"flip": "shifted", "roll": "shifted", "sort": "shifted", "cumsum": "summed", "swapaxes": "transposed"}
 
 
 class Edit(NamedTuple):
@@ -59,7 +60,8 @@ def edits_of(step, recorder):
                    f"the operands of `{step.label}` are exchanged")
     if len(operands) == 1 and name not in ("negative",) and isinstance(step.result, (np.ndarray, np.generic)) \
             and np.shape(step.result) == np.shape(operands[0]):
-        yield edit(5, lambda go, x, o, r: x[0], "elementwise_factor", f"`{name}` in `{step.label}` is too much")
+        yield edit(5, lambda go, x, o, r: x[0], _KIND_OF.get(name, "elementwise_factor"),
+                   f"`{name}` in `{step.label}` is too much")
     if name in _TWINS:
         yield edit(LATE, lambda go, x, o, r: getattr(np, _TWINS[name])(*x), "elementwise_factor",
                    f"`{step.label}` must use {_TWINS[name]}")
@@ -159,7 +161,7 @@ def _operand_edits(step, edit, recorder):
         number = isinstance(operand, (int, float)) and not isinstance(operand, bool)
         if number:
             for value in dict.fromkeys((operand - 1, operand + 1, 0.5 * operand, 2 * operand, -operand, 1, 2, 0.5, 3)):
-                if value != operand:
+                if value != operand and not (additive and value == 0):      # a term too many, which is tried before
                     yield edit(2, lambda go, x, o, r, i=i, value=value: go(*_put(x, i, value), **o),
                                "elementwise_factor" if step.name == "power" else "constant_factor",
                                f"the constant {operand:g} in `{step.label}` should be {value:g}")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import Task
+from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.methods.npbcl import NPBCL, Settings
 
@@ -118,6 +118,105 @@ def test_two_hidden_layers_and_a_likelihood_start():
     assert history[1].log_likelihood > history[0].log_likelihood
 
 
+CHOICES = {
+    "alpha fixed": {"alpha_rule": "fixed"}, "alpha grows": {"alpha_rule": "increment", "alpha_increment": 2.0},
+    "alpha learned": {"alpha_rule": "learned"}, "no masked prior": {"masked_prior": False, "reset_unused": False},
+    "flat prior": {"unused_prior": "flat"}, "mean field": {"structured": False}, "log link": {"mask_link": "log"},
+    "concrete": {"mask_kl": "concrete"}, "one head": {"single_head": True}, "true elbo": {"mask_kl_weight": 1.0},
+    "one mask": {"shared_mask": True}, "random coreset": {"coreset": "random", "coreset_size": 20, "coreset_epochs": 5},
+    "k-center coreset": {"coreset": "k_center", "coreset_size": 20, "coreset_epochs": 5},
+    "growing": {"expand": True, "hidden": (3,), "empty_units": 2, "expand_every": 5},
+    "growing, two layers": {"expand": True, "hidden": (3, 3), "empty_units": 2, "expand_every": 5},
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+def test_every_choice_learns_and_comes_back_from_its_state(choice):
+    settings = dataclasses.replace(SMALL, **choice)
+    learner = NPBCL(settings, seed=1)
+    accuracy = run(learner, Blobs(2))
+    assert accuracy[0, 0] > 0.85
+    copy = NPBCL(settings, seed=1)
+    copy.load_state(learner.state())
+    for t in range(2):
+        np.testing.assert_array_equal(copy.predict(Blobs(2)[t].x_test, t), learner.predict(Blobs(2)[t].x_test, t))
+    for one in (learner, copy):
+        one.learn(Blobs(3)[2], progress=False)
+    for name, value in learner.state().items():
+        np.testing.assert_array_equal(value, copy.state()[name], err_msg=name)
+
+
+def test_alpha_follows_its_rule():
+    def alpha_after(**choice):
+        learner = NPBCL(dataclasses.replace(SMALL, **choice), seed=1)
+        run(learner, Blobs(2))
+        return learner.alpha[0]
+
+    assert alpha_after(alpha_rule="fixed") == 4.0
+    assert alpha_after(alpha_rule="increment", alpha_increment=2.5) == 9.0
+    assert alpha_after(alpha_rule="max") > 4.0
+    assert alpha_after(alpha_rule="learned") not in (4.0, 0.0)
+
+
+def test_one_mask_for_all_tasks_is_one_mask():
+    learner = NPBCL(dataclasses.replace(SMALL, shared_mask=True))
+    run(learner, Blobs(3))
+    for t in (1, 2):
+        np.testing.assert_array_equal(learner.masks(t)[0], learner.masks(0)[0])
+
+
+def test_growth_keeps_old_heads_and_masks_exact_and_units_empty():
+    settings = dataclasses.replace(SMALL, expand=True, hidden=(3,), empty_units=2, expand_every=5)
+    learner = NPBCL(settings, seed=1)
+    learner.learn(Blobs(2)[0], progress=False)
+    head, mask, x = learner.heads[0]["weight.mu"].copy(), learner.masks(0)[0], Blobs(2)[0].x_test
+    assert learner.hidden[0] == mask.shape[1] > 3
+    learner.learn(Blobs(2)[1], progress=False)
+    np.testing.assert_array_equal(learner.heads[0]["weight.mu"], head)
+    np.testing.assert_array_equal(learner.masks(0)[0], mask)
+    assert learner.predict(x, 0).shape == (100, 2)
+
+
+def test_a_coreset_leaves_the_training_data_and_the_posterior_alone():
+    settings = dataclasses.replace(SMALL, coreset="random", coreset_size=20, coreset_epochs=5)
+    learner = NPBCL(settings, seed=1)
+    run(learner, Blobs(2))
+    before = {name: value.copy() for name, value in learner.state().items()}
+    refined = learner.predict(Blobs(2)[0].x_test, 0)
+    for name, value in before.items():
+        np.testing.assert_array_equal(learner.state()[name], value)
+    assert before["task0.coreset.x"].shape == (20, 8)
+    plain = NPBCL(dataclasses.replace(settings, coreset="none"), seed=1)
+    plain.load_state({name: value for name, value in before.items() if "coreset" not in name})
+    assert not np.array_equal(plain.predict(Blobs(2)[0].x_test, 0), refined)
+
+
+def test_a_regression_learns_its_noise_and_knows_what_it_does_not_know():
+    def task(t):
+        rng = np.random.default_rng(t)
+        x = rng.uniform(-1, 1, (400, 2))
+        y = np.sin(3 * x[:, :1]) * (1 if t == 0 else -1) + rng.normal(scale=0.2, size=(400, 1))
+        return RegressionTask(f"sine {t}", x[:300], y[:300], x[300:], y[300:])
+
+    settings = dataclasses.replace(SMALL, epochs=60, finetune_epochs=30, hidden=(30,), alpha=20.0, noise_sigma=0.5)
+    learner = NPBCL(settings, seed=0)
+    accuracy = run(learner, [task(0), task(1)])
+    assert accuracy[1].min() > 0.7                           # R^2; the noise alone leaves 0.92
+    prediction = learner.predict_with_uncertainty(task(0).x_test, 0)
+    inside = np.abs(task(0).y_test - prediction.mean) < 1.645 * prediction.sigma
+    assert 0.8 < inside.mean() < 0.98                        # of a 90 % interval, 100 points
+    assert (prediction.sigma > prediction.model_sigma).all()
+    with pytest.raises(ValueError, match="is a Task, the first one was a RegressionTask"):
+        learner.learn(Task("b", np.zeros((4, 2)), np.zeros(4, int), np.zeros((2, 2)), np.zeros(2, int), 2, ("a", "b")))
+
+
+def test_one_head_needs_one_number_of_classes():
+    learner = NPBCL(dataclasses.replace(SMALL, single_head=True))
+    learner.learn(Blobs(1)[0], progress=False)
+    with pytest.raises(ValueError, match="has 3 outputs, the one head 2"):
+        learner.learn(Blobs(2, classes=3)[1], progress=False)
+
+
 def test_a_task_with_another_width_is_refused(learned):
     learner, _ = learned
     task = Task("wide", np.zeros((4, 9)), np.zeros(4, int), np.zeros((2, 9)), np.zeros(2, int), 2, ("a", "b"))
@@ -143,7 +242,8 @@ def test_an_elbo_that_is_not_finite_stops_the_run():
 @pytest.mark.parametrize(("change", "message"), [
     ({"samples": 0}, "samples must be at least 1, got 0"), ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
     ({"alpha": -1.0}, "alpha"), ({"mask_kl_weight": -1.0}, "mask_kl_weight"), ({"hidden": ()}, "hidden"),
-    ({"activation": "gelu"}, "activation"), ({"weight_rate": float("nan")}, "weight_rate")])
+    ({"activation": "gelu"}, "activation"), ({"weight_rate": float("nan")}, "weight_rate"),
+    ({"alpha_rule": "random"}, "alpha_rule must be one of fixed, max"), ({"coreset": "all"}, "coreset")])
 def test_settings_that_make_no_sense_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SMALL, **change)

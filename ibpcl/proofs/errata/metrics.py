@@ -6,8 +6,8 @@ from ibpcl.evaluation import metrics
 from ibpcl.proofs.errata.entry import Finding, above, below, equal, erratum
 
 TASKS = 5
-# What the paper prints for Permuted MNIST: Acc and BWT (mantissa, exponent) of the table "other metrics", and the column
-# of the table of final mean accuracies.
+# What the paper prints for Permuted MNIST: Acc and BWT (mantissa, exponent) of the table "other metrics", and the
+# column of the table of final mean accuracies.
 ACC = {"Naive": 90.090, "EwC": 95.392, "Rehearsal": 97.565, "VCL": 97.353, "Ours": 98.180}
 BWT = {"Naive": (-3.60, -2), "EwC": (-1.90, -2), "Rehearsal": (1.30, -4), "VCL": (-4.00, -3), "Ours": (1.33, -5)}
 FINAL_MEAN = {"Naive": 90.090, "Rehearsal": 97.565, "EwC": 95.392, "VCL": 97.353, "Ours": 98.180}

@@ -45,7 +45,7 @@ def argmin_of_elbo(seed):
         return model.elbo(vector, prior, x, labels, noise, 0.7, 70, reference)
 
     before, cache = elbo(vector)
-    gradient = model.elbo_vjp((1.0, -1.0, -1.0, -1.0), cache)
+    gradient = model.elbo_vjp((1.0, -1.0, -1.0, -1.0, -1.0), cache)
     step = 1e-2 * gradient / np.linalg.norm(gradient)
     return above(elbo(vector - step)[0].total, elbo(vector + step)[0].total, before.total)
 

@@ -1,0 +1,89 @@
+"""The settings of NPBCL, each with one sentence and its place in the paper, and the presets that have a name."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.continual.coresets import SELECTIONS
+from ibpcl.methods import option
+from ibpcl.models.layers import MaskModel
+from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, MASK_LINKS
+
+CHOICES = {
+    "activation": ACTIVATIONS, "mask_kl": MASK_KLS, "mask_link": MASK_LINKS,
+    "alpha_rule": ("fixed", "max", "increment", "learned"), "unused_prior": ("gaussian", "flat"),
+    "coreset": ("none", *SELECTIONS),
+}
+AT_LEAST_ONE = ("samples", "prediction_samples", "batch", "coreset_size", "expand_every", "empty_units")
+AT_LEAST_ZERO = (
+    "likelihood_epochs", "epochs", "finetune_epochs", "coreset_epochs", "weight_rate", "mask_rate", "finetune_rate",
+    "coreset_rate", "weight_kl_weight", "mask_kl_weight", "stick_kl_weight", "alpha_increment",
+)
+ABOVE_ZERO = ("tau_start", "tau_end", "alpha", "alpha_prior_shape", "prior_sigma", "start_sigma", "start_spread",
+              "noise_sigma")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of NPBCL; each has one sentence of documentation in its metadata, and all are checked."""
+
+    hidden: tuple[int, ...] = option((200,), "Units of each hidden layer: the truncation level K (Sec. 3.1).")
+    activation: str = option("relu", "relu, leaky_relu, softplus or tanh (Sec. 6.1: ReLU).")
+    single_head: bool = option(False, "One head for all tasks instead of one a task (Sec. 4.2).")
+    samples: int = option(10, "Monte-Carlo samples S of a training step (supplement D: 10).")
+    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction (supplement D: 100).")
+    likelihood_epochs: int = option(0, "Maximum-likelihood epochs before the first task (supplement B.1).")
+    epochs: int = option(5, "Epochs of masked training a task (supplement B.1: 5).")
+    finetune_epochs: int = option(5, "Epochs of selective fine-tuning a task (Sec. 4.5; supplement B.1: 5).")
+    batch: int = option(256, "Examples in a minibatch (not in the paper).")
+    weight_rate: float = option(0.01, "Adam's rate of means and scales in masked training (supplement B.1: 0.001).")
+    mask_rate: float = option(0.1, "Adam's rate of rho, the sticks and alpha (supplement B.1: 0.01).")
+    finetune_rate: float = option(0.001, "Adam's rate in fine-tuning (supplement B.1: 0.0001).")
+    tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement B.1: 10).")
+    tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement B.1: 0.25).")
+    alpha: float = option(30.0, "Concentration of the IBP for the first task (supplement B.1: 30).")
+    alpha_rule: str = option("max", "fixed, max (of alpha and a), increment or learned (supplement E).")
+    alpha_increment: float = option(0.0, "What alpha grows by a task under the rule increment (supplement E.1).")
+    alpha_prior_shape: float = option(2.0, "Shape of a learned alpha's Gamma prior of mean alpha (supplement E.2).")
+    prior_sigma: float = option(1.0, "Standard deviation of the initial prior p0 of a weight (Sec. 3.1: sigma_0).")
+    masked_prior: bool = option(True, "Prior p0 for weights that no task uses yet; else the last posterior (Eq. 11).")
+    reset_unused: bool = option(True, "Set what a mask drops to its prior, the ELBO's maximum (not in the paper).")
+    unused_prior: str = option("gaussian", "p0 of weights that no task uses yet: gaussian or flat (Sec. 4.1).")
+    start_sigma: float = option(0.05, "Standard deviation that an unused weight starts a task with.")
+    start_spread: float = option(0.01, "Standard deviation of the random means that unused weights start with.")
+    mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli (Eq. 7) or concrete (supplement D.3).")
+    mask_link: str = option("logit", "Log-odds of the masks' prior: logit (Sec. 3.2) or log, the authors' code's.")
+    structured: bool = option(True, "Masks know the sticks, theta = sigma(rho + logit pi); else sigma(rho) (Sec. 3.2).")
+    shared_mask: bool = option(False, "All tasks use the first task's mask (Sec. 6.3: an ablation).")
+    weight_kl_weight: float = option(1.0, "Weight of the weights' divergence; 1 is the true ELBO (Eq. 8).")
+    mask_kl_weight: float = option(1 / 784, "Weight of the masks' divergence; 1 is the true ELBO (Eq. 8).")
+    stick_kl_weight: float = option(1.0, "Weight of the sticks' divergence; 1 is the true ELBO (Eq. 8).")
+    coreset: str = option("none", "How a task's coreset is chosen: none, random or k_center (Sec. 4.3).")
+    coreset_size: int = option(50, "Examples kept from each task, taken out of its training data (supplement B.1: 50).")
+    coreset_epochs: int = option(100, "Steps on a task's coreset before its predictions.")
+    coreset_rate: float = option(0.001, "Adam's rate on a coreset.")
+    expand: bool = option(False, "Grow the hidden layers so that some units stay empty (Sec. 4.6).")
+    empty_units: int = option(10, "How many trailing units growth keeps empty (Sec. 4.6: T, not given).")
+    expand_every: int = option(50, "Steps of masked training between two looks at the empty units (Sec. 4.6).")
+    noise_sigma: float = option(0.1, "Standard deviation of a regression's noise, where learning it starts (Sec. 3.2).")
+    learn_noise: bool = option(True, "Learn a regression's noise instead of keeping noise_sigma (Sec. 3.2).")
+
+    def __post_init__(self):
+        if not self.hidden or min(self.hidden) < 1:
+            raise ValueError(f"npbcl: hidden must name at least one layer, each of at least 1 unit, got {self.hidden}")
+        for names, holds, allowed in (
+            (AT_LEAST_ONE, lambda value: value >= 1, "at least 1"),
+            (AT_LEAST_ZERO, lambda value: 0 <= value < np.inf, "finite and at least 0"),
+            (ABOVE_ZERO, lambda value: 0 < value < np.inf, "finite and above 0"),
+        ):
+            for name in names:
+                if not holds(getattr(self, name)):
+                    raise ValueError(f"npbcl: {name} must be {allowed}, got {getattr(self, name)}")
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"npbcl: {name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+
+    @property
+    def mask_model(self):
+        """How the masks are modelled."""
+        return MaskModel(self.mask_kl, self.mask_link, self.structured)

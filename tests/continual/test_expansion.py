@@ -1,0 +1,41 @@
+"""Growing: how much, and that nothing that was there changes."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from ibpcl.continual import expansion
+from ibpcl.models.parameters import Entry, Layout
+
+MASKS = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=8))
+
+
+@given(MASKS, st.integers(0, 10))
+def test_growth_restores_the_empty_units_by_the_paper_s_recursion(mask, target):
+    """With C_{K+1} = 1 the products count trailing empty columns; a layer never shrinks."""
+    c = [1]
+    for column in mask.T[::-1]:
+        c.append(c[-1] * int(not column.any()))
+    assert expansion.empty_units(mask) == sum(c[1:])
+    extra = expansion.growth(mask, target)
+    assert extra == max(0, target - sum(c[1:]))
+    grown = expansion.embed(mask, (mask.shape[0], mask.shape[1] + extra))
+    assert expansion.empty_units(grown) == max(target, sum(c[1:]))
+
+
+@given(MASKS, st.integers(0, 3), st.integers(0, 3))
+def test_the_corner_of_what_was_embedded_is_what_it_was(mask, down, right):
+    grown = expansion.embed(mask, (mask.shape[0] + down, mask.shape[1] + right))
+    np.testing.assert_array_equal(expansion.corner(grown, mask.shape), mask)
+    assert grown.sum() == mask.sum()
+
+
+def test_a_transfer_keeps_every_parameter_in_its_corner():
+    small = Layout([Entry("w", (2, 3), "mu"), Entry("b", (3,), "mu"), Entry("a", (), "alpha")])
+    large = Layout([Entry("w", (4, 5), "mu"), Entry("b", (5,), "mu"), Entry("a", (), "alpha")])
+    old, new = np.arange(1.0, 11.0), np.zeros(large.size)
+    small.transfer(old, large, new)
+    for name, value in small.views(old).items():
+        np.testing.assert_array_equal(expansion.corner(large.views(new)[name], value.shape), value)
+    assert np.count_nonzero(new) == 10

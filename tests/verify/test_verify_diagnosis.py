@@ -1,0 +1,241 @@
+"""Each mistake planted into a right gradient is caught and called by its name."""
+
+import numpy as np
+import pytest
+
+from ibpcl.verify import KINDS, check
+from ibpcl.verify.diagnosis import HINTS, constant_name
+
+RNG = np.random.default_rng(11)
+
+
+def layer(x, w, b, g):
+    h = x @ w + b
+    y = np.tanh(h) * g
+    return y, (x, w, h, g)
+
+
+def layer_vjp(dy, cache):
+    x, w, h, g = cache
+    t = np.tanh(h)
+    dh = dy * g * (1 - t * t)
+    return dh @ w.T, x.T @ dh, dh.sum(axis=0), (dy * t).sum(axis=0)
+
+
+POINT = (RNG.standard_normal((5, 3)), RNG.standard_normal((3, 3)), RNG.standard_normal(3), RNG.uniform(0.5, 2, 3))
+NAMES = ("x", "w", "b", "g")
+
+
+def planted(**wrong):
+    """Return the right gradient function with some of its results changed."""
+    def vjp(dy, cache):
+        right = zip(NAMES, layer_vjp(dy, cache), strict=True)
+        return tuple(wrong[name](g) if name in wrong else g for name, g in right)
+    return vjp
+
+
+def shifted(array):
+    return np.roll(array, 1, axis=0)
+
+
+def at(place, change):
+    def plant(array):
+        array = array.copy()
+        array[place] = change(array[place])
+        return array
+    return plant
+
+
+@pytest.mark.parametrize(("name", "plant", "kind", "words"), [
+    ("x", np.negative, "sign", "minus the true gradient"),
+    ("w", lambda g: g / 6, "constant_factor", "0.1667 (= 1/6)"),
+    ("w", lambda g: g * 2 * np.pi, "constant_factor", "2 * pi"),
+    ("x", lambda g: g / 5, "constant_factor", "the size of axis 0"),
+    ("b", lambda g: g / 5, "mean", "mean where the sum belongs"),
+    ("w", np.transpose, "transposed", "transposed"),
+    ("x", np.transpose, "transposed", "shape (3, 5), but the input has shape (5, 3)"),
+    ("x", lambda g: g.sum(axis=0), "summed", "summed over axis 0"),
+    ("w", lambda g: np.broadcast_to(g.mean(axis=1, keepdims=True), g.shape), "summed", "averaged over axis 1"),
+    ("w", at((1, 2), lambda v: v + 1), "few_entries", "wrong at 1 of 9 entries, worst at (1, 2)"),
+    ("x", at(4, lambda v: 0 * v), "few_entries", "wrong at 3 of 15 entries"),
+    ("x", shifted, "shifted", "shifted by one along axis 0"),
+    ("w", lambda g: g[::-1], "shifted", "reversed order along axis 0"),
+    ("w", lambda g: g.ravel(), "wrong_shape", "right numbers in the wrong shape"),
+    ("g", lambda g: g[:2], "wrong_shape", "shape (2,), but the input has shape (3,)"),
+    ("g", lambda g: None, "wrong_shape", "None"),
+    ("b", at(1, lambda v: np.nan), "non_finite", "not finite at 1 of 3 entries, first at (1,)"),
+    ("x", lambda g: 0 * g, "missing_term", "zero everywhere"),
+    ("x", lambda g: np.sin(g), "elementwise_factor", "`sin`"),
+    ("x", lambda g: np.sort(g, axis=0), "shifted", "`sort`"),
+    ("x", lambda g: np.tanh(g) + g[::-1] ** 2, "wrong", "not linear in dout"),
+])
+def test_planted_errors_are_named(name, plant, kind, words):
+    report = check(layer, planted(**{name: plant}), POINT)
+    assert not report.ok
+    assert report[name].kind == kind
+    assert words in report[name].words
+    assert [item.name for item in report.inputs if not item.ok] == [name]
+    assert report[name].hint == HINTS[kind]
+
+
+def test_swapped_gradients_are_named_on_both_sides():
+    report = check(layer, lambda d, c: [layer_vjp(d, c)[i] for i in (0, 1, 3, 2)], POINT)
+    assert [item.kind for item in report.inputs] == ["ok", "ok", "swapped", "swapped"]
+    assert "this is the gradient of g" in report["b"].words
+
+
+def without_the_sum(dy, cache):
+    x, w, h, g = cache
+    dh = dy * g * (1 - np.tanh(h) ** 2)
+    return dh @ w.T, x.T @ dh, dh, (dy * np.tanh(h)).sum(axis=0)
+
+
+def test_a_missing_sum_over_a_broadcast_axis_is_named():
+    report = check(layer, without_the_sum, POINT)
+    assert report["b"].kind == "not_summed"
+    assert "not summed over axis 0: this input was broadcast" in report["b"].words
+
+
+def density(x, a):
+    return a * np.log(x) - x * a ** 2, (x, a)
+
+
+def density_right(d, cache):
+    x, a = cache
+    return d * (a / x - a ** 2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
+
+
+def density_sign(d, cache):
+    x, a = cache
+    return d * (a / x + a ** 2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
+
+
+def density_factor(d, cache):
+    x, a = cache
+    return d * (1 / x - a ** 2), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
+
+
+def density_term(d, cache):
+    x, a = cache
+    return d * (a / x), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
+
+
+def density_constant(d, cache):
+    x, a = cache
+    return d * (a / x - a ** 2), (d * (np.log(x) - 3 * x * a)).sum(axis=0)
+
+
+def density_cached(d, cache):
+    x, a = cache
+    return d * (a / x - a * x), (d * (np.log(x) - 2 * x * a)).sum(axis=0)
+
+
+def density_cotangent(d, cache):
+    x, a = cache
+    return d * (a / x - a ** 2), (np.log(x) - 2 * x * a).sum(axis=0)
+
+
+@pytest.mark.parametrize(("vjp", "name", "kinds", "words"), [
+    (density_sign, "x", {"sign"}, "the sign of `square(a)` is wrong"),
+    (density_factor, "x", {"elementwise_factor"}, "`a`"),
+    (density_term, "x", {"missing_term"}, "a"),
+    (density_constant, "a", {"constant_factor"}, "the constant 3"),
+    (density_cached, "x", {"elementwise_factor"}, "`x` stands where `a` belongs"),
+    (density_cotangent, "a", {"elementwise_factor"}, "dout"),
+])
+def test_a_mistake_inside_one_term_is_found_on_its_line(vjp, name, kinds, words):
+    inputs = (RNG.uniform(0.5, 2, (4, 3)), RNG.uniform(0.5, 2, 3))
+    assert check(density, density_right, inputs).ok
+    report = check(density, vjp, inputs)
+    assert [item.name for item in report.inputs if not item.ok] == [name]
+    assert report[name].kind in kinds
+    assert words in report[name].words
+    where = report[name].numbers.get("where", "return")
+    assert "return" in where
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    p = e / e.sum(axis=-1, keepdims=True)
+    return p, p
+
+
+def softmax_wrong_axis(d, p):
+    return p * (d - (p * d).sum(axis=0, keepdims=True))
+
+
+def softmax_one_term(d, p):
+    return p * d
+
+
+@pytest.mark.parametrize(("vjp", "kind", "words"), [
+    (softmax_wrong_axis, "summed", "axis 1 belongs there"),
+    (softmax_one_term, "missing_term", "out[k] out[i]"),
+    (lambda d, p: p * (1 - p) * d, "missing_term", "do not flow back"),
+])
+def test_softmax_whose_entries_mix(vjp, kind, words):
+    report = check(softmax, vjp, (RNG.standard_normal((3, 3)),))
+    assert report["x"].kind == kind
+    assert words in report["x"].words.replace("out[i] out[k]", "out[k] out[i]")
+
+
+def test_a_factor_is_found_among_cached_values_and_functions_of_inputs():
+    def f(x, s):
+        return np.exp(s * x), (x, s)
+
+    report = check(f, lambda d, c: (d * np.exp(c[0] * c[1]), (d * c[0] * np.exp(c[0] * c[1])).sum()),
+                   (RNG.standard_normal(5), 1.3))
+    assert report["x"].kind == "elementwise_factor"
+    assert "missing: s" in report["x"].words
+    report = check(lambda x: (np.tanh(x), x), lambda d, x: d, (RNG.standard_normal(5),))
+    assert "1 - tanh(x)^2" in report["x"].words or "1 - out^2" in report["x"].words
+
+
+def test_a_candidate_of_the_user_is_used():
+    secret = RNG.uniform(1, 2, 5)
+    report = check(lambda x: (secret * x, 0.0), lambda d, c: d, (RNG.standard_normal(5),),
+                   candidates={"secret": secret})
+    assert "secret" in report["x"].words
+
+
+def test_outputs_that_are_ignored_or_turned_are_named():
+    def f(x):
+        return (np.sin(x), x ** 2), x
+
+    x = RNG.standard_normal(4)
+    ignored = check(f, lambda d, x: d[0] * np.cos(x), (x,))["x"]
+    assert (ignored.kind, "output 1 is ignored" in ignored.words) == ("missing_term", True)
+    turned = check(f, lambda d, x: -d[0] * np.cos(x) + 2 * d[1] * x, (x,))["x"]
+    assert (turned.kind, "output 0 has the wrong sign" in turned.words) == ("sign", True)
+
+
+def test_a_scalar_input_does_not_make_every_mistake_a_constant_factor():
+    def f(x, tau):
+        return np.exp(-x / tau), (x, tau)
+
+    def vjp(d, cache):
+        x, tau = cache
+        y = np.exp(-x / tau)
+        return -d * y / tau, (d * y * x / tau).sum()                # one more 1 / tau is due
+
+    report = check(f, vjp, (RNG.uniform(0.5, 1, 4), 0.6))
+    assert report["tau"].kind == "elementwise_factor"
+    assert "tau" in report["tau"].words
+
+
+def test_constant_arrays_in_place_of_gradients_are_caught():
+    report = check(layer, lambda d, c: tuple(np.ones(g.shape) * 0.37 for g in layer_vjp(d, c)), POINT)
+    assert [item.ok for item in report.inputs] == [False] * 4
+    assert all(item.kind in KINDS for item in report.inputs)
+
+
+@pytest.mark.parametrize(("value", "name"), [
+    (1 / 6, " (= 1/6)"), (np.pi, " (= pi)"), (-0.5, " (= -1/2)"), (np.sqrt(2 * np.pi), " (= sqrt(2 pi))"),
+    (0.1234567, ""), (2 * np.log(2), " (= 2 * log 2)"), (3.0, ""),
+])
+def test_constants_get_names(value, name):
+    assert constant_name(value) == name
+
+
+def test_every_kind_has_a_hint():
+    assert set(HINTS) == set(KINDS) - {"ok"}

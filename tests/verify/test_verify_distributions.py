@@ -1,0 +1,126 @@
+"""Distributions that are right pass, and each way of being wrong is found, on distributions of SciPy."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from ibpcl.verify.distributions import (
+    density_integrates_to_one,
+    expectation_matches,
+    quadrature,
+    reparameterization_unbiased,
+    sampler_matches_cdf,
+    support_and_limits,
+)
+
+FROZEN = [
+    (stats.norm(0.3, 0.7), (-np.inf, np.inf)), (stats.gamma(2.5), (0, np.inf)), (stats.beta(0.7, 2.0), (0, 1)),
+    (stats.logistic(), (-np.inf, np.inf)), (stats.weibull_min(1.5), (0, np.inf)), (stats.expon(), (0, np.inf)),
+]
+
+
+@pytest.mark.parametrize(("q", "support"), FROZEN)
+def test_right_distributions_pass_all(q, support):
+    def sample(rng, size):
+        return q.rvs(size, random_state=rng)
+
+    reports = [density_integrates_to_one(q.logpdf, support), sampler_matches_cdf(sample, q.cdf),
+               support_and_limits(q.logpdf, support, sample, cdf=q.cdf),
+               expectation_matches(-q.entropy(), q.logpdf, q.logpdf, support, sample)]
+    assert [report.text() for report in reports if not report.ok] == []
+    assert all(report.score == 1 for report in reports)
+    json.dumps([report.to_dict() for report in reports], allow_nan=False)
+
+
+def test_a_density_that_lacks_its_normalizer_or_jacobian_fails():
+    report = density_integrates_to_one(lambda x: -x * x / 2, (-np.inf, np.inf))
+    assert not report.ok
+    assert report.numbers["integral"] == pytest.approx(np.sqrt(2 * np.pi))
+    assert "not 1" in report.text()
+    # The density of the logit taken for the density of the probability.
+    assert not density_integrates_to_one(lambda p: stats.logistic.logpdf(special.logit(p)), (0, 1)).ok
+    assert density_integrates_to_one(lambda p: stats.logistic.logpdf(special.logit(p)) - np.log(p * (1 - p)), (0, 1)).ok
+
+
+def test_an_error_of_a_millionth_in_a_density_is_seen():
+    assert not density_integrates_to_one(lambda x: stats.norm.logpdf(x) + 1e-6, (-np.inf, np.inf)).ok
+
+
+def test_a_narrow_peak_is_found_if_the_interval_is_cut_there():
+    q = stats.norm(12.3, 1e-4)
+    assert density_integrates_to_one(q.logpdf, (-np.inf, np.inf), points=(12.29, 12.3, 12.31)).ok
+
+
+@pytest.mark.parametrize("q", [stats.norm(0.05, 1), stats.norm(0, 1.06), stats.t(8)])
+def test_a_sampler_of_another_distribution_fails(q):
+    report = sampler_matches_cdf(lambda rng, size: q.rvs(size, random_state=rng), stats.norm.cdf, size=40_000)
+    assert not report.ok
+    assert "the gap is largest at" in report.words
+
+
+def test_draws_may_be_given_as_they_are_and_must_be_finite():
+    draws = np.random.default_rng(0).standard_normal(2000)
+    assert sampler_matches_cdf(draws, stats.norm.cdf).ok
+    draws[3] = np.nan
+    assert "not finite" in sampler_matches_cdf(draws, stats.norm.cdf).words
+
+
+def normal_kl(mean):
+    return 0.5 * mean ** 2
+
+
+def kl_of_normals(closed_form, mean=0.8, sampled_mean=0.8):
+    q, p = stats.norm(mean), stats.norm()
+    return expectation_matches(closed_form, lambda x: q.logpdf(x) - p.logpdf(x), q.logpdf, (-np.inf, np.inf),
+                               lambda rng, size: rng.normal(sampled_mean, 1, size))
+
+
+def test_a_closed_form_is_held_against_quadrature_and_sampling():
+    assert kl_of_normals(normal_kl(0.8)).ok
+    assert "contradicts both" in kl_of_normals(0.8).words
+    nearly = kl_of_normals(normal_kl(0.8) + 1e-5)
+    assert not nearly.ok                                        # far below what sampling can see
+    assert "contradicts quadrature" in nearly.words
+    assert "density and sampler contradict each other" in kl_of_normals(normal_kl(0.8), sampled_mean=0.9).words
+    q = stats.norm(0.8)
+    assert expectation_matches(0.8, lambda x: x, q.logpdf, (-np.inf, np.inf)).ok
+    assert not expectation_matches(0.81, lambda x: x, q.logpdf, (-np.inf, np.inf)).ok
+
+
+def expectation_of_square(sigma):
+    return quadrature(lambda x: x ** 2 * stats.norm.pdf(x, 1, sigma), (-np.inf, np.inf))[0]
+
+
+def test_an_unbiased_gradient_passes_and_a_biased_one_fails():
+    def right(sigma, rng, size):
+        eps = rng.standard_normal(size)
+        return 2 * (1 + sigma * eps) * eps
+
+    def biased(sigma, rng, size):
+        eps = rng.standard_normal(size)
+        return 2 * (1 + sigma * eps) * (eps + 0.05)
+
+    report = reparameterization_unbiased(right, expectation_of_square, 0.7)
+    assert report.ok
+    assert report.numbers["derivative"] == pytest.approx(1.4, rel=1e-7)
+    report = reparameterization_unbiased(biased, expectation_of_square, 0.7)
+    assert not report.ok
+    assert "biased" in report.words
+
+
+def test_support_and_limits_find_what_lies_outside():
+    def uniform(rng, size):
+        return rng.uniform(-0.1, 1, size)
+
+    assert "lie outside" in support_and_limits(None, (0, 1), uniform).words
+    assert "outside the support" in support_and_limits(lambda x: -x, (0, np.inf)).words
+    assert "not from 0 to 1" in support_and_limits(None, (0, 1), cdf=lambda x: 0.5 * x).words
+    assert "falls" in support_and_limits(None, (0, 1), cdf=lambda x: x + np.sin(2 * np.pi * x)).words
+    assert support_and_limits(stats.expon.logpdf, (0, np.inf), cdf=stats.expon.cdf).ok
+
+
+def test_quadrature_refuses_an_empty_interval():
+    with pytest.raises(ValueError, match="support must be an interval"):
+        quadrature(np.exp, (1, 0))

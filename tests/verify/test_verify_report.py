@@ -1,0 +1,82 @@
+"""Reports read well, fit 80 columns, and survive JSON and HTML."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from ibpcl.verify import check
+
+X = np.array([[0.3, -1.2], [0.8, 2.0]])
+
+
+def forward(x, b):
+    return np.sin(x) + b, (x, b)
+
+
+def right(d, cache):
+    return d * np.cos(cache[0]), d.sum(axis=0)
+
+
+def wrong(d, cache):
+    return -d * np.cos(cache[0]), d.sum(axis=0)
+
+
+POINT = (X, np.array([0.1, 0.2]))
+
+
+def test_text_fits_80_columns_and_says_what_and_where():
+    for vjp in (right, wrong, lambda d, c: (d, d), lambda d, c: (d * np.cos(c[0]) * np.exp(c[0]), d.sum(axis=0))):
+        text = str(check(forward, vjp, POINT))
+        assert max(map(len, text.splitlines())) <= 80
+    text = str(check(forward, wrong, POINT))
+    assert re.search(r"^wrong: WRONG for 1 of 2 inputs, score 0\.50$", text, re.MULTILINE)
+    assert re.search(r"^  x  sign: the sign is wrong", text, re.MULTILINE)
+    assert "worst at (" in text
+    assert "hint: look for a minus" in text
+    assert re.search(r"Taylor remainder: slope 1\.0\d \(right: 2, wrong: 1\)", text)
+    assert re.search(r"^  b  ok: error \d\.\de[+-]\d+ over 2 entries$", text, re.MULTILINE)
+
+
+def test_scores_are_shares():
+    assert check(forward, right, POINT).score == 1
+    assert check(forward, wrong, POINT).score == 0.5
+
+    def one_entry(d, c):
+        dx = d * np.cos(c[0])
+        dx[0, 0] += 1
+        return dx, d.sum(axis=0)
+
+    assert check(forward, one_entry, POINT).score == pytest.approx((1 + 0.5 * 0.75) / 2)
+
+
+def test_json_holds_plain_values_only():
+    nan = check(forward, lambda d, c: (d * np.nan, d.sum(axis=0)), POINT)
+    for report in (check(forward, right, POINT), check(forward, wrong, POINT), nan):
+        assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["ok"] is report.ok
+    kinds = {item["name"]: item["kind"] for item in nan.to_dict()["inputs"]}
+    assert kinds == {"x": "non_finite", "b": "ok"}
+
+
+def test_an_unknown_input_is_named():
+    with pytest.raises(KeyError, match="no gradient of 'y'; there are x, b"):
+        check(forward, right, POINT)["y"]
+
+
+@pytest.mark.parametrize("vjp", [right, wrong])
+def test_html_is_well_formed_and_shows_both_curves(vjp):
+    html = check(forward, vjp, POINT).html()
+    body = html.removeprefix("<!DOCTYPE html>").replace('<meta charset="utf-8">', "")
+    tree = ElementTree.fromstring(body)
+    assert len(tree.findall(".//svg")) == 4                         # V-curve and Taylor plot of two inputs
+    assert "V-curve" in html
+    assert "Taylor remainder" in html
+    assert "http" not in html
+
+
+def test_html_escapes_what_the_user_wrote():
+    report = check(forward, right, POINT, names=["<x>", "b&b"])
+    assert "&lt;x&gt;" in report.html()
+    assert "<x>" not in report.html()
