@@ -274,7 +274,7 @@ def test_a_task_that_cannot_be_learned(capsys, monkeypatch, own_folder, broken, 
 def test_an_elbo_that_is_not_finite(capsys, small_glyphs):
     complaint = refused(capsys, "run", *TINY, "--set", "weight_rate=1e30", code=1)
     assert "not finite" in complaint and "learning rates" in complaint
-    assert not run_folder().exists()
+    assert not (run_folder() / "result.json").exists()
 
 
 def test_more_memory_than_there_is(capsys, small_glyphs):
@@ -300,12 +300,12 @@ def test_a_mistake_of_the_program_keeps_its_traceback(small_glyphs, monkeypatch)
 
 
 def test_a_disk_that_fills_is_one_line(capsys, small_glyphs, monkeypatch):
-    def full(path, *arguments):
+    def full(path, *arguments, **options):
         raise OSError(28, "No space left on device", str(path))
 
     monkeypatch.setattr("ibpcl.checkpoints.save", full)
     code, _, err = typed(capsys, "run", "--quiet", *TINY)
-    assert code == 2 and len(err) == 1 and "learner.npz: No space left on device" in err[0]
+    assert code == 2 and len(err) == 1 and "checkpoint.npz: No space left on device" in err[0]
 
 
 # What there is to know.

@@ -44,7 +44,7 @@ def _add_run(commands):
         epilog=f"experiments:\n{list_experiments()}\n\n`ibpcl settings` lists the keys for --set and TOML files.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     run.set_defaults(command="run")
-    run.add_argument("experiment", nargs="?", default=DEFAULT, metavar="EXPERIMENT",
+    run.add_argument("experiment", nargs="?", metavar="EXPERIMENT",
                      help=f"a name from the list below or a TOML file (default: {DEFAULT})")
     run.add_argument("--method", metavar="NAME", help="who learns")
     run.add_argument("--seed", metavar="N", help="seed of the learner: same seed, same result")
@@ -53,6 +53,7 @@ def _add_run(commands):
                      help="set any configuration key; may be given several times")
     run.add_argument("--out", metavar="DIR",
                      help="folder for the results (default: a new one under runs/, or that of the same run before)")
+    run.add_argument("--resume", metavar="DIR", help="go on with the run in DIR, from its last checkpoint")
     run.add_argument("--force", action="store_true", help="let --out replace a run with another configuration")
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="print the last line only")

@@ -1,11 +1,14 @@
 """``ibpcl run``: a row of the accuracy matrix after each task, then a summary."""
 
+from pathlib import Path
+
 import numpy as np
 
 from ibpcl.cli.table import AccuracyTable, percent
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import configure
-from ibpcl.experiments.folder import free_folder
+from ibpcl.experiments.folder import CONFIG, free_folder
+from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.run import run
 
 SHORTCUTS = ("method", "seed", "data_dir")                 # options that set the key of the same name
@@ -13,18 +16,38 @@ SHORTCUTS = ("method", "seed", "data_dir")                 # options that set th
 
 def execute(options):
     """Run an experiment as the command line says."""
-    config = configure(options.experiment, key_texts(options))
-    out = options.out or free_folder(config)
+    config, out = resumed(options) if options.resume else chosen(options)
     talk = not (options.quiet or options.json)
     # An overflow is about to stop the run with a message that says more than NumPy's warning.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        result = run(config, out, False if options.quiet else None, Printer(config) if talk else None, options.force)
+        result = run(config, out, False if options.quiet else None, Printer(config) if talk else None, options.force,
+                     resume=bool(options.resume))
     if options.json:
         print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
     elif options.quiet:
         print(f"average accuracy {percent(result.values['average_accuracy'])}, results in {result.folder}")
     else:
         print(summary(result))
+
+
+def chosen(options):
+    """Return the configuration of a new run, and its folder."""
+    config = configure(options.experiment or DEFAULT, key_texts(options))
+    return config, options.out or free_folder(config)
+
+
+def resumed(options):
+    """Return the configuration of the run to go on with, and its folder.
+
+    The data may lie elsewhere by now; nothing else may change.
+    """
+    given = [name for name in ("experiment", "method", "seed", "out", "assignments") if getattr(options, name)]
+    if given:
+        raise UserError(f"--resume goes on with a run as it is; leave out {', '.join(given)}")
+    file = Path(options.resume, CONFIG)
+    if not file.is_file():
+        raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
+    return configure(file, key_texts(options)), options.resume
 
 
 def key_texts(options):

@@ -1,8 +1,11 @@
 """The face that every method shows: the loop, the metrics, the figures and the checkpoints know only this."""
 
+import dataclasses
 from typing import Protocol
 
 import numpy as np
+
+from ibpcl import checkpoints
 
 
 class Learner(Protocol):
@@ -12,8 +15,11 @@ class Learner(Protocol):
     ``masks(task_id)``: a tuple of boolean arrays (D, K), one a hidden layer.
     """
 
-    def learn(self, task, progress=None):
-        """Learn the next task; return its history, a list of :class:`ibpcl.inference.loop.Record`."""
+    def learn(self, task, progress=None, journal=None):
+        """Learn the next task; return its history, a list of :class:`ibpcl.inference.loop.Record`.
+
+        A :class:`ibpcl.continual.journal.Journal` is told of every epoch, and may know where a task had been.
+        """
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
@@ -23,6 +29,34 @@ class Learner(Protocol):
 
     def load_state(self, state):
         """Become the learner whose :meth:`state` this was."""
+
+
+class Saved:
+    """Saving and loading for a learner that has ``settings`` (a dataclass), ``seed``, ``backend`` and a ``state``."""
+
+    def save(self, path):
+        """Write the learner to one file, atomically: settings, seed, backend and all that it learned."""
+        settings = dataclasses.asdict(self.settings)
+        checkpoints.save(path, self.state(), {"method": type(self).__name__, "settings": settings, "seed": self.seed,
+                                              "backend": self.backend.name})
+
+    @classmethod
+    def load(cls, path):
+        """Read a learner that :meth:`save` wrote; it predicts and goes on exactly as the one that was saved.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If there is no such file; if it is damaged, or of another method.
+        """
+        arrays, meta, _ = checkpoints.load(path)
+        if meta.get("method") != cls.__name__:
+            raise ValueError(f"{cls.__name__}.load: {path} holds a {meta.get('method')}")
+        kind = type(cls().settings)
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
+        learner = cls(kind(**values), meta["seed"], meta["backend"])
+        learner.load_state(arrays)
+        return learner
 
 
 def check_inputs(caller, x, inputs, task_id, learned):

@@ -20,7 +20,7 @@ class Progress(NamedTuple):
     test_seconds: float
 
 
-def learn_stream(learner, stream, progress=None):
+def learn_stream(learner, stream, progress=None, journal=None):
     """Learn every task of a stream; after each, test on it and on all before it.
 
     Yields one :class:`Progress` a task; its ``accuracy`` is the matrix R (T, T) so far: R[i, j] is the accuracy in
@@ -35,15 +35,32 @@ def learn_stream(learner, stream, progress=None):
         Built when asked for; only the test examples of earlier tasks are kept.
     progress : bool, optional
         Show progress bars: yes, no, or (None) on a terminal only.
+    journal : ibpcl.experiments.journal.RunJournal, optional
+        Keeps checkpoints, and knows which tasks a run that goes on has behind it; those are yielded first.
     """
     tests, matrix = [], np.full((len(stream), len(stream)), np.nan)
+    finished = list(journal.done) if journal else []
     for t in range(len(stream)):
         task = stream[t]
         tests.append((task.x_test, task.y_test))
-        measure = r_squared if isinstance(task, RegressionTask) else accuracy
+        if t < len(finished):
+            matrix = finished[t].accuracy.copy()
+            yield finished[t]
+            continue
         start = time.perf_counter()
-        history = learner.learn(task, progress)
+        history = _learn(learner, task, progress, journal)
         trained = time.perf_counter()
+        measure = r_squared if isinstance(task, RegressionTask) else accuracy
         for j, (x, y) in enumerate(tests):
             matrix[t, j] = measure(learner.predict(x, j), y)
-        yield Progress(t, task.name, matrix.copy(), history, trained - start, time.perf_counter() - trained)
+        done = Progress(t, task.name, matrix.copy(), history, trained - start, time.perf_counter() - trained)
+        if journal:
+            journal.finish_task(learner, done)
+        yield done
+
+
+def _learn(learner, task, progress, journal):
+    if journal is None:
+        return learner.learn(task, progress)
+    journal.start_task(learner)
+    return learner.learn(task, progress, journal)

@@ -16,8 +16,8 @@ from ibpcl.data.registry import available
 from ibpcl.errors import UserError
 from ibpcl.experiments import values
 from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS
-from ibpcl.methods import METHODS, method, option
 from ibpcl.inference.backend import BACKENDS
+from ibpcl.methods import METHODS, method, option
 
 STREAMS = ("split", "permuted")
 LARGEST_SEED = 2**63 - 1                                     # the largest whole number of TOML

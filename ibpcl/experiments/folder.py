@@ -16,7 +16,8 @@ from ibpcl.experiments.config import as_table, run_keys
 CONFIG = "config.toml"
 RUNS = Path("runs")
 # What a run writes beside its configuration.
-RESULTS = ("result.json", "history.csv", "learner.npz", "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
+RESULTS = ("result.json", "history.csv", "learner.npz", "checkpoint.npz", "checkpoint.npz.previous",
+           "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
            "receptive_fields.png", "sharing.png", "history.png")
 
 

@@ -8,9 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import ibpcl
-from ibpcl import checkpoints, storage
+from ibpcl import storage
 from ibpcl.evaluation import metrics, structure
-from ibpcl.experiments.config import as_table
 from ibpcl.inference.loop import Record
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
@@ -103,7 +102,7 @@ def columns(progresses):
 def write_state(folder, config, history, learner):
     """Write the history and everything that was learned."""
     storage.write_csv(Path(folder, "history.csv"), history)
-    checkpoints.save(Path(folder, "learner.npz"), learner.state(), as_table(config))
+    learner.save(Path(folder, "learner.npz"))
     # Its predecessor is of the same run, or of one that is being replaced.
     Path(folder, "learner.npz.previous").unlink(missing_ok=True)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ from ibpcl.data.tasks import CONSECUTIVE_PAIRS, PermutedStream, SplitStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
 from ibpcl.experiments import result as results
-from ibpcl.experiments.config import RunConfig
+from ibpcl.experiments.config import RunConfig, as_table
 from ibpcl.experiments.folder import claimed
+from ibpcl.experiments.journal import RunJournal
 from ibpcl.methods import method
 
 
@@ -114,7 +116,7 @@ def make_learner(config):
     return method(config.method).learner(config.settings, config.seed, config.backend)
 
 
-def run(config, out=None, progress=None, on_task=None, force=False):
+def run(config, out=None, progress=None, on_task=None, force=False, resume=False):
     """Learn the tasks of a configuration one after another and measure what was learned and kept.
 
     Parameters
@@ -129,6 +131,8 @@ def run(config, out=None, progress=None, on_task=None, force=False):
         Called with a :class:`Report` after every task.
     force : bool
         Let the files replace those of a run with another configuration.
+    resume : bool
+        Go on from the checkpoint in ``out``, if there is one, instead of starting again.
 
     Returns
     -------
@@ -147,7 +151,8 @@ def run(config, out=None, progress=None, on_task=None, force=False):
     names, image_shape = survey(stream)
     with contextlib.nullcontext() if out is None else claimed(out, config, force) as folder:
         learner, progresses = make_learner(config), []
-        for done in learn_stream(learner, stream, progress):
+        journal = _journal(folder, config, learner, resume)
+        for done in learn_stream(learner, stream, progress, journal):
             progresses.append(done)
             if on_task is not None:
                 density = structure.density([learner.masks(done.task)])[0] if hasattr(learner, "masks") else None
@@ -160,3 +165,17 @@ def run(config, out=None, progress=None, on_task=None, force=False):
         if folder is not None:                               # last: it stands for a complete run
             storage.write_json(folder / "result.json", values)
     return Result(config, values, history, learner, folder)
+
+
+def _journal(folder, config, learner, resume):
+    """Return what keeps the run's checkpoints, with the learner put where they say if the run goes on."""
+    if folder is None:
+        return None
+    journal = RunJournal(folder, as_table(config))
+    if not resume:
+        journal.forget()
+        return journal
+    journal.restore(learner)
+    if journal.warning:
+        warnings.warn(journal.warning, stacklevel=3)
+    return journal

@@ -52,7 +52,7 @@ def backend(name="numba"):
         from ibpcl.primitives import gaussian, linear, masked_weights
     elif name == "numba":
         from ibpcl.kernels import adam, gaussian, masked_weights, noise
-        from ibpcl.primitives import linear
+        from ibpcl.kernels import sparse_linear as linear
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(

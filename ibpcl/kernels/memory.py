@@ -25,8 +25,8 @@ class _Block:
         aligned = address + -address % LINE
         self.__array_interface__ = {"version": 3, "data": (aligned, False), "shape": shape, "typestr": dtype.str}
 
-    def __del__(self):
-        _free.append(self.memory)
+    def __del__(self, free=_free):                           # bound here: at exit the module's names go first
+        free.append(self.memory)
 
 
 def _take(size):

@@ -14,7 +14,7 @@ from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import check_inputs
+from ibpcl.continual.learner import Saved, check_inputs
 from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
@@ -33,7 +33,7 @@ from ibpcl.primitives import weibull
 PHASES = ("initial", "likelihood", "masked", "cut", "finetune", "coreset", "predict")
 
 
-class NPBCL:
+class NPBCL(Saved):
     """Learn tasks one after another in one network, each with its own mask and head.
 
     Parameters

@@ -1,69 +1,59 @@
-r"""Algorithm 1, run on two tiny tasks by the package's learner, with what happens inside written down.
+r"""Algorithm 1, run on tiny tasks by the package's learner, with what happens inside written down.
 
-Kumar et al. (2021), Algorithm 1: the checks here are that the prior is the one of Eq. 11, that fine-tuning leaves masks
-and sticks alone, that alpha follows its rule, and that predictions use what was learned.
+Kumar et al. (2021), Algorithm 1, Secs. 4.1 to 4.6 and supplement C and E: the prior is that of Eq. 11, fine-tuning
+leaves masks and sticks alone, alpha follows its rule, coresets serve predictions only, and the network grows as said.
 """
 
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.continual.task import Task
-from ibpcl.methods.npbcl import NPBCL, Settings
+from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.npbcl_settings import Settings
 from ibpcl.models.layers import sticks
 from ibpcl.models.supervised import Prior
 from ibpcl.proofs.outcome import Check, Outcome
 
 SETTINGS = Settings(hidden=(6,), samples=2, prediction_samples=4, epochs=4, finetune_epochs=2, batch=16, alpha=5.0,
-                    mask_rate=0.2)
+                    mask_rate=0.2, prior_sigma=0.3, mask_kl_weight=1.0)
 
 
 class Turn(NamedTuple):
-    """One turn of the algorithm: the prior, the parameters after each phase, the mask, and alpha before and after."""
+    """One turn of the algorithm: data, prior, parameters after each phase, mask, the sticks' a, alpha around it."""
 
+    x: np.ndarray
     prior: Prior
     trained: np.ndarray
     tuned: np.ndarray
     mask: np.ndarray
     a: np.ndarray
     alpha_before: float
-    alpha: np.ndarray
+    alpha: float
 
 
 class Watched(NPBCL):
-    """The learner, taking notes between its phases."""
+    """The learner, taking notes between its phases; ``lower`` makes every stick's a fall in training."""
 
-    def learn(self, task, progress=None):
-        """Run one turn and append it to ``turns``."""
+    def __init__(self, settings, seed, lower=False):
+        super().__init__(settings, seed, "numpy")
+        self.turns, self.lower = [], lower
+
+    def _train_masked(self, model, vector, prior, data, how):
+        model, vector, records = super()._train_masked(model, vector, prior, data, how)
+        raw_a = model.layers(vector)[0]["raw_a"]
+        if self.lower:
+            raw_a[...] = 0.8 * self.alpha[0]                 # so far from 0 the softplus changes little
+        self.notes = (data.x, self._prior(model), vector.copy(), sticks(raw_a, raw_a)[0][0])
+        return model, vector, records
+
+    def _keep(self, model, vector, masks, coreset):
         before = float(self.alpha[0])
-        super().learn(task, progress)
-        (a, _), _ = sticks(*(self.trained_layers[0][name] for name in ("raw_a", "raw_b")))
-        turn = Turn(self.last_prior, self.trained, self.tuned, self.masks(len(self.heads) - 1)[0], a, before,
-                    self.alpha.copy())
-        self.turns = [*getattr(self, "turns", []), turn]
-
-    def _train(self, model, vector, prior, task, progress):
-        self.last_prior = prior
-        vector, records = super()._train(model, vector, prior, task, progress)
-        self.trained = vector.copy()
-        self.trained_layers = model.layers(self.trained)
-        return vector, records
-
-    def _finetune(self, model, vector, prior, masks, task, progress):
-        vector, records = super()._finetune(model, vector, prior, masks, task, progress)
-        self.tuned = vector.copy()
-        return vector, records
-
-
-class Lowered(Watched):
-    """The same, in a world where every stick's a falls by training: what alpha does then is what its rule says."""
-
-    def _train(self, model, vector, prior, task, progress):
-        vector, records = super()._train(model, vector, prior, task, progress)
-        for layer in (self.trained_layers[0], model.layers(vector)[0]):
-            layer["raw_a"][...] = 0.8 * self.alpha[0]        # so far from 0 the softplus changes little
-        return vector, records
+        super()._keep(model, vector, masks, coreset)
+        x, prior, trained, a = self.notes
+        self.turns.append(Turn(x, prior, trained, vector.copy(), masks[0], a, before, float(self.alpha[0])))
 
 
 def tiny_task(seed, t):
@@ -75,70 +65,101 @@ def tiny_task(seed, t):
 
 
 @cache
-def two_tasks(seed):
-    """Learn two tasks and return the learner; computed once for each seed."""
-    learner = Watched(SETTINGS, seed, "numpy")
-    for t in range(2):
+def learn(seed, tasks=2, lower=False, **changes):
+    """Learn a few tasks and return the learner; computed once for each choice."""
+    learner = Watched(replace(SETTINGS, **changes), seed, lower)
+    for t in range(tasks):
         learner.learn(tiny_task(seed, t))
     return learner
 
 
-@cache
-def one_task(seed):
-    """Learn one task after which every a lies below alpha, and return its :class:`Turn`."""
-    learner = Lowered(SETTINGS, seed, "numpy")
-    learner.learn(tiny_task(seed, 0))
-    return learner.turns[0]
-
-
 def check_prior(seed):
     """The first task's prior is p_0; the second's is Eq. 11 with the first task's mask, and p_0 at the head."""
-    first, second = two_tasks(seed).turns
-    units = first.mask.shape[1]
+    first, second = learn(seed).turns
     used = np.concatenate([first.mask.ravel(), first.mask.any(axis=0)])
-    rest = len(second.prior.mu) - len(used)
-    used = np.concatenate([used, np.zeros(rest, bool)])
-    gaussian = len(used)
-    chosen = np.where(used, first.tuned[:gaussian], first.prior.mu)
-    wrong = int(np.count_nonzero(second.prior.mu != chosen) + np.count_nonzero(first.prior.mu))
-    scale = np.where(used, first.tuned[gaussian:2 * gaussian], np.float32(np.log(SETTINGS.prior_sigma)))
-    wrong += int(np.count_nonzero(second.prior.log_sigma != scale))
-    return Outcome(wrong == 0, f"{wrong} of {4 * gaussian} entries wrong, {units} units", {"wrong": wrong})
+    gaussian = len(second.prior.mu)
+    used = np.concatenate([used, np.zeros(gaussian - len(used), bool)])
+    log_sigma = np.float32(np.log(SETTINGS.prior_sigma))
+    pairs = (
+        (first.prior.mu, 0), (first.prior.log_sigma, log_sigma),
+        (second.prior.mu, np.where(used, first.tuned[:gaussian], 0)),
+        (second.prior.log_sigma, np.where(used, first.tuned[gaussian:2 * gaussian], log_sigma)),
+    )
+    wrong = sum(int(np.count_nonzero(prior != exact)) for prior, exact in pairs)
+    return Outcome(wrong == 0, f"{wrong} of {4 * gaussian} entries differ from Eq. 11", {"wrong": wrong})
 
 
 def check_finetuning(seed):
     """Fine-tuning moves used weights alone: mask offsets, sticks and unused weights stay bit for bit."""
     moved = still = 0
-    for turn in two_tasks(seed).turns:
-        gaussian = len(turn.prior.mu)
-        weights = turn.mask.size
-        fixed = np.flatnonzero(~turn.mask.ravel())
+    for turn in learn(seed).turns:
+        gaussian, unused = len(turn.prior.mu), np.flatnonzero(~turn.mask.ravel())
         still += np.count_nonzero(turn.tuned[2 * gaussian:] != turn.trained[2 * gaussian:])
         # What the mask leaves out is at its prior: given the mask, that is its best posterior.
-        still += np.count_nonzero(turn.tuned[fixed] != turn.prior.mu[fixed])
-        moved += np.count_nonzero((turn.tuned != turn.trained)[:weights][turn.mask.ravel()])
+        still += np.count_nonzero(turn.tuned[unused] != turn.prior.mu[unused])
+        moved += np.count_nonzero((turn.tuned != turn.trained)[:turn.mask.size][turn.mask.ravel()])
     return Outcome(still == 0 and moved > 0, f"{still} fixed values moved, {moved} used weights tuned",
-                   {"fixed": still, "tuned": moved})
+                   {"fixed": int(still), "tuned": int(moved)})
 
 
 def check_alpha(seed):
     """After each task alpha is the larger of what it was and the largest a."""
-    gaps = [abs(turn.alpha[0] - max(turn.alpha_before, turn.a.max())) for turn in
-            (*two_tasks(seed).turns, one_task(seed))]
-    return Outcome(max(gaps) < 1e-5, "alpha = max(alpha, max a) in 3 turns", {"gaps": gaps})
+    turns = (*learn(seed).turns, *learn(seed, 1, lower=True).turns)
+    gap = max(abs(turn.alpha - max(turn.alpha_before, float(turn.a.max()))) for turn in turns)
+    return Outcome(gap < 1e-5, f"max(alpha, max a) to {gap:.0e} in {len(turns)} turns", {"gap": gap})
+
+
+def check_increment(seed):
+    """Supplement E.1: alpha grows by its increment a task."""
+    gaps = [turn.alpha - turn.alpha_before - 2.5
+            for turn in learn(seed, alpha_rule="increment", alpha_increment=2.5).turns]
+    gap = max(map(abs, gaps))
+    return Outcome(gap < 1e-5, f"+2.5 a task, to {gap:.0e}", {"gap": gap})
 
 
 def check_prediction(seed):
     """Predictions are softmax averages over weight samples: they sum to 1, and repeat bit for bit."""
-    learner = two_tasks(seed)
+    learner = learn(seed)
     x = tiny_task(seed, 0).x_train
     one, other = (learner.predict(x, 0) for _ in range(2))
     gap = float(np.abs(one.sum(axis=1) - 1).max())
     return Outcome(gap < 1e-5 and bool((one == other).all()), f"sum to 1 within {gap:.0e}, repeatable", {"gap": gap})
 
 
+def check_coresets(seed):
+    """Coresets are no training data; refining on them moves used weights alone, and what was learned stays."""
+    learner = learn(seed, coreset="random", coreset_size=8, coreset_epochs=3, coreset_rate=0.01)
+    overlap = moved = still = 0
+    before = {name: np.array(value) for name, value in learner.state().items()}
+    for t, turn in enumerate(learner.turns):
+        task = tiny_task(seed, t)
+        kept = before[f"task{t}.coreset.x"]
+        joined = np.concatenate([turn.x, kept])
+        overlap += 48 - len(np.unique(joined, axis=0)) + abs(len(joined) - len(task.x_train))
+        model, vector = learner._assemble(t)
+        refined = learner._refine(model, vector, t)
+        learner.predict(task.x_train, t)
+        changed = refined[:turn.mask.size] != vector[:turn.mask.size]
+        moved += np.count_nonzero(changed & turn.mask.ravel())
+        still += np.count_nonzero(changed & ~turn.mask.ravel())
+    still += sum(np.count_nonzero(value != before[name]) for name, value in learner.state().items())
+    return Outcome(overlap == 0 and still == 0 and moved > 0,
+                   f"{overlap} shared, {moved} weights refined, {still} kept moved",
+                   {"overlap": int(overlap), "moved": int(moved), "still": int(still)})
+
+
+def check_growth(seed):
+    """Sec. 4.6: with five units that must stay empty a layer of four grows, and its old tasks predict on."""
+    learner = learn(seed, hidden=(4,), expand=True, empty_units=5, expand_every=2)
+    units = [turn.mask.shape[1] for turn in learner.turns]
+    finite = bool(np.isfinite(learner.predict(tiny_task(seed, 0).x_train, 0)).all())
+    return Outcome(units[0] > 4 and units == sorted(units) and finite, f"4 units grew to {units[0]}, then {units[1]}",
+                   {"units": units})
+
+
 def checks():
     """Return the checks."""
     functions = {"prior": check_prior, "finetuning": check_finetuning, "alpha": check_alpha,
-                 "prediction": check_prediction}
+                 "alpha-increment": check_increment, "prediction": check_prediction, "coresets": check_coresets,
+                 "growth": check_growth}
     return [Check("definitions", f"algorithm.{name}", run) for name, run in functions.items()]

@@ -82,8 +82,8 @@ def checks(groups=GROUPS):
         from ibpcl.proofs import estimators
         found += estimators.checks()
     if "definitions" in groups:
-        from ibpcl.proofs import algorithm, definitions
-        found += definitions.checks() + algorithm.checks()
+        from ibpcl.proofs import algorithm, bayes, definitions
+        found += definitions.checks() + bayes.checks() + algorithm.checks()
     if "errata" in groups:
         from ibpcl.proofs.errata import ERRATA
         found += [Check("errata", entry.name, entry.run) for entry in ERRATA]

@@ -16,7 +16,7 @@ targets:
   your file    mine.py:f checks f against f_vjp; mine.py checks every pair in it.
                Inputs: from check_inputs() in the file, or by --shape.
 
-exit code: 0 if all is right, 1 if anything fails, 2 for a mistake in the command.
+exit code:     0 all right, 1 something fails, 2 a mistake in the command
 """
 
 

@@ -2,7 +2,7 @@
 
 from ibpcl.proofs.paper import CORRECTED, MISSING, PROVED, Equation
 
-PRIMITIVES, MODEL = "ibpcl.primitives", "ibpcl.models.classifier.Classifier"
+PRIMITIVES, MODEL, LEARNER = "ibpcl.primitives", "ibpcl.models.classifier.Classifier", "ibpcl.methods.npbcl.NPBCL"
 
 EQUATIONS = (
     Equation(101, "2.1", None, "inline", "q(w): a mean-field posterior over the weights",
@@ -91,8 +91,12 @@ EQUATIONS = (
              ("errata/masked-prior", "definitions/masked-prior", "definitions/algorithm.prior"), CORRECTED),
     Equation(250, "4.1", None, "inline", "B^o = B^1 u B^2 ... u B^{t-1}", ("ibpcl.continual.masks.union",),
              ("errata/union-order", "definitions/masked-prior"), CORRECTED),
-    Equation(284, "4.3", None, "inline", "M^t from D_t minus C_t and M^{t-1}; M^t_pred from C_t and M^t", (), (),
-             MISSING),
+    Equation(284, "4.3", None, "inline", "M^t from D_t minus C_t and M^{t-1}; M^t_pred from C_t and M^t",
+             (f"{LEARNER}.learn", f"{LEARNER}.predict"),
+             ("definitions/algorithm.coresets", "definitions/coresets.decomposition"), PROVED),
+    Equation(286, "4.3", None, "claim", "a coreset refines only its own task's subset of weights",
+             (f"{LEARNER}.predict", "ibpcl.inference.objectives.train_fixed"), ("definitions/algorithm.coresets",),
+             PROVED),
     Equation(296, "4.5", None, "claim", "one bit for each weight and task", ("ibpcl.continual.masks.pack",),
              ("definitions/mask-storage",), PROVED),
     Equation(298, "4.5", None, "inline", "u_i = 1[exists d: B_di = 1]; in practice max_d B_di",
@@ -102,8 +106,9 @@ EQUATIONS = (
              (f"{MODEL}.fixed_elbo", "ibpcl.models.layers.fixed"),
              ("definitions/algorithm.finetuning", "gradients/supervised.Supervised.fixed_elbo",
               "gradients/layers.fixed", "samplers/local_linear.apply"), PROVED),
-    Equation(308, "4.6", 12, "display", "C_j = C_{j+1} prod_i 1[B_ij = 0], G = T - sum_j C_j", (),
-             ("errata/expansion-start", "errata/expansion-negative"), CORRECTED),
+    Equation(308, "4.6", 12, "display", "C_j = C_{j+1} prod_i 1[B_ij = 0], G = T - sum_j C_j",
+             ("ibpcl.continual.expansion.growth", "ibpcl.continual.expansion.empty_units"),
+             ("errata/expansion-start", "errata/expansion-negative", "definitions/algorithm.growth"), CORRECTED),
     Equation(335, "6.1", None, "inline", "accuracy of t after t, t+1, ..., and its mean over 1 ... t",
              ("ibpcl.evaluation.metrics.average_accuracy_so_far", "ibpcl.continual.loop.learn_stream"),
              ("definitions/metrics.average_accuracy_so_far",), PROVED),

@@ -5,7 +5,6 @@ It works on anybody's NumPy functions and knows nothing of the rest of this pack
 
 from ibpcl.verify.chain import ChainReport, Stage, check_chain
 from ibpcl.verify.curves import taylor_slope, v_curve
-from ibpcl.verify.diagnosis import KINDS
 from ibpcl.verify.differences import central, complex_step, richardson
 from ibpcl.verify.distributions import (
     DistributionReport,
@@ -16,6 +15,7 @@ from ibpcl.verify.distributions import (
     support_and_limits,
 )
 from ibpcl.verify.gradcheck import assert_correct, check
+from ibpcl.verify.kinds import KINDS
 from ibpcl.verify.report import InputVerdict, Report
 
 __all__ = [

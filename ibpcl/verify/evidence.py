@@ -104,12 +104,15 @@ class Evidence:
         return np.arange(size) if size <= ROWS else np.sort(
             np.random.default_rng(0).choice(size, ROWS // 4, replace=False))
 
+    def usable(self, j):
+        """Tell which of the entries looked at have no kink at any of the points."""
+        return np.all([self.truth(j, p).usable for p in range(len(self.problems))], axis=0)
+
     def matrices(self, j):
         """Return for each point the pair (A, J), both of shape (rows, entries), over usable entries."""
         pairs = []
         for p in range(len(self.problems)):
-            truth = self.truth(j, p)
-            usable = truth.usable & self.truth(j, 0).usable
+            truth, usable = self.truth(j, p), self.usable(j)
             claimed = np.stack([np.asarray(g[self.problem.wrt.index(j)], dtype=float).ravel()
                                 for g in self._unit_pull_backs(p)]) if len(self.rows()) else np.zeros((0, 0))
             pairs.append((claimed[:, truth.entries[usable]], truth.jacobian[self.rows()][:, usable]))

@@ -3,10 +3,11 @@
 import numpy as np
 
 from ibpcl.verify.curves import Curves
-from ibpcl.verify.diagnosis import HINTS, diagnose
+from ibpcl.verify.diagnosis import diagnose
 from ibpcl.verify.evidence import Evidence
 from ibpcl.verify.forward import inspect_pair
 from ibpcl.verify.judging import judge
+from ibpcl.verify.kinds import HINTS
 from ibpcl.verify.problem import make_problem
 from ibpcl.verify.report import InputVerdict, Report
 

@@ -18,7 +18,7 @@ class InputVerdict:
     ----------
     name : str
     kind : str
-        Machine name, one of :data:`ibpcl.verify.diagnosis.KINDS`; ``"ok"`` if right.
+        Machine name, one of :data:`ibpcl.verify.KINDS`; ``"ok"`` if right.
     words : str
         The verdict as a sentence.
     hint : str

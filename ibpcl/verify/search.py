@@ -94,8 +94,7 @@ def _dictionary(evidence, j, arrays, *matrices):
         k, i = k[chosen], i[chosen]
     key = (j, k.tobytes(), i.tobytes())
     if key not in evidence.dictionaries:
-        truth = evidence.truth(j)
-        entries = truth.entries[truth.usable]
+        entries = evidence.truth(j).entries[evidence.usable(j)]
         shapes = [np.shape(out) for out in evidence.problem.call()[0]]
         evidence.dictionaries[key] = Dictionary(arrays, shapes, evidence.problem.shape(j),
                                                 (evidence.rows()[k], entries[i]))
@@ -143,8 +142,7 @@ def _claimed(evidence, j, runner, p, rows, target):
         if array.shape != evidence.problem.shape(j):
             return None
         lines.append(array.ravel())
-    truth = evidence.truth(j, p)
-    return np.stack(lines)[:, truth.entries[truth.usable & evidence.truth(j, 0).usable]]
+    return np.stack(lines)[:, evidence.truth(j).entries[evidence.usable(j)]]
 
 
 def factor_edits(steps, arrays, runner):

@@ -7,8 +7,8 @@ from ibpcl import storage
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import RunConfig, as_table, configure, keys, run_keys
 from ibpcl.experiments.presets import PRESETS
-from ibpcl.methods import METHODS, method
 from ibpcl.inference.backend import BACKENDS
+from ibpcl.methods import METHODS, method
 
 
 def write(tmp_path, text, name="mine.toml"):

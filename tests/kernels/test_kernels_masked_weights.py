@@ -75,15 +75,15 @@ def test_a_not_a_number_comes_out_again():
         assert any(np.isnan(part).any() for part in results)
 
 
-def test_the_first_of_equal_masks_carries_the_activity():
-    # Rows 5 and 100 lie in different blocks, 5 and 6 in one strip.
-    for equal in ((5, 6), (5, 100), (0, 64)):
-        logistic = np.full((1, 130, 3), -4.0)
-        logistic[:, equal] = 2.0
-        zero = np.zeros((1, 130, 3))
-        _, cache = masked_weights.sample(zero, logistic, zero[0], zero[0], zero[0], np.zeros((1, 3)), 1.0, "concrete")
-        drho = masked_weights.sample_vjp((zero, np.ones((1, 3)), np.zeros(1)), cache)[2]
-        assert np.flatnonzero(drho[:, 0]).tolist() == [equal[0]]
+# With 100 units a strip has five rows: 5 and 6 share a strip, 5 and 10 a place in it; 5 and 100 are in two blocks.
+@pytest.mark.parametrize("equal", [(5, 6), (5, 10), (6, 10), (5, 100), (0, 64), (0, 5, 63, 64, 128)])
+def test_the_first_of_equal_masks_carries_the_activity(equal):
+    logistic = np.full((1, 130, 100), -4.0)
+    logistic[:, equal] = 2.0
+    zero = np.zeros((1, 130, 100))
+    _, cache = masked_weights.sample(zero, logistic, zero[0], zero[0], zero[0], zero[:, 0], 1.0, "concrete")
+    drho = masked_weights.sample_vjp((zero, np.ones((1, 100)), np.zeros(1)), cache)[2]
+    assert (np.flatnonzero(drho.any(axis=1)) == [equal[0]]).all() and drho[equal[0]].all()
 
 
 def test_arguments_are_neither_changed_nor_required_to_be_contiguous():

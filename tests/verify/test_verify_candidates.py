@@ -18,7 +18,8 @@ def dictionary():
 
 @pytest.mark.parametrize(("function", "factors", "words"), [
     (lambda a, b: a, 1, "a"), (lambda a, b: 3 * np.exp(a), 1, "exp(a)"),
-    (lambda a, b: a / b, 2, "a / b"), (lambda a, b: (1 - a * a) * np.sqrt(b), 2, None), (lambda a, b: 0 * a + 7, 0, ""), (lambda a, b: a * b * b, 2, None),
+    (lambda a, b: a / b, 2, "a / b"), (lambda a, b: (1 - a * a) * np.sqrt(b), 2, None),
+    (lambda a, b: 0 * a + 7, 0, ""), (lambda a, b: a * b * b, 2, None),
 ])
 def test_products_are_found_with_their_constant(function, factors, words):
     goal = [np.broadcast_to(function(a, b), (4, 3)).ravel() for a, b in zip(A, B, strict=True)]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ibpcl.verify import KINDS, check
-from ibpcl.verify.diagnosis import HINTS, constant_name
+from ibpcl.verify.diagnosis import constant_name
+from ibpcl.verify.kinds import HINTS
 
 RNG = np.random.default_rng(11)
 

@@ -56,6 +56,16 @@ def test_richardson_reports_a_large_error_for_a_coarse_forward():
     assert abs(estimate.value - np.cos(1)) <= 10 * estimate.error
 
 
+def test_hidden_noise_widens_the_error_estimate():
+    def coarse(x):
+        return np.sin(x).astype(np.float32).astype(float)           # float32 inside, float64 outside
+
+    for x in np.linspace(0.1, 2, 20):
+        estimate = richardson(coarse, np.array(x), ONE)
+        assert abs(estimate.value - np.cos(x)) <= 10 * estimate.error
+        assert estimate.error < 1e-3
+
+
 @pytest.mark.parametrize(("f", "x", "has_kink"), [
     (np.abs, 0.0, True), (np.abs, 0.5, False), (lambda x: np.maximum(x, 0), 0.0, True), (np.floor, 2.0, True),
     (lambda x: x ** 3, 0.0, False), (np.exp, 2.0, False), (lambda x: np.maximum(x, 1), 1 + 1e-11, True),

@@ -158,6 +158,16 @@ def test_kinks_are_skipped_and_counted_and_the_rest_is_judged():
     assert report["x"].numbers["kinks"] == 2
 
 
+def test_a_forward_that_is_coarse_inside_is_judged_no_finer_than_it_is():
+    def f(x):
+        return np.sin(np.real(x)).astype(np.float32).astype(float), np.real(x)
+
+    x = np.linspace(0.1, 2, 9)
+    assert check(f, lambda d, x: d * np.cos(x), (x,)).ok
+    report = check(f, lambda d, x: d * np.cos(x) * x, (x,))
+    assert report["x"].kind == "elementwise_factor"
+
+
 def test_kinks_everywhere_are_no_pass():
     report = check(lambda x: (np.maximum(x, 0), x), lambda d, x: d, (np.zeros(3),))
     assert not report.ok
@@ -184,7 +194,7 @@ def test_a_derivative_that_vanishes_up_to_rounding_is_zero():
 
 
 def test_a_large_offset_does_not_hide_an_error():
-    report = check(lambda x: (1e6 + 1e-3 * x, x), lambda d, x: 1.001e-3 * d, (np.array([0.5, 0.7]),))
+    report = check(lambda x: (1e6 + 1e-3 * x, x), lambda d, x: 1.00001e-3 * d, (np.array([0.5, 0.7]),))
     assert not report.ok
 
 

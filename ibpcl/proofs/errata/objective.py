@@ -2,6 +2,7 @@ r"""Errata on the objective, the algorithm, the masked prior, the expansion and 
 
 import numpy as np
 
+from ibpcl.continual import expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.inference.backend import backend
@@ -106,22 +107,22 @@ def expansion_start(seed):
     """The units to add so that five columns are empty, where three are."""
     mask = mask_with_empty_end(seed, 3)
     last_used = np.flatnonzero(mask.any(axis=0)).max()
-    return equal(5 - empty_columns(mask, 0), 5 - empty_columns(mask, 1), 5 - (7 - last_used), 0)
+    return equal(5 - empty_columns(mask, 0), expansion.growth(mask, 5), 5 - (7 - last_used), 0)
 
 
 @erratum("expansion-negative", "Sec. 4.6, Eq. 12", 308, "G = T - sum_j C_j", "G = max(0, T - sum_j C_j)")
 def expansion_negative(seed):
     """The units to add so that two columns are empty, where four are: none, and not minus two."""
-    missing = 2 - empty_columns(mask_with_empty_end(seed, 4), 1)
-    return equal(missing, max(0, missing), 0, 0)
+    mask = mask_with_empty_end(seed, 4)
+    return equal(2 - empty_columns(mask, 1), expansion.growth(mask, 2), 0, 0)
 
 
 @erratum("alpha-maximum", "supplement B.1 against E", 469, "alpha of the next task is the maximum of a (B.1)",
          "alpha <- max(alpha, max a) (E): it never falls")
 def alpha_maximum(seed):
     """Both rules after a task whose sticks' a have all fallen, in a learner that runs Algorithm 1; alpha was 5."""
-    learned = algorithm.one_task(seed)
-    return equal(learned.a.max(), learned.alpha[0], max(learned.alpha_before, learned.a.max()), 1e-6)
+    turn, = algorithm.learn(seed, 1, lower=True).turns
+    return equal(turn.a.max(), turn.alpha, max(turn.alpha_before, turn.a.max()), 1e-6)
 
 
 @erratum("link-of-ten-classes", "Sec. 3.2", 225, "for classification Lik is Bernoulli (probit or logistic link)",

@@ -1,0 +1,114 @@
+"""The checkpoint of a run: written after every epoch and every task, and enough to go on bit for bit.
+
+It holds the learner as it was before the task under way, how far that task has come, and what the tasks before gave.
+"""
+
+from pathlib import Path
+
+from ibpcl import checkpoints
+from ibpcl.adam import State
+from ibpcl.continual.journal import Partial
+from ibpcl.continual.loop import Progress
+from ibpcl.errors import UserError
+from ibpcl.inference.loop import Record, Snapshot
+
+FILE = "checkpoint.npz"
+
+
+class RunJournal:
+    """Keeps the checkpoint of one run; a :class:`ibpcl.continual.journal.Journal` for its learner.
+
+    Parameters
+    ----------
+    folder : path-like
+        Of the run.
+    table : dict
+        The run's configuration, which a checkpoint must have to be resumed.
+
+    Attributes
+    ----------
+    done : list of Progress
+        What the finished tasks gave.
+    resume : Partial or None
+        Where the task under way had been.
+    warning : str or None
+        Why the newest checkpoint could not be used, if so.
+    """
+
+    def __init__(self, folder, table):
+        self.path, self.table = Path(folder, FILE), table
+        self.done, self.resume, self.warning = [], None, None
+        self._learner = {}
+
+    def forget(self):
+        """Remove what an earlier run left, before a new one starts from the beginning."""
+        for path in (self.path, self.path.with_name(f"{FILE}.previous")):
+            path.unlink(missing_ok=True)
+
+    def restore(self, learner):
+        """Read the newest sound checkpoint and put the learner where it was; without any, nothing changes.
+
+        Raises
+        ------
+        UserError
+            If there are checkpoints, but all are damaged, or they are of another configuration.
+        """
+        if not self.path.exists() and not self.path.with_name(f"{FILE}.previous").exists():
+            return
+        try:
+            arrays, meta, self.warning = checkpoints.latest(self.path.parent, FILE)
+        except ValueError as error:
+            raise UserError(f"{error}; start the run again without --resume") from error
+        if meta["config"] != self.table:
+            raise UserError(f"{self.path} is of a run with another configuration")
+        self._learner = _under("learner/", arrays)
+        learner.load_state(self._learner)
+        self.done = [Progress(task["task"], task["name"], arrays[f"accuracy/{task['task']}"],
+                              [Record(*record) for record in task["history"]], *task["seconds"])
+                     for task in meta["done"]]
+        if meta["partial"] is not None:
+            self.resume = _partial(meta["partial"], _under("partial/", arrays))
+
+    def start_task(self, learner):
+        """Remember the learner as it is before a task."""
+        self._learner = learner.state()
+
+    def save(self, partial):
+        """Write how far the task under way has come."""
+        self._write(partial)
+
+    def finish_task(self, learner, progress):
+        """Write what a task gave."""
+        self.done.append(progress)
+        self._learner, self.resume = learner.state(), None
+        self._write(None)
+
+    def _write(self, partial):
+        arrays = {f"learner/{name}": value for name, value in self._learner.items()}
+        arrays |= {f"accuracy/{done.task}": done.accuracy for done in self.done}
+        meta = {"config": self.table, "partial": None, "done": [
+            {"task": done.task, "name": done.name, "history": [list(record) for record in done.history],
+             "seconds": [done.train_seconds, done.test_seconds]} for done in self.done]}
+        if partial is not None:
+            snapshot = partial.snapshot
+            arrays |= {"partial/vector": snapshot.vector, "partial/first": snapshot.state.first,
+                       "partial/second": snapshot.state.second}
+            arrays |= {f"partial/mask{i}": mask for i, mask in enumerate(partial.masks or ())}
+            meta["partial"] = {
+                "phase": snapshot.phase, "epoch": snapshot.epoch, "step": snapshot.state.step,
+                "history": [list(record) for record in snapshot.history], "hidden": list(partial.hidden),
+                "masks": None if partial.masks is None else len(partial.masks),
+                "before": [list(record) for record in partial.history]}
+        checkpoints.save(self.path, arrays, meta)
+
+
+def _under(start, arrays):
+    return {name.removeprefix(start): value for name, value in arrays.items() if name.startswith(start)}
+
+
+def _partial(meta, arrays):
+    state = State(arrays["first"], arrays["second"], meta["step"])
+    snapshot = Snapshot(meta["phase"], meta["epoch"], arrays["vector"], state,
+                        [Record(*record) for record in meta["history"]])
+    masks = None if meta["masks"] is None else tuple(arrays[f"mask{i}"].astype(bool) for i in range(meta["masks"]))
+    return Partial(snapshot, tuple(meta["hidden"]), masks, tuple(Record(*record) for record in meta["before"]))

@@ -1,0 +1,169 @@
+"""A run that is killed at any moment goes on bit for bit."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+from ibpcl import checkpoints, storage
+from ibpcl.cli import main
+from ibpcl.experiments.config import configure
+from ibpcl.experiments.run import run
+from ibpcl.methods.npbcl import NPBCL
+
+TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 5, "epochs": 4, "finetune_epochs": 3, "batch": 50,
+        "tasks": 3, "train_limit": 200, "test_limit": 40, "backend": "numpy", "alpha": 10.0}
+GROWING = {**TINY, "expand": True, "hidden": (3,), "empty_units": 2, "expand_every": 3, "alpha_rule": "learned"}
+
+CHILD = """
+    import sys, warnings
+    warnings.simplefilter("ignore")
+    from ibpcl.cli import main
+    sys.exit(main(sys.argv[1:]))
+    """
+
+
+def start(*arguments):
+    command = [sys.executable, "-c", textwrap.dedent(CHILD), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def texts(settings):
+    return [part for key, value in settings.items()
+            for part in ("--set", f"{key}={','.join(map(str, value)) if isinstance(value, tuple) else value}")]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    return {name: run(configure("split-glyphs", **settings), folder / name, progress=False)
+            for name, settings in (("plain", TINY), ("growing", GROWING))}
+
+
+def assert_same(folder, whole):
+    result = storage.read_json(folder / "result.json")
+    assert result["accuracy_matrix"] == storage.read_json(whole.folder / "result.json")["accuracy_matrix"]
+    arrays, expected = checkpoints.load(folder / "learner.npz").arrays, whole.learner.state()
+    assert arrays.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(arrays[name], value, err_msg=name)
+    assert (folder / "history.csv").read_bytes() == (whole.folder / "history.csv").read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.parametrize("name", ["plain", "growing"])
+def test_killed_at_random_moments_the_run_goes_on_bit_for_bit(name, uninterrupted, tmp_path):
+    """Each life of the process lasts until it has written a few more checkpoints, and is then killed where it is."""
+    folder, moments, lives = tmp_path / "run", random.Random(3), 0
+    arguments = ["run", "split-glyphs", "--quiet", "--out", str(folder),
+                 *texts(TINY if name == "plain" else GROWING)]
+    while True:
+        process = start(*arguments)
+        arguments = ["run", "--resume", str(folder), "--quiet"]
+        wait_for_writes(process, folder / "checkpoint.npz", moments.randint(1, 4))
+        time.sleep(moments.uniform(0, 0.03))                 # anywhere: also in the middle of a write
+        process.send_signal(signal.SIGKILL)
+        _, errors = process.communicate()
+        lives += 1
+        if process.returncode != -signal.SIGKILL:
+            assert process.returncode == 0, errors.decode()
+            break
+    assert lives > 3
+    assert_same(folder, uninterrupted[name])
+
+
+def wait_for_writes(process, path, count):
+    """Wait until the file has been replaced so many times, or the process has ended."""
+    def changed():
+        try:
+            return path.stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
+    last = changed()
+    while process.poll() is None and count > 0:
+        time.sleep(0.0005)
+        if changed() != last:
+            last, count = changed(), count - 1
+
+
+def interrupted(folder, after, **settings):
+    """Run until so many checkpoints have been written, then stop as by Ctrl-C."""
+    save, count = checkpoints.save, 0
+
+    def stopping(path, arrays, meta, **options):
+        nonlocal count
+        save(path, arrays, meta, **options)
+        count += 1
+        if count == after:
+            raise KeyboardInterrupt
+
+    checkpoints.save = stopping
+    try:
+        run(configure("split-glyphs", **settings), folder, progress=False)
+    except KeyboardInterrupt:
+        return
+    finally:
+        checkpoints.save = save
+
+
+@pytest.mark.parametrize("after", range(1, 24, 3))
+def test_interrupted_after_any_epoch_the_run_goes_on_bit_for_bit(after, uninterrupted, tmp_path):
+    interrupted(tmp_path / "run", after, **TINY)
+    assert main(["run", "--resume", str(tmp_path / "run"), "--quiet"]) == 0
+    assert_same(tmp_path / "run", uninterrupted["plain"])
+
+
+def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(uninterrupted, tmp_path):
+    folder = tmp_path / "run"
+    interrupted(folder, 9, **TINY)
+    path = folder / "checkpoint.npz"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.warns(UserWarning, match=r"checkpoint\.npz is damaged: the checksum.*previous, was taken instead"):
+        run(configure(folder / "config.toml"), folder, progress=False, resume=True)
+    assert_same(folder, uninterrupted["plain"])
+
+
+def test_when_every_checkpoint_is_damaged_the_user_is_told_what_to_do(tmp_path, capsys):
+    folder = tmp_path / "run"
+    interrupted(folder, 3, **TINY)
+    for path in folder.glob("checkpoint.npz*"):
+        path.write_bytes(path.read_bytes()[:-1])
+    assert main(["run", "--resume", str(folder), "--quiet"]) == 2
+    assert "start the run again without --resume" in capsys.readouterr().err
+
+
+def test_a_finished_run_is_reported_again_without_training(uninterrupted, monkeypatch, tmp_path):
+    folder = tmp_path / "run"
+    run(configure("split-glyphs", **TINY), folder, progress=False)
+    monkeypatch.setattr(NPBCL, "learn", None)
+    assert main(["run", "--resume", str(folder), "--quiet"]) == 0
+    assert_same(folder, uninterrupted["plain"])
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--resume", "nowhere"], "nowhere is not the folder of a run: it has no config.toml"),
+    (["--resume", "nowhere", "--seed", "3"], "--resume goes on with a run as it is; leave out seed")])
+def test_what_cannot_be_resumed_is_refused_in_one_line(arguments, message, capsys):
+    assert main(["run", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_saved_learner_is_the_learner(uninterrupted, tmp_path):
+    learner = uninterrupted["growing"].learner
+    learner.save(tmp_path / "learner.npz")
+    copy = NPBCL.load(tmp_path / "learner.npz")
+    assert copy.settings == learner.settings
+    x = np.random.default_rng(0).random((7, 784), np.float32)
+    for t in range(3):
+        np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
+    from_run = NPBCL.load(uninterrupted["growing"].folder / "learner.npz")
+    np.testing.assert_array_equal(from_run.predict(x, 0), learner.predict(x, 0))
