@@ -47,6 +47,7 @@ def _add_run(commands):
     run.add_argument("experiment", nargs="?", metavar="EXPERIMENT",
                      help=f"a name from the list below or a TOML file (default: {DEFAULT})")
     run.add_argument("--method", metavar="NAME", help="who learns")
+    run.add_argument("--preset", metavar="NAME", help="named settings of the method: default, paper, authors, exact")
     run.add_argument("--seed", metavar="N", help="seed of the learner: same seed, same result")
     run.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
     run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",

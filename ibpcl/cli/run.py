@@ -11,7 +11,7 @@ from ibpcl.experiments.folder import CONFIG, free_folder
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.run import run
 
-SHORTCUTS = ("method", "seed", "data_dir")                 # options that set the key of the same name
+SHORTCUTS = ("method", "preset", "seed", "data_dir")                 # options that set the key of the same name
 
 
 def execute(options):
@@ -41,7 +41,7 @@ def resumed(options):
 
     The data may lie elsewhere by now; nothing else may change.
     """
-    given = [name for name in ("experiment", "method", "seed", "out", "assignments") if getattr(options, name)]
+    given = [name for name in ("experiment", "method", "preset", "seed", "out", "assignments") if getattr(options, name)]
     if given:
         raise UserError(f"--resume goes on with a run as it is; leave out {', '.join(given)}")
     file = Path(options.resume, CONFIG)

@@ -4,6 +4,7 @@ import textwrap
 
 from ibpcl.experiments import values
 from ibpcl.experiments.config import keys, run_keys
+from ibpcl.methods import method
 
 WIDTH = 80
 
@@ -19,6 +20,10 @@ def execute(options):
         print(f"\n{title}:")
         for name in (name for name in known if name in chosen):
             print_key(name, known[name])
+    print("\nPresets, `--preset NAME`, and what each changes:")
+    for name, changes in method(options.method).presets.items():
+        text = ", ".join(f"{key} = {values.toml(value)}" for key, value in changes.items()) or "nothing"
+        print(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="  ", subsequent_indent=" " * 6))
 
 
 def print_key(name, key):

@@ -50,6 +50,7 @@ class RunConfig:
     test_limit: int | None = option(None, "At most so many test examples a task, for a quick look.")
     data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
     method: str = option("npbcl", "Who learns: a module of ibpcl.methods.")
+    preset: str = option("default", "Named settings of the method that others change: `ibpcl settings` shows them.")
     seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.")
     backend: str = option(BACKENDS[0], f"Who computes: {' or '.join(BACKENDS)}.")
     settings: Any = field(default=None)                      # the method's own; its defaults if not given
@@ -124,7 +125,8 @@ def configure(target=DEFAULT, texts=None, **overrides):
     with _named(origin):
         name = values.convert("method", name, str)
         known = keys(name)
-    chosen = {**preset.run, **preset.methods.get(name, {})}
+        named = _preset(name, layers, preset)
+    chosen = {**preset.run, **named}
     for layer, where in layers:
         read = values.parse if layer is texts else values.convert
         with _named(where):
@@ -133,6 +135,15 @@ def configure(target=DEFAULT, texts=None, **overrides):
                 chosen[key] = read(key, value, known[key].kind)
     with _named("" if texts or overrides else source):       # whose value is out of range is not known
         return _build(name, chosen)
+
+
+def _preset(method_name, layers, experiment):
+    """Return the settings of the preset that is asked for; an experiment changes only those of the default."""
+    chosen = next((layer["preset"] for layer, _ in reversed(layers) if "preset" in layer), RunConfig.preset)
+    presets = _method(method_name).presets
+    if chosen not in presets:
+        raise UserError(f"preset must be one of {', '.join(presets)} for method {method_name}, got {chosen!r}")
+    return presets[chosen] | (experiment.methods.get(method_name, {}) if chosen == "default" else {})
 
 
 def as_table(config):

@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from ibpcl import adam
 from ibpcl.errors import NonFiniteError
+from ibpcl.inference.schedules import geometric
 from ibpcl.noise import generator
 
 # Stream of the order of the examples; the streams of the network's noise count up from 0.
@@ -59,7 +60,7 @@ class Snapshot(NamedTuple):
 
 
 def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phase, progress=None, adapt=None,
-        resume=None, on_epoch=None):
+        resume=None, on_epoch=None, rate_end=1.0):
     """Minimize a loss that is estimated from minibatches.
 
     Parameters
@@ -87,6 +88,8 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
         Go on after this epoch instead of starting from ``vector``.
     on_epoch : callable, optional
         Called with a :class:`Snapshot` after each epoch.
+    rate_end : float
+        Factor of the learning rates at the last step, > 0; they fall geometrically from 1 times ``rates``.
 
     Returns
     -------
@@ -112,7 +115,8 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
                 _refuse_non_finite(parts, gradient, phase, epoch, step)
-                vector, state = backend.adam(vector, gradient, state, rates)
+                factor = np.float32(geometric(1.0, rate_end, step, steps))
+                vector, state = backend.adam(vector, gradient, state, rates * factor)
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 rows_of_epoch.append(parts)

@@ -20,7 +20,7 @@ class Data(NamedTuple):
 class Fit(NamedTuple):
     """How a fit goes: passes over the data, the largest minibatch, samples a step, and who does it under which key.
 
-    ``resume`` and ``on_epoch`` as in :func:`ibpcl.inference.loop.fit`.
+    ``resume``, ``on_epoch`` and ``rate_end`` as in :func:`ibpcl.inference.loop.fit`.
     """
 
     phase: str
@@ -32,6 +32,7 @@ class Fit(NamedTuple):
     progress: bool | None = None
     resume: object = None
     on_epoch: object = None
+    rate_end: float = 1.0
 
 
 def block_rates(layout, **rate_of_block):
@@ -133,4 +134,4 @@ def _grow_state(layout, state, larger):
 def _fit(vector, objective, rates, data, how, adapt=None):
     return fit(vector, objective, rates, examples=len(data.x), epochs=how.epochs, batch=how.batch, key=how.key,
                backend=how.backend, phase=how.phase, progress=how.progress, adapt=adapt, resume=how.resume,
-               on_epoch=how.on_epoch)
+               on_epoch=how.on_epoch, rate_end=how.rate_end)

@@ -1,7 +1,8 @@
 """One published method a file, all with the face of :class:`ibpcl.continual.learner.Learner`.
 
-A method's module offers ``Settings``, a frozen dataclass whose fields are declared by :func:`option`, and a learner
-that is made by ``Learner(settings, seed, backend_name)``.  A module is imported when its method is asked for.
+A method's module offers ``Settings``, a frozen dataclass whose fields are declared by :func:`option`, a learner that is
+made by ``Learner(settings, seed, backend_name)``, and, if it has any, ``PRESETS``: settings with a name.  A module is
+imported when its method is asked for.
 """
 
 from dataclasses import field
@@ -13,12 +14,13 @@ METHODS = {"npbcl": "NPBCL"}
 
 
 class Method(NamedTuple):
-    """A method: its name, the class of its settings, the class of its learner, and what it is in one line."""
+    """A method: its name, its settings' class, its learner's class, what it is in one line, and its named settings."""
 
     name: str
     settings: type
     learner: type
     summary: str
+    presets: dict
 
 
 def method(name):
@@ -37,7 +39,8 @@ def method(name):
     if name not in METHODS:
         raise ValueError(f"methods.method: name must be one of {', '.join(METHODS)}, got {name!r}")
     module = import_module(f"ibpcl.methods.{name}")
-    return Method(name, module.Settings, getattr(module, METHODS[name]), module.__doc__.strip().splitlines()[0])
+    return Method(name, module.Settings, getattr(module, METHODS[name]), module.__doc__.strip().splitlines()[0],
+                  getattr(module, "PRESETS", {"default": {}}))
 
 
 def option(default, doc):

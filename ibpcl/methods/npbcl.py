@@ -20,7 +20,7 @@ from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
 from ibpcl.inference.objectives import Data, Fit, Growing
-from ibpcl.methods.npbcl_settings import Settings
+from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.models.classifier import Classifier
 from ibpcl.models.layers import sticks
 from ibpcl.models.mlp import write
@@ -28,6 +28,8 @@ from ibpcl.models.regressor import Regressor
 from ibpcl.models.supervised import Elbo, Prior
 from ibpcl.noise import Key, generator
 from ibpcl.primitives import weibull
+
+__all__ = ["NPBCL", "PRESETS", "Settings"]
 
 # Each task has noise of its own for each phase; the third field of a key counts steps within the phase.
 PHASES = ("initial", "likelihood", "masked", "cut", "finetune", "coreset", "predict")
@@ -92,7 +94,7 @@ class NPBCL(Saved):
             snapshot = resumed.snapshot if resumed is not None and resumed.snapshot.phase == phase else None
             save = None if journal is None else lambda now: journal.save(Partial(now, self.hidden, masks, tuple(done)))
             return Fit(phase, epochs, settings.batch, settings.samples, self._key(len(self.heads), phase), self.backend,
-                       progress, snapshot, save)
+                       progress, snapshot, save, settings.rate_end)
 
         reached = PHASES.index(resumed.snapshot.phase) if resumed is not None else 0
         if settings.likelihood_epochs and not self.heads and reached <= PHASES.index("likelihood"):

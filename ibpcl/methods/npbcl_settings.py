@@ -19,8 +19,8 @@ AT_LEAST_ZERO = (
     "likelihood_epochs", "epochs", "finetune_epochs", "coreset_epochs", "weight_rate", "mask_rate", "finetune_rate",
     "coreset_rate", "weight_kl_weight", "mask_kl_weight", "stick_kl_weight", "alpha_increment",
 )
-ABOVE_ZERO = ("tau_start", "tau_end", "alpha", "alpha_prior_shape", "prior_sigma", "start_sigma", "start_spread",
-              "noise_sigma")
+ABOVE_ZERO = ("rate_end", "tau_start", "tau_end", "alpha", "alpha_prior_shape", "prior_sigma", "start_sigma",
+              "start_spread", "noise_sigma")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Settings:
     weight_rate: float = option(0.01, "Adam's rate of means and scales in masked training (supplement B.1: 0.001).")
     mask_rate: float = option(0.1, "Adam's rate of rho, the sticks and alpha (supplement B.1: 0.01).")
     finetune_rate: float = option(0.001, "Adam's rate in fine-tuning (supplement B.1: 0.0001).")
+    rate_end: float = option(0.1, "Factor of all learning rates at the last step of a phase (not in the paper).")
     tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement B.1: 10).")
     tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement B.1: 0.25).")
     alpha: float = option(30.0, "Concentration of the IBP for the first task (supplement B.1: 30).")
@@ -87,3 +88,25 @@ class Settings:
     def mask_model(self):
         """How the masks are modelled."""
         return MaskModel(self.mask_kl, self.mask_link, self.structured)
+
+
+# Settings with a name; each changes the defaults, which are the best that a search on validation data found.
+PRESETS = {
+    "default": {},
+    # Every setting as printed, where one is printed; what is not printed (sigma_0, batch) is the default.
+    "paper": {
+        "likelihood_epochs": 5, "epochs": 5, "finetune_epochs": 5, "weight_rate": 0.001, "mask_rate": 0.01,
+        "finetune_rate": 0.0001, "rate_end": 1.0, "tau_start": 10.0, "tau_end": 0.25, "alpha": 30.0,
+        "alpha_rule": "max", "mask_kl": "bernoulli", "mask_kl_weight": 1.0, "reset_unused": False,
+    },
+    # The released settings on our sampling.  It departs from their code: sticks are shared by all inputs and
+    # independent; both concrete temperatures are equal; a bias's divergence counts once.
+    "authors": {
+        "epochs": 5, "finetune_epochs": 4, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.001,
+        "rate_end": 1.0, "tau_start": 10.0, "tau_end": 0.3, "prior_sigma": 0.1**0.5, "start_sigma": float(np.exp(-3.0)),
+        "start_spread": 0.01, "alpha": 30.0, "alpha_rule": "max", "mask_kl": "concrete", "mask_link": "log",
+        "mask_kl_weight": 1 / 784, "unused_prior": "flat", "reset_unused": False,
+    },
+    # The true ELBO: every divergence at weight one.
+    "exact": {"mask_kl_weight": 1.0},
+}

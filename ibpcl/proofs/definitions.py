@@ -175,7 +175,8 @@ def checks():
     """Return the checks."""
     functions = {
         "sticks": check_stick_product, "theta": check_theta, "masked-weights": check_masked_weights,
-        "elbo": check_elbo, "gumbel-softmax": check_gumbel_softmax, "masked-prior": check_masked_prior, "mask-storage": check_storage,
+        "elbo": check_elbo, "gumbel-softmax": check_gumbel_softmax, "masked-prior": check_masked_prior,
+        "mask-storage": check_storage,
         "temperature": check_schedule, "coresets.k_center": check_k_center,
         **{f"metrics.{name}": lambda seed, n=name: check_metrics(n, seed)
            for name in ("average_accuracy_so_far", "mean_accuracy_over_pairs", "forward_transfer",

@@ -151,3 +151,18 @@ def test_another_methods_keys_are_refused_by_name(monkeypatch):
 def test_a_configuration_does_not_change():
     with pytest.raises(AttributeError):
         configure().seed = 3
+
+
+@pytest.mark.parametrize("name", ["paper", "authors", "exact"])
+def test_a_preset_is_what_it_says_and_single_keys_go_over_it(name):
+    changes = method("npbcl").presets[name]
+    config = configure("split-glyphs", {"preset": name, "epochs": "3"})
+    assert config.preset == name
+    assert config.settings.epochs == 3
+    assert all(getattr(config.settings, key) == value for key, value in changes.items() if key != "epochs")
+    assert config.settings.samples == 10                     # what the experiment changes is for the default only
+
+
+def test_an_unknown_preset_is_refused():
+    with pytest.raises(UserError, match="preset must be one of default, paper, authors, exact"):
+        configure("split-glyphs", {"preset": "best"})

@@ -10,7 +10,8 @@ from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.methods.npbcl import NPBCL, Settings
 
-SMALL = Settings(hidden=(12,), samples=2, prediction_samples=10, epochs=12, finetune_epochs=6, batch=32, alpha=4.0)
+SMALL = Settings(hidden=(12,), samples=2, prediction_samples=10, epochs=12, finetune_epochs=6, batch=32, alpha=4.0,
+                 rate_end=1.0)
 
 
 class Blobs:
