@@ -27,9 +27,9 @@ def main(arguments=None):
         if options.command is None:
             parser().print_help()
             return OK
-        importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
+        code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
         sys.stdout.flush()                                 # here, where a closed pipe is understood
-        return OK
+        return code or OK
     except KeyboardInterrupt:
         return complain("interrupted", INTERRUPTED)
     except BrokenPipeError:                                # the reader, such as head, has seen enough

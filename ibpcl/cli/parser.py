@@ -5,6 +5,7 @@ import argparse
 from ibpcl import __version__
 from ibpcl.errors import UserError
 from ibpcl.experiments.presets import DEFAULT, PRESETS
+from ibpcl.proofs.command import add_parser as add_check
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,6 +34,7 @@ def parser():
     _add_run(commands)
     _add_settings(commands)
     _add_data(commands)
+    add_check(commands)
     return top
 
 

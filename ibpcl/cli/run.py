@@ -41,7 +41,8 @@ def resumed(options):
 
     The data may lie elsewhere by now; nothing else may change.
     """
-    given = [name for name in ("experiment", "method", "preset", "seed", "out", "assignments") if getattr(options, name)]
+    fixed = ("experiment", "method", "preset", "seed", "out", "assignments")
+    given = [name for name in fixed if getattr(options, name)]
     if given:
         raise UserError(f"--resume goes on with a run as it is; leave out {', '.join(given)}")
     file = Path(options.resume, CONFIG)
