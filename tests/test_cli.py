@@ -346,7 +346,7 @@ def test_the_table_fits_the_width(count, full):
     assert table.full == full
     accuracy = np.tril(np.full((count, count), 1.0))
     accuracy[-1, 0] = 0.5
-    row = table.row(Report(Progress(count - 1, names[-1], accuracy, [], 1234.0, 5.0), 0.5, names))
+    row = table.row(Report(Progress(count - 1, names[-1], accuracy, accuracy[-1], [], 1234.0, 5.0), 0.5, names))
     assert len(row) == len(table.header()) <= WIDTH
     assert "50.00" in row and row.endswith("50.0  1239.0")
 

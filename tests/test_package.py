@@ -17,7 +17,8 @@ ROOT = Path(ibpcl.__file__).parent
 # A wing may import its own floor and those before it.
 FLOORS = (
     {"errors", "numerics", "noise", "storage", "checkpoints", "adam"}, {"verify", "primitives"}, {"kernels"},
-    {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"}, {"proofs"}, {"cli"}, {"__main__"},
+    {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
+    {"proofs"}, {"cli"}, {"__main__"},
 )
 
 

@@ -6,15 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.continual.task import RegressionTask
-from ibpcl.evaluation.metrics import accuracy, r_squared
+from ibpcl.evaluation.metrics import accuracy, log_likelihood, r_squared
 
 
 class Progress(NamedTuple):
-    """What is known after a task: the accuracies so far, and what learning the task took."""
+    """What is known after a task: accuracies (T, T) so far, the log likelihood of each test set, what learning took."""
 
     task: int
     name: str
     accuracy: np.ndarray
+    log_likelihood: np.ndarray
     history: list
     train_seconds: float
     test_seconds: float
@@ -50,10 +51,15 @@ def learn_stream(learner, stream, progress=None, journal=None):
         start = time.perf_counter()
         history = _learn(learner, task, progress, journal)
         trained = time.perf_counter()
-        measure = r_squared if isinstance(task, RegressionTask) else accuracy
+        likelihoods = np.full(len(stream), np.nan)
         for j, (x, y) in enumerate(tests):
-            matrix[t, j] = measure(learner.predict(x, j), y)
-        done = Progress(t, task.name, matrix.copy(), history, trained - start, time.perf_counter() - trained)
+            predicted = learner.predict(x, j)
+            if isinstance(task, RegressionTask):
+                matrix[t, j] = r_squared(predicted, y)
+            else:
+                matrix[t, j], likelihoods[j] = accuracy(predicted, y), log_likelihood(predicted, y)
+        seconds = (trained - start, time.perf_counter() - trained)
+        done = Progress(t, task.name, matrix.copy(), likelihoods, history, *seconds)
         if journal:
             journal.finish_task(learner, done)
         yield done

@@ -109,6 +109,8 @@ class RegressionTask:
         Inputs, finite real numbers; kept as float32.
     y_train, y_test : array_like, shape (N, C) and (M, C)
         Targets, finite real numbers; kept as float32.
+    image_shape : (int, int), optional
+        Height and width, with height * width = D, of inputs that lie on a map.
 
     Raises
     ------
@@ -126,6 +128,7 @@ class RegressionTask:
     y_train: np.ndarray
     x_test: np.ndarray
     y_test: np.ndarray
+    image_shape: tuple[int, int] | None = None
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name:
@@ -144,6 +147,7 @@ class RegressionTask:
             if len(x) != len(y):
                 raise ValueError(f"{where}: x_{part} and y_{part} must have the same length, "
                                  f"got {len(x)} inputs and {len(y)} targets")
+        object.__setattr__(self, "image_shape", _image_shape(self.image_shape, self.inputs, where))
 
     @property
     def inputs(self):

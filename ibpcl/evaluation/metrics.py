@@ -65,6 +65,32 @@ def accuracy(probabilities, labels):
     return float(np.mean(probabilities.argmax(axis=1) == labels))
 
 
+def log_likelihood(probabilities, labels):
+    r"""Return the mean log probability of the right classes.
+
+    .. math:: \frac1N \sum_n \log p_{n y_n}
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (N, C)
+        Class probabilities.
+    labels : ndarray of integers, shape (N,)
+        The right classes, in 0..C-1.
+
+    Returns
+    -------
+    float
+        Nats an example, at most 0; a probability of 0 counts as the smallest positive float32.
+
+    Examples
+    --------
+    >>> log_likelihood(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([0, 1])).__round__(4)
+    -0.3466
+    """
+    right = np.asarray(probabilities)[np.arange(len(labels)), labels]
+    return float(np.mean(np.log(np.maximum(right, np.finfo(np.float32).tiny))))
+
+
 def r_squared(predictions, targets):
     r"""Return the share of the targets' variance that is predicted, 0 if predicting their mean is better.
 

@@ -46,6 +46,7 @@ class RunConfig:
     stream: str = option("split", "How tasks are made: split (two classes each) or permuted (pixels reordered).")
     tasks: int = option(5, "Number of tasks; a split stream has at most 5.")
     data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.")
+    validation: float | None = option(None, "Test on this share of the training data, for a search, not on test data.")
     train_limit: int | None = option(None, "At most so many training examples a task, for a quick look.")
     test_limit: int | None = option(None, "At most so many test examples a task, for a quick look.")
     data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
@@ -64,6 +65,7 @@ class RunConfig:
         for name in ("tasks", "train_limit", "test_limit"):
             value = getattr(self, name)
             _require(value is None or value >= 1, name, "at least 1", value)
+        _require(self.validation is None or 0 < self.validation < 1, "validation", "between 0 and 1", self.validation)
         _require(self.backend in BACKENDS, "backend", f"one of {', '.join(BACKENDS)}", self.backend)
         _require(self.dataset in available(), "dataset", f"one of {', '.join(available())}", self.dataset)
         if self.settings is None:

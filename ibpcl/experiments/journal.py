@@ -64,6 +64,7 @@ class RunJournal:
         self._learner = _under("learner/", arrays)
         learner.load_state(self._learner)
         self.done = [Progress(task["task"], task["name"], arrays[f"accuracy/{task['task']}"],
+                              arrays[f"log_likelihood/{task['task']}"],
                               [Record(*record) for record in task["history"]], *task["seconds"])
                      for task in meta["done"]]
         if meta["partial"] is not None:
@@ -85,7 +86,8 @@ class RunJournal:
 
     def _write(self, partial):
         arrays = {f"learner/{name}": value for name, value in self._learner.items()}
-        arrays |= {f"accuracy/{done.task}": done.accuracy for done in self.done}
+        for done in self.done:
+            arrays |= {f"accuracy/{done.task}": done.accuracy, f"log_likelihood/{done.task}": done.log_likelihood}
         meta = {"config": self.table, "partial": None, "done": [
             {"task": done.task, "name": done.name, "history": [list(record) for record in done.history],
              "seconds": [done.train_seconds, done.test_seconds]} for done in self.done]}

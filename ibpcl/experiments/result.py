@@ -31,10 +31,12 @@ def collect(config, progresses, learner):
     -------
     values : dict
         Accuracies and shares are fractions in 0..1, times are seconds.  ``accuracy_matrix[i][j]`` is the accuracy on
-        task j after training task i; ``accuracy_drop`` is, for each task, how far it ended below its value right after
-        it was learned.  ``mask_density`` has a row a task and a number a hidden layer; ``share_used``, ``sharing`` and
+        task j after training task i; ``log_likelihood[j]`` the mean log probability of the right classes of task j's
+        test examples in the end (nats); ``accuracy_drop`` is, for each task, how far it ended below its value right
+        after it was learned.  ``mask_density`` has a row a task and a number a hidden layer; ``share_used``, ``sharing`` and
         ``sharing_with_earlier`` count the weights of all hidden layers; all four are None for a method without masks.
-        ``elbo_weights`` are the weights of the divergences in the objective.
+        ``elbo_weights`` are the weights of the divergences in the objective; ``alpha`` is the concentration of each
+        hidden layer that a next task would start from, None for a method without one.
     """
     R = progresses[-1].accuracy
     train, test = ([getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test"))
@@ -46,11 +48,13 @@ def collect(config, progresses, learner):
         "stream": config.stream,
         "tasks": [done.name for done in progresses],
         "accuracy_matrix": R.tolist(),
+        "log_likelihood": progresses[-1].log_likelihood.tolist(),
         "average_accuracy": metrics.average_accuracy(R),
         "backward_transfer": metrics.backward_transfer(R),
         "forward_transfer": metrics.forward_transfer(R),
         "accuracy_drop": metrics.accuracy_drop(R).tolist(),
         **_structure(masks_of(learner, len(progresses))),
+        "alpha": learner.alpha.tolist() if hasattr(learner, "alpha") else None,
         "elbo_weights": {f.name: getattr(config.settings, f.name) for f in fields(config.settings)
                          if f.name.endswith("_kl_weight")},
         "seconds": {"train": round(math.fsum(train), 3), "test": round(math.fsum(test), 3), "total": None,

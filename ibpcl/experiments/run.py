@@ -10,7 +10,7 @@ from ibpcl import storage
 from ibpcl.continual.loop import Progress, learn_stream
 from ibpcl.continual.task import check_width
 from ibpcl.data import registry
-from ibpcl.data.subsets import limited
+from ibpcl.data.subsets import limited, with_validation
 from ibpcl.data.tasks import CONSECUTIVE_PAIRS, PermutedStream, SplitStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
@@ -79,6 +79,8 @@ def make_stream(config):
             stream = SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
         else:
             stream = PermutedStream(dataset, config.tasks, config.data_seed)
+        if config.validation is not None:
+            stream = with_validation(stream, config.validation, config.data_seed)
         return limited(stream, config.train_limit, config.test_limit)
     except ValueError as error:                              # DataError is one
         raise UserError(str(error)) from error

@@ -86,7 +86,7 @@ def sample_mean_field(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl=
 
     .. math:: z = \sigma\Bigl(\frac{\rho + \ell}{\tau}\Bigr), \qquad q(B, v) = q(B)\, q(v)
 
-    Kumar et al. (2021), Sec. 3.2: the "normally used mean-field approximation" that the structured one is compared with.
+    Kumar et al. (2021), Sec. 3.2: the "normally used mean-field approximation", which the structured one replaces.
 
     Parameters
     ----------

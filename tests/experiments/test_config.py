@@ -30,7 +30,7 @@ def test_every_preset_is_a_configuration_for_every_method(name):
     for method_name in METHODS:
         config = configure(name, method=method_name)
         assert (config.experiment, config.method) == (name, method_name)
-        for key, value in {**PRESETS[name].run, **PRESETS[name].methods[method_name]}.items():
+        for key, value in {**PRESETS[name].run, **PRESETS[name].methods.get(method_name, {})}.items():
             assert as_table(config)[key] == (list(value) if isinstance(value, tuple) else value)
 
 

@@ -1,0 +1,105 @@
+"""Predictive intervals: whether they hold what they say, and what they look like along a line."""
+
+import numpy as np
+
+from ibpcl.evaluation.calibration import binomial_band
+
+from . import canvas
+
+NOISE, MODEL = "#0072B2", "#D55E00"                       # blue and vermilion of the palette
+
+
+def reliability(levels, observed, examples, task_names=None, ax=None):
+    """Draw the observed against the nominal coverage of each task's predictive intervals.
+
+    A calibrated task lies on the diagonal; above it intervals are too wide.  The grey band holds 95 % of what chance
+    gives a calibrated task: see :func:`ibpcl.evaluation.calibration.binomial_band`.
+
+    Parameters
+    ----------
+    levels : sequence of float, shape (L,)
+        Nominal levels, fractions; drawn in percent.
+    observed : array_like, shape (T, L)
+        The coverage of each task, from :func:`ibpcl.evaluation.calibration.coverage`.
+    examples : int
+        How many examples of a task were counted; the smallest number, if they differ.
+    task_names : sequence of str, optional
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        With one band, the diagonal, and a line a task.
+
+    Raises
+    ------
+    ValueError
+        If ``observed`` has another shape.
+    """
+    observed = np.asarray(observed, float)
+    if observed.ndim != 2 or observed.shape[1] != len(levels):
+        raise ValueError(f"figures.reliability: observed must have shape (T, {len(levels)}), got {observed.shape}")
+    names = canvas.task_labels(len(observed), task_names, "figures.reliability")
+    ax = canvas.new_axes(height=72) if ax is None else ax
+    nominal = np.linspace(0.005, 0.995, 199)
+    low, high = binomial_band(nominal, examples)
+    ax.fill_between(100 * nominal, 100 * low, 100 * high, color=canvas.GRID, linewidth=0, label="chance, 95 %")
+    ax.plot([0, 100], [0, 100], color=canvas.INK, linewidth=0.8, linestyle="--")
+    few = len(canvas.PALETTE) > len(names)
+    for t, color in enumerate(canvas.task_colors(len(names))):
+        named = few or t in (0, len(names) // 2, len(names) - 1)
+        ax.plot(100 * np.asarray(levels), 100 * observed[t], color=color, linewidth=1.0,
+                marker=canvas.MARKERS[t] if few else None, markersize=3, label=names[t] if named else None)
+    canvas.style(ax, "nominal coverage (%)", "observed coverage (%)")
+    ax.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
+    canvas.legend(ax)
+    return ax
+
+
+def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
+    """Draw predictive intervals along a line, with the part that is the model's own uncertainty.
+
+    Parameters
+    ----------
+    place : array_like, shape (N,)
+        Where on the line.
+    observed, mean : array_like, shape (N,)
+        What was observed, and the middle of the predictive distribution.
+    bands : dict of float to (low, high), each (N,)
+        The predictive interval of each level, a fraction.
+    model : (low, high), each (N,)
+        The interval of the mean alone, at the largest level: what more data would remove.  The rest is noise.
+    breaks : sequence of float
+        Places where another task begins, marked by lines.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        With a filled area for each level, widest first, then one for the model; the mean; the observations.
+
+    Raises
+    ------
+    ValueError
+        If arrays differ in length, or there are no bands.
+    """
+    place = np.asarray(place, float)
+    edges = [np.asarray(edge, float) for pair in (*bands.values(), model) for edge in pair]
+    lengths = {array.shape for array in (place, np.asarray(observed), np.asarray(mean), *edges)}
+    if not bands or len(lengths) != 1 or place.ndim != 1:
+        raise ValueError("figures.intervals: place, observed, mean and all edges of at least one band must have one "
+                         f"shape (N,), got {len(bands)} bands and shapes {sorted(lengths)}")
+    ax = canvas.new_axes(width=180, height=75) if ax is None else ax
+    widest = max(bands)
+    for i, level in enumerate(sorted(bands, reverse=True)):
+        ax.fill_between(place, *bands[level], color=NOISE, alpha=0.18 + 0.14 * i, linewidth=0,
+                        label=f"{100 * level:g} % of observations")
+    ax.fill_between(place, *model, color=MODEL, alpha=0.75, linewidth=0, label=f"{100 * widest:g} %, model alone")
+    ax.plot(place, mean, color=canvas.INK, linewidth=1.0, label="predicted")
+    ax.plot(place, observed, color=canvas.INK, linestyle="none", marker="o", markersize=2.2, label="observed")
+    for start in breaks:
+        ax.axvline(start, color=canvas.INK, linewidth=0.6, linestyle=":")
+    canvas.style(ax, grid="y")
+    ax.margins(x=0.01)
+    canvas.legend(ax)
+    return ax
