@@ -1,6 +1,6 @@
-"""The equations of the main text; the columns are those of :class:`ibpcl.proofs.paper.Equation`."""
+"""The equations of the main text; the columns are those of :class:`ibpcl.proofs.equation.Equation`."""
 
-from ibpcl.proofs.paper import CORRECTED, MISSING, PROVED, Equation
+from ibpcl.proofs.equation import CORRECTED, MISSING, PROVED, Equation
 
 PRIMITIVES, MODEL, LEARNER = "ibpcl.primitives", "ibpcl.models.classifier.Classifier", "ibpcl.methods.npbcl.NPBCL"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ibpcl.proofs import catalogue, paper, rendering
+from ibpcl.proofs import catalogue, equation, paper, rendering
 from ibpcl.proofs.errata import ERRATA
 from ibpcl.proofs.outcome import Outcome
 
@@ -40,14 +40,14 @@ def test_what_a_row_names_exists(row):
         paper.resolve(name)
     assert set(row.checks) <= CHECKS
     assert row.kind in ("display", "inline", "step", "claim")
-    assert row.status in (paper.PROVED, paper.CORRECTED, paper.MISSING)
+    assert row.status in (equation.PROVED, equation.CORRECTED, equation.MISSING)
     errata = [name for name in row.checks if name.startswith("errata/")]
-    if row.status == paper.MISSING:
+    if row.status == equation.MISSING:
         assert not row.checks
         assert not row.functions
     else:
         assert row.checks
-        assert bool(errata) == (row.status == paper.CORRECTED)
+        assert bool(errata) == (row.status == equation.CORRECTED)
 
 
 def test_every_erratum_stands_at_an_equation_or_claim():
