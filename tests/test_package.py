@@ -18,7 +18,7 @@ ROOT = Path(ibpcl.__file__).parent
 FLOORS = (
     {"errors", "numerics", "noise", "storage", "checkpoints", "adam"}, {"verify", "primitives"}, {"kernels"},
     {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
-    {"proofs"}, {"cli"}, {"__main__"},
+    {"proofs", "bench"}, {"cli"}, {"__main__"},
 )
 
 

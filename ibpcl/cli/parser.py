@@ -5,6 +5,7 @@ import argparse
 from ibpcl import __version__
 from ibpcl.errors import UserError
 from ibpcl.experiments.presets import DEFAULT, PRESETS
+from ibpcl.experiments.reproduce.names import OUT, SEEDS, TARGETS
 from ibpcl.proofs.command import add_parser as add_check
 
 
@@ -32,8 +33,11 @@ def parser():
     top.set_defaults(command=None)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     _add_run(commands)
+    _add_reproduce(commands)
     _add_settings(commands)
+    _add_methods(commands)
     _add_data(commands)
+    _add_bench(commands)
     add_check(commands)
     return top
 
@@ -64,11 +68,51 @@ def _add_run(commands):
     run.add_argument("--list", action=ListExperiments, nargs=0, help="list the experiments and stop")
 
 
+def _add_reproduce(commands):
+    width = max(map(len, TARGETS))
+    listed = "\n".join(f"  {name:{width}}  {sentence}" for name, sentence in TARGETS.items())
+    reproduce = commands.add_parser(
+        "reproduce", help="measure what the paper reports, and print both",
+        description="Run the experiments behind a table or figure of the paper, and print and write\nour numbers "
+                    "beside the paper's. Runs that are there are used again, interrupted\nones go on.",
+        epilog=f"targets:\n{listed}", formatter_class=argparse.RawDescriptionHelpFormatter)
+    reproduce.set_defaults(command="reproduce")
+    reproduce.add_argument("target", metavar="TARGET", help="a name from the list below")
+    reproduce.add_argument("--seeds", type=int, metavar="N", help=f"number of seeds (default: {SEEDS}; 1 with --quick)")
+    reproduce.add_argument("--quick", action="store_true", help="small data, few epochs: only to see that it works")
+    reproduce.add_argument("--preset", metavar="NAME", help="named settings of npbcl")
+    reproduce.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+    reproduce.add_argument("--out", metavar="DIR", default=OUT, help=f"folder for runs and tables (default: {OUT})")
+    reproduce.add_argument("--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs")
+    reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
+    reproduce.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",
+                           help="set a key of every run or of npbcl, or METHOD.KEY of another method")
+    reproduce.add_argument("--progress", action="store_true", help="show the progress bar also off a terminal")
+
+
 def _add_settings(commands):
     settings = commands.add_parser("settings", help="list every configuration key with its default",
                                    description="List every configuration key: default, type and meaning.")
     settings.set_defaults(command="settings")
     settings.add_argument("method", nargs="?", default="npbcl", metavar="METHOD", help="whose (default: npbcl)")
+
+
+def _add_methods(commands):
+    methods = commands.add_parser("methods", help="list the methods, what they store and what they can do",
+                                  description="List the methods: paper, bytes stored, what each can do.")
+    methods.set_defaults(command="methods")
+
+
+def _add_bench(commands):
+    bench = commands.add_parser(
+        "bench", help="measure the gradient step against its matrix products, NumPy, PyTorch and JAX",
+        description="Measure the gradient step, its parts, scaling and memory; print a table, write bench.json and "
+                    "bench.png.")
+    bench.set_defaults(command="bench")
+    bench.add_argument("--json", action="store_true", help="print the content of bench.json only")
+    bench.add_argument("--quick", action="store_true", help="tiny sizes: whether it works, not how fast it is")
+    bench.add_argument("--out", metavar="DIR", default="runs/bench", help="folder for results (default: runs/bench)")
+    bench.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
 
 
 def _add_data(commands):

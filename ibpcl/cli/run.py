@@ -25,7 +25,7 @@ def execute(options):
     if options.json:
         print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
     elif options.quiet:
-        print(f"average accuracy {percent(result.values['average_accuracy'])}, results in {result.folder}")
+        print(f"average {config.measure} {percent(result.values['average_accuracy'])}, results in {result.folder}")
     else:
         print(summary(result))
 
@@ -74,7 +74,8 @@ class Printer:
             config = self.config
             self.table = AccuracyTable(report.names)
             print(f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend {config.backend}, "
-                  f"seed {config.seed}\nTest accuracy (%) on each task so far, a line after each task learned:\n")
+                  f"seed {config.seed}\nTest {config.measure} (%) on each task so far, a line after each task "
+                  "learned:\n")
             print(self.table.header())
         print(self.table.row(report), flush=True)
 
@@ -84,7 +85,7 @@ def summary(result):
     values, seconds = result.values, result.values["seconds"]
     drops = np.array(values["accuracy_drop"])
     worst = int(drops.argmax())
-    lines = [("average accuracy", f"{percent(values['average_accuracy'])} of all tasks at the end")]
+    lines = [(f"average {values['measure']}", f"{percent(values['average_accuracy'])} of all tasks at the end")]
     if len(drops) > 1:
         lines += [("backward transfer", f"{100 * values['backward_transfer']:.2f} points (below 0: forgetting)"),
                   ("largest drop", f"{100 * drops[worst]:.2f} points on {values['tasks'][worst]}, since it was learned"
@@ -92,8 +93,20 @@ def summary(result):
     if values["share_used"] is not None:
         lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the hidden weights, all tasks "
                                       "together"))
+    if "coverage" in values:
+        lines += intervals(values["coverage"])
     memory = "" if values["peak_memory_mb"] is None else f"; {values['peak_memory_mb']:.0f} MB at most"
     lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test']:.1f} s testing, "
                        f"{seconds['total']:.1f} s in all{memory}"),
               ("results in", f"{result.folder}")]
     return "\n" + "\n".join(f"{name:18} {text}" for name, text in lines)
+
+
+def intervals(coverage):
+    """Return how many test examples a regression's intervals hold, over all tasks: two lines of the summary."""
+    def held(kind):
+        mean = np.average(coverage[kind], axis=0, weights=coverage["examples"])
+        return ", ".join(f"{100 * mean[coverage['levels'].index(p)]:.1f} % at {100 * p:.0f} %" for p in (0.5, 0.9))
+
+    return [("intervals hold", f"{held('as_predicted')} (Gaussian, as predicted)"),
+            ("", f"{held('recalibrated')} (scaled by held-out examples)")]

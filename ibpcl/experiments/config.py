@@ -19,7 +19,8 @@ from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS
 from ibpcl.inference.backend import BACKENDS
 from ibpcl.methods import METHODS, method, option
 
-STREAMS = ("split", "permuted")
+STREAMS = ("split", "permuted", "strips")
+TERRAIN = "terrain"                                          # the one data set that is not of images
 LARGEST_SEED = 2**63 - 1                                     # the largest whole number of TOML
 
 
@@ -42,8 +43,8 @@ class RunConfig:
     """
 
     experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
-    dataset: str = option("glyphs", "Image set, one of those that `ibpcl data list` shows.")
-    stream: str = option("split", "How tasks are made: split (two classes each) or permuted (pixels reordered).")
+    dataset: str = option("glyphs", "Image set, one that `ibpcl data list` shows, or terrain (see docs/regression.md).")
+    stream: str = option("split", "How tasks are made: split (two classes each), permuted (pixels), strips (terrain).")
     tasks: int = option(5, "Number of tasks; a split stream has at most 5.")
     data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.")
     validation: float | None = option(None, "Test on this share of the training data, for a search, not on test data.")
@@ -67,9 +68,17 @@ class RunConfig:
             _require(value is None or value >= 1, name, "at least 1", value)
         _require(self.validation is None or 0 < self.validation < 1, "validation", "between 0 and 1", self.validation)
         _require(self.backend in BACKENDS, "backend", f"one of {', '.join(BACKENDS)}", self.backend)
-        _require(self.dataset in available(), "dataset", f"one of {', '.join(available())}", self.dataset)
+        datasets = (*available(), TERRAIN)
+        _require(self.dataset in datasets, "dataset", f"one of {', '.join(datasets)}", self.dataset)
+        _require((self.dataset == TERRAIN) == (self.stream == "strips"), "stream",
+                 f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})", self.stream)
         if self.settings is None:
             object.__setattr__(self, "settings", _method(self.method).settings())
+
+    @property
+    def measure(self):
+        """What stands in the accuracy matrix: "accuracy", or "R^2" for a regression."""
+        return "R^2" if self.dataset == TERRAIN else "accuracy"
 
 
 def keys(method_name):

@@ -19,6 +19,7 @@ RUNS = Path("runs")
 RESULTS = ("result.json", "history.csv", "learner.npz", "checkpoint.npz", "checkpoint.npz.previous",
            "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
            "receptive_fields.png", "sharing.png", "history.png")
+OF_REGRESSION = ("reliability.png", "intervals.png")
 
 
 def free_folder(config, runs=RUNS):
@@ -76,7 +77,7 @@ def _claim(folder, table, force):
                 if not force:
                     raise UserError(f"{folder} holds a run with {_difference(earlier, table)}; name "
                                     "another folder with --out, or replace that run with --force")
-                for name in RESULTS:
+                for name in (*RESULTS, *OF_REGRESSION):
                     Path(folder, name).unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         storage.write_toml(folder / CONFIG, table)

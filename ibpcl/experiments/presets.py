@@ -43,4 +43,10 @@ PRESETS = {
         {"dataset": "mnist", "stream": "permuted"},
         {"npbcl": {}},
     ),
+    "terrain": Preset(
+        "Regression: land and sea floor heights, five tasks.",
+        {"dataset": "terrain", "stream": "strips"},
+        {"npbcl": {"samples": 2, "batch": 128, "epochs": 60, "finetune_epochs": 30, "start_sigma": 0.002,
+                   "noise_sigma": 0.3}},
+    ),
 }

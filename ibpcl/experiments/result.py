@@ -7,9 +7,12 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
+
 import ibpcl
 from ibpcl import storage
-from ibpcl.evaluation import metrics, structure
+from ibpcl.data.terrain import LINEAR, to_elevation
+from ibpcl.evaluation import calibration, metrics, structure
 from ibpcl.inference.loop import Record
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
@@ -33,10 +36,10 @@ def collect(config, progresses, learner):
         Accuracies and shares are fractions in 0..1, times are seconds.  ``accuracy_matrix[i][j]`` is the accuracy on
         task j after training task i; ``log_likelihood[j]`` the mean log probability of the right classes of task j's
         test examples in the end (nats); ``accuracy_drop`` is, for each task, how far it ended below its value right
-        after it was learned.  ``mask_density`` has a row a task and a number a hidden layer; ``share_used``, ``sharing`` and
-        ``sharing_with_earlier`` count the weights of all hidden layers; all four are None for a method without masks.
-        ``elbo_weights`` are the weights of the divergences in the objective; ``alpha`` is the concentration of each
-        hidden layer that a next task would start from, None for a method without one.
+        after it was learned.  ``mask_density`` has a row a task and a number a hidden layer; ``share_used``,
+        ``sharing`` and ``sharing_with_earlier`` count the weights of all hidden layers; all four are None for a method
+        without masks.  ``elbo_weights`` are the weights of the divergences in the objective; ``alpha`` is the
+        concentration of each hidden layer that a next task would start from, None for a method without one.
     """
     R = progresses[-1].accuracy
     train, test = ([getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test"))
@@ -47,6 +50,7 @@ def collect(config, progresses, learner):
         "dataset": config.dataset,
         "stream": config.stream,
         "tasks": [done.name for done in progresses],
+        "measure": config.measure,
         "accuracy_matrix": R.tolist(),
         "log_likelihood": progresses[-1].log_likelihood.tolist(),
         "average_accuracy": metrics.average_accuracy(R),
@@ -63,6 +67,43 @@ def collect(config, progresses, learner):
         "backend": config.backend,
         "versions": versions(),
     }
+
+
+def predictive(learner, stream):
+    """Return how well a regression's predictive intervals hold the test examples of every task, in the end.
+
+    Parameters
+    ----------
+    learner : Learner
+        With ``predict_with_uncertainty``, after its last task.
+    stream : Stream
+        Of regression tasks.
+
+    Returns
+    -------
+    values : dict
+        ``coverage``: the nominal ``levels``; for each task the observed shares ``as_predicted``, those ``recalibrated``
+        on the other half of its test examples, and the ``scales`` that intervals need, learned from all of them; the
+        number of ``examples``.  ``calibration_error`` of both, over all tasks.  ``noise_sigma``: for each task the
+        noise's standard deviation, per output and in units of the targets.
+    """
+    shares, mended, scales, noise, examples = [], [], [], [], []
+    for t in range(len(stream)):
+        task = stream[t]
+        prediction = learner.predict_with_uncertainty(task.x_test, t)
+        arrays = (prediction.mean, prediction.sigma, task.y_test)
+        shares.append(calibration.coverage(*arrays).tolist())
+        mended.append(calibration.recalibrated_coverage(*arrays).tolist())
+        scales.append(calibration.interval_scales(*arrays).tolist())
+        # The variance of an observation is that of the mean plus the noise.
+        variance = prediction.sigma.astype(float) ** 2 - prediction.model_sigma.astype(float) ** 2
+        noise.append(np.sqrt(variance.mean(axis=0)).tolist())
+        examples.append(len(task.y_test))
+    error = {name: calibration.calibration_error(observed)
+             for name, observed in (("as_predicted", shares), ("recalibrated", mended))}
+    return {"coverage": {"levels": list(calibration.LEVELS), "as_predicted": shares, "recalibrated": mended,
+                         "scales": scales, "examples": examples},
+            "calibration_error": error, "noise_sigma": noise}
 
 
 def masks_of(learner, tasks):
@@ -111,8 +152,8 @@ def write_state(folder, config, history, learner):
     Path(folder, "learner.npz.previous").unlink(missing_ok=True)
 
 
-def draw(folder, values, history, masks, image_shape=None):
-    """Draw the figures of a run into its folder: accuracy, history and, for a method with masks, the masks."""
+def draw(folder, values, history, masks, image_shape=None, learner=None, stream=None):
+    """Draw the figures of a run into its folder: accuracy, history, masks (if any), intervals (of a regression)."""
     from ibpcl.evaluation import figures
     from ibpcl.evaluation.figures.canvas import new_axes
 
@@ -131,5 +172,48 @@ def draw(folder, values, history, masks, image_shape=None):
         left, right = new_axes(width=180, height=75, columns=2)
         pictures["sharing"] = figures.share_used(masks, names, ax=left)
         figures.sharing_matrix(masks, names, ax=right)
+    if "coverage" in values:
+        for name, side in (("accuracy_curves", "ylabel"), ("accuracy_matrix", "xlabel")):
+            label = getattr(pictures[name], f"get_{side}")()
+            getattr(pictures[name], f"set_{side}")(label.replace("accuracy", "$R^2$"))
+        pictures["reliability"] = _draw_reliability(values)
+        pictures["intervals"] = _draw_intervals(values, learner, stream)
     for name, axes in pictures.items():
         figures.save(axes, Path(folder, f"{name}.png"))
+
+
+def _draw_reliability(values):
+    """Draw coverage as predicted and after recalibration, side by side; tasks are named once."""
+    from ibpcl.evaluation import figures
+    from ibpcl.evaluation.figures.canvas import LABEL, new_axes
+
+    coverage, axes = values["coverage"], new_axes(width=180, height=75, columns=2)
+    for ax, kind in zip(axes, ("as_predicted", "recalibrated"), strict=True):
+        figures.reliability(coverage["levels"], coverage[kind], min(coverage["examples"]), values["tasks"], ax)
+        ax.set_title(kind.replace("_", " "), fontsize=LABEL)
+    axes[0].get_legend().remove()
+    return axes
+
+
+def _draw_intervals(values, learner, stream):
+    """Draw a line through all strips of the terrain, in metres, with recalibrated intervals of 50 and 90 %."""
+    from ibpcl.evaluation import figures
+
+    levels, scales = values["coverage"]["levels"], values["coverage"]["scales"]
+    parts, breaks = [], []
+    for t in range(len(stream)):
+        line = stream.line(t)
+        prediction = learner.predict_with_uncertainty(line.x, t)
+        mean, sigma, model = (array[:, 0].astype(float) for array in prediction)
+        half, most = (scales[t][levels.index(level)] for level in (0.5, 0.9))
+        targets = (mean, mean - half * sigma, mean + half * sigma, mean - most * sigma, mean + most * sigma,
+                   mean - most * model, mean + most * model)
+        parts.append((line.west, line.elevation, *map(to_elevation, targets)))
+        breaks.append((parts[-1][0][0] + parts[t - 1][0][-1]) / 2)
+    west, observed, mean, *edges = map(np.concatenate, zip(*parts, strict=True))
+    ax = figures.intervals(west, observed, mean, {0.5: edges[:2], 0.9: edges[2:4]}, edges[4:], breaks[1:])
+    ax.set_yscale("asinh", linear_width=LINEAR)              # the scale of the targets
+    ax.set_yticks([-1000, -100, 0, 100, 1000], ["-1000", "-100", "0", "100", "1000"])
+    ax.set(xlabel=f"degrees west, at {line.north:.2f} degrees north", ylabel="elevation (m)")
+    ax.invert_xaxis()
+    return ax

@@ -12,6 +12,7 @@ from ibpcl.continual.task import check_width
 from ibpcl.data import registry
 from ibpcl.data.subsets import limited, with_validation
 from ibpcl.data.tasks import CONSECUTIVE_PAIRS, PermutedStream, SplitStream
+from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
 from ibpcl.experiments import result as results
@@ -74,6 +75,9 @@ def make_stream(config):
     if config.stream == "split" and config.tasks > len(CONSECUTIVE_PAIRS):
         raise UserError(f"tasks must be at most {len(CONSECUTIVE_PAIRS)} with stream 'split', got {config.tasks}")
     try:
+        if config.stream == "strips":
+            return TerrainStream(config.tasks, config.data_seed, config.train_limit, config.test_limit,
+                                 config.validation)
         dataset = registry.load(config.dataset, config.data_dir, config.data_seed)
         if config.stream == "split":
             stream = SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
@@ -114,8 +118,18 @@ def survey(stream):
 
 
 def make_learner(config):
-    """Return the learner of a configuration, before its first task."""
-    return method(config.method).learner(config.settings, config.seed, config.backend)
+    """Return the learner of a configuration, before its first task.
+
+    Raises
+    ------
+    UserError
+        If the tasks are regressions and the method has no predictive intervals.
+    """
+    learner = method(config.method).learner
+    if config.measure == "R^2" and not hasattr(learner, "predict_with_uncertainty"):
+        raise UserError(f"method {config.method} does not do regression; experiment {config.experiment} needs one "
+                        "that does, such as npbcl")
+    return learner(config.settings, config.seed, config.backend)
 
 
 def run(config, out=None, progress=None, on_task=None, force=False, resume=False):
@@ -160,9 +174,11 @@ def run(config, out=None, progress=None, on_task=None, force=False, resume=False
                 density = structure.density([learner.masks(done.task)])[0] if hasattr(learner, "masks") else None
                 on_task(Report(done, density, names))
         values, history = results.collect(config, progresses, learner), results.columns(progresses)
+        if config.measure == "R^2":
+            values |= results.predictive(learner, stream)
         if folder is not None:
             results.write_state(folder, config, history, learner)
-            results.draw(folder, values, history, results.masks_of(learner, len(names)), image_shape)
+            results.draw(folder, values, history, results.masks_of(learner, len(names)), image_shape, learner, stream)
         values["seconds"]["total"] = round(time.perf_counter() - start, 3)
         if folder is not None:                               # last: it stands for a complete run
             storage.write_json(folder / "result.json", values)

@@ -6,6 +6,7 @@ its backend is first asked for.
 
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import NamedTuple
 
 
@@ -20,6 +21,9 @@ class Backend(NamedTuple):
     sample_masked_weights_vjp: Callable
     linear: Callable
     linear_vjp: Callable
+    local_linear: Callable
+    local_linear_vjp: Callable
+    activations: ModuleType
     gaussian_kl: Callable
     gaussian_kl_vjp: Callable
     adam: Callable
@@ -49,13 +53,14 @@ def backend(name="numba"):
     """
     if name == "numpy":
         from ibpcl import adam, noise
-        from ibpcl.primitives import gaussian, linear, masked_weights
+        from ibpcl.primitives import activations, gaussian, linear, local_linear, masked_weights
     elif name == "numba":
-        from ibpcl.kernels import adam, gaussian, masked_weights, noise
+        from ibpcl.kernels import activations, adam, gaussian, local_linear, masked_weights, noise
         from ibpcl.kernels import sparse_linear as linear
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
         name, noise.uniform, noise.normal, noise.logistic, masked_weights.sample, masked_weights.sample_vjp,
-        linear.apply, linear.apply_vjp, gaussian.kl, gaussian.kl_vjp, adam.update,
+        linear.apply, linear.apply_vjp, local_linear.apply, local_linear.apply_vjp, activations,
+        gaussian.kl, gaussian.kl_vjp, adam.update,
     )

@@ -7,6 +7,7 @@ import numpy as np
 from ibpcl.adam import State
 from ibpcl.inference.loop import fit
 from ibpcl.inference.schedules import geometric
+from ibpcl.models import packing
 from ibpcl.models.supervised import Elbo
 
 
@@ -44,6 +45,15 @@ def block_rates(layout, **rate_of_block):
     return rates
 
 
+class _Packed(NamedTuple):
+    """What is trained: a network, the part of it that takes part, the prior of that part, and the rest's values."""
+
+    model: object
+    part: packing.Part
+    prior: object
+    rest: np.ndarray
+
+
 def maximize_likelihood(model, vector, prior, data, how, rate):
     """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL")."""
     masks = [np.ones(shape, bool) for shape in model.shapes]
@@ -52,21 +62,33 @@ def maximize_likelihood(model, vector, prior, data, how, rate):
     def objective(vector, rows, step, steps):
         silent = tuple(np.zeros((1, len(rows), width), np.float32) for width in (*model.hidden, model.outputs))
         parts, cache = model.fixed_elbo(vector, prior, masks, data.x[rows], data.y[rows], silent, examples, how.backend)
-        return parts, -model.fixed_elbo_vjp(Elbo(1.0, 0.0, 0.0, 0.0), cache) / examples, 0.0
+        return parts, model.fixed_elbo_vjp(Elbo(-1 / examples, 0.0, 0.0, 0.0), cache), 0.0
 
-    return _fit(vector, objective, block_rates(model.layout, mu=rate, noise=rate), data, how)
+    packed = _Packed(model, packing.whole(model), prior, vector)
+    return _fit(lambda: packed, objective, block_rates(model.layout, mu=rate, noise=rate), data, how, vector)
 
 
 def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
-    """Maximize the ELBO over the weights that a fixed mask keeps (Sec. 4.5, "Selective Finetuning")."""
+    """Maximize the ELBO over the weights that a fixed mask keeps (Sec. 4.5, "Selective Finetuning").
+
+    Weights that the mask switches off stay at their prior; if they are not there, or nothing draws them there, all
+    weights are trained.  See :mod:`ibpcl.models.packing`.
+    """
     examples = len(data.x)
+    part, rest = packing.whole(model), how.resume.vector if how.resume else vector
+    if kl_weight > 0 and packing.off_weights_rest(model, rest, prior, masks):
+        part, rest = packing.fixed_part(model, masks, data.x), packing.at_rest(model, rest, prior)
+    packed = _Packed(model, part, packing.pack_prior(part, model, prior), rest)
+    small, masks, weights = part.model, packing.pack_masks(part, masks), Elbo(-1 / examples, kl_weight / examples, 0, 0)
 
     def objective(vector, rows, step, steps):
-        noise = model.fixed_noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-        parts, cache = model.fixed_elbo(vector, prior, masks, data.x[rows], data.y[rows], noise, examples, how.backend)
-        return parts, -model.fixed_elbo_vjp(Elbo(1.0, -kl_weight, 0.0, 0.0), cache) / examples, 0.0
+        noise = small.fixed_noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
+        parts, cache = small.fixed_elbo(vector, packed.prior, masks, part.columns(data.x[rows]), data.y[rows], noise,
+                                        examples, how.backend)
+        return parts, small.fixed_elbo_vjp(weights, cache), 0.0
 
-    return _fit(vector, objective, block_rates(model.layout, mu=rate, log_sigma=rate, noise=rate), data, how)
+    rates = block_rates(small.layout, mu=rate, log_sigma=rate, noise=rate)
+    return _fit(lambda: packed, objective, rates, data, how, vector)
 
 
 class Growing(NamedTuple):
@@ -99,26 +121,42 @@ def train_masked(model, vector, prior, data, how, rates, weights, tau, growing=N
     history : list of Record
         One row an epoch.
     """
-    examples, now = len(data.x), {"model": model, "prior": prior}
+    examples = len(data.x)
+    downhill = Elbo(*(-weight / examples for weight in weights))
+    now = _masked_part(model, how.resume.vector if how.resume else vector, prior, data.x, weights)
 
     def objective(vector, rows, step, steps):
-        temperature = geometric(*tau, step, steps)
-        model = now["model"]
+        temperature, model = geometric(*tau, step, steps), now.part.model
         noise = model.noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-        parts, cache = model.elbo(vector, now["prior"], data.x[rows], data.y[rows], noise, temperature, examples,
-                                  how.backend)
-        return parts, -model.elbo_vjp(weights, cache) / examples, temperature
+        parts, cache = model.elbo(vector, now.prior, now.part.columns(data.x[rows]), data.y[rows], noise, temperature,
+                                  examples, how.backend)
+        return parts, model.elbo_vjp(downhill, cache), temperature
 
     def adapt(step, vector, state, element_rates):
-        grown = growing.look(now["model"], vector, step) if (step + 1) % growing.every == 0 else None
+        nonlocal now
+        if (step + 1) % growing.every:
+            return vector, state, element_rates
+        grown = growing.look(now.model, packing.unpack(now.part, vector, now.rest), step)
         if grown is None:
             return vector, state, element_rates
-        old, (now["model"], vector, now["prior"]) = now["model"], grown
-        layout = now["model"].layout
-        return vector, _grow_state(old.layout, state, layout), block_rates(layout, **rates)
+        larger, whole, larger_prior = grown
+        old, now = now.part.model, _masked_part(larger, whole, larger_prior, data.x, weights)
+        layout = now.part.model.layout
+        return whole[now.part.index], _grow_state(old.layout, state, layout), block_rates(layout, **rates)
 
-    vector, history = _fit(vector, objective, block_rates(model.layout, **rates), data, how, adapt if growing else None)
-    return now["model"], vector, history
+    first_rates = block_rates(now.part.model.layout, **rates)
+    vector, history = _fit(lambda: now, objective, first_rates, data, how, vector, adapt if growing else None)
+    return now.model, vector, history
+
+
+def _masked_part(model, vector, prior, x, weights):
+    """Leave out the inputs that are always zero; without a divergence nothing would say where their weights rest."""
+    if weights.kl_weights == 0 or weights.kl_masks == 0:
+        part, rest = packing.whole(model), vector
+    else:
+        part, rest = packing.masked_part(model, x), packing.at_rest(model, vector, prior)
+        rest[model.layout.block("rho")] = 0
+    return _Packed(model, part, packing.pack_prior(part, model, prior), rest)
 
 
 def _grow_state(layout, state, larger):
@@ -131,7 +169,23 @@ def _grow_state(layout, state, larger):
     return State(*moments, state.step)
 
 
-def _fit(vector, objective, rates, data, how, adapt=None):
-    return fit(vector, objective, rates, examples=len(data.x), epochs=how.epochs, batch=how.batch, key=how.key,
-               backend=how.backend, phase=how.phase, progress=how.progress, adapt=adapt, resume=how.resume,
-               on_epoch=how.on_epoch, rate_end=how.rate_end)
+def _fit(packed, objective, rates, data, how, vector, adapt=None):
+    """Fit the part of a network that ``packed()`` names at the moment; return the whole vector and the history.
+
+    Snapshots are of the whole network, so that what is left out may be decided anew when a run goes on.
+    """
+    def keep(snapshot):
+        part, rest, state = packed().part, packed().rest, snapshot.state
+        moments = (packing.unpack(part, moment, np.zeros_like(rest)) for moment in (state.first, state.second))
+        how.on_epoch(snapshot._replace(vector=packing.unpack(part, snapshot.vector, rest),
+                                       state=State(*moments, state.step)))
+
+    index, resume = packed().part.index, how.resume
+    if resume is not None:
+        state = State(resume.state.first[index], resume.state.second[index], resume.state.step)
+        resume = resume._replace(vector=resume.vector[index], state=state)
+    trained, history = fit(
+        vector[index], objective, rates, examples=len(data.x), epochs=how.epochs, batch=how.batch, key=how.key,
+        backend=how.backend, phase=how.phase, progress=how.progress, adapt=adapt, resume=resume,
+        on_epoch=None if how.on_epoch is None else keep, rate_end=how.rate_end)
+    return packing.unpack(packed().part, trained, packed().rest), history

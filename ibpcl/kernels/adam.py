@@ -9,7 +9,7 @@ from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.memory import as_arrays, empty
 
-PIECE, STRIP = 16384, 1024
+STRIP = 1024
 
 
 @inlined
@@ -28,12 +28,12 @@ def _move(vector, rates, first, second, correction1, correction2, epsilon, new_v
 
 
 @compiled
-def step_piece(
-    piece, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon,
+def step(
+    begin, end, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon,
     new_vector, new_first, new_second,
 ):
-    """Write one piece of the new vector and of its moments."""
-    for start in range(piece * PIECE, min((piece + 1) * PIECE, vector.size), STRIP):
+    """Write a part of the new vector and of its moments; a piece is a strip."""
+    for start in range(begin * STRIP, min(end * STRIP, vector.size), STRIP):
         strip = slice(start, min(start + STRIP, vector.size))
         _moments(gradient[strip], first[strip], second[strip], beta1, beta2, new_first[strip], new_second[strip])
         _move(vector[strip], rates[strip], new_first[strip], new_second[strip], correction1, correction2, epsilon,
@@ -67,8 +67,8 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8)
     arrays = as_arrays("adam.update", vector, gradient, state.first, state.second, rates)
     if any(array.shape != arrays[0].shape or array.ndim != 1 for array in arrays):
         raise ValueError(f"adam.update: all arrays must have one shape (P,), got {[array.shape for array in arrays]}")
-    number, step = arrays[0].dtype.type, state.step + 1
-    scalars = (number(x) for x in (beta1, beta2, 1 / (1 - beta1**step), 1 / (1 - beta2**step), epsilon))
+    number, t = arrays[0].dtype.type, state.step + 1
+    scalars = (number(x) for x in (beta1, beta2, 1 / (1 - beta1**t), 1 / (1 - beta2**t), epsilon))
     out = [empty(arrays[0].shape, arrays[0].dtype) for _ in range(3)]
-    threads.run(step_piece, -(-arrays[0].size // PIECE), *arrays, *scalars, *out)
-    return out[0], state._replace(first=out[1], second=out[2], step=step)
+    threads.run(step, -(-arrays[0].size // STRIP), *arrays, *scalars, *out)
+    return out[0], state._replace(first=out[1], second=out[2], step=t)

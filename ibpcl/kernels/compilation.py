@@ -1,6 +1,7 @@
 """How the kernels are compiled and where the machine code is kept."""
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import numba
@@ -15,6 +16,20 @@ DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob(
 FASTMATH = frozenset(("nsz", "arcp", "contract", "afn"))
 
 
+def cache_folder(chosen):
+    """Return the folder of the machine code below ``chosen`` (the user's), or below this one.
+
+    Before it is made, those of other versions of these kernels are removed: they are of no use any more, and a process
+    that still works with one makes it again.
+    """
+    below = Path(chosen or HERE / "__pycache__")
+    folder = below / f"ibpcl-{DIGEST}"
+    if not folder.exists():
+        for other in below.glob("ibpcl-" + "[0-9a-f]" * len(DIGEST)):
+            shutil.rmtree(other, ignore_errors=True)
+    return folder
+
+
 def compiled(function):
     """Compile ``function`` at its first call, without the interpreter's lock, and keep the machine code on disk.
 
@@ -24,7 +39,7 @@ def compiled(function):
     """
     options = {"nogil": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
     chosen = numba.config.CACHE_DIR                          # the user's, from NUMBA_CACHE_DIR, or ""
-    numba.config.CACHE_DIR = str(Path(chosen or HERE / "__pycache__") / f"ibpcl-{DIGEST}")
+    numba.config.CACHE_DIR = str(cache_folder(chosen))
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:                                     # no folder can be written, not even in the user's home

@@ -1,7 +1,7 @@
 r"""The divergence of diagonal Gaussians and its gradient, fused: the twin of ``primitives.gaussian``'s ``kl``.
 
-Each direction reads its arrays once, in pieces that fit the second-level cache.  A piece's terms are added up as soon
-as they are made, and the pieces' sums in order and in float64, so the result is the same for any number of threads.
+Each direction reads its arrays once, in strips.  A strip's terms are added up as soon as they are made, and the strips'
+sums in order and in float64, so the result is the same for any number of threads.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, expm1, total
 from ibpcl.kernels.memory import as_arrays, empty
 
-PIECE, STRIP = 16384, 1024
+STRIP = 1024
 
 
 @inlined
@@ -24,14 +24,14 @@ def _terms(mu, log_sigma, prior_mu, prior_log_sigma, out):
 
 
 @compiled
-def forward(piece, mu, log_sigma, prior_mu, prior_log_sigma, partial):
-    """Write the sum of one piece, added up in strips."""
+def forward(begin, end, mu, log_sigma, prior_mu, prior_log_sigma, partial):
+    """Write the sums of some strips."""
     terms = np.empty(STRIP, mu.dtype)
-    for first in range(piece * PIECE, min((piece + 1) * PIECE, mu.size), STRIP):
-        last = min(first + STRIP, mu.size)
+    for strip in range(begin, end):
+        first, last = strip * STRIP, min((strip + 1) * STRIP, mu.size)
         out = terms[:last - first]
         _terms(mu[first:last], log_sigma[first:last], prior_mu[first:last], prior_log_sigma[first:last], out)
-        partial[piece] += total(out)
+        partial[strip] = total(out)
 
 
 @inlined
@@ -54,11 +54,11 @@ def _scales(ddivergence, log_sigma, prior_log_sigma, square, dlog_sigma, dprior_
 
 @compiled
 def backward(
-    piece, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
+    begin, end, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
 ):
-    """Write the gradients of one piece."""
+    """Write the gradients of some strips."""
     square = np.empty(STRIP, mu.dtype)
-    for first in range(piece * PIECE, min((piece + 1) * PIECE, mu.size), STRIP):
+    for first in range(begin * STRIP, min(end * STRIP, mu.size), STRIP):
         strip = slice(first, min(first + STRIP, mu.size))
         _means(ddivergence, mu[strip], prior_mu[strip], prior_log_sigma[strip], dmu[strip], square[:dmu[strip].size])
         _scales(ddivergence, log_sigma[strip], prior_log_sigma[strip], square[:dmu[strip].size],
@@ -76,7 +76,7 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ValueError(f"gaussian.kl: all inputs must have one shape, got {[array.shape for array in arrays]}")
     flat = [array.reshape(-1) for array in arrays]
-    partial = np.zeros(-(-flat[0].size // PIECE))
+    partial = np.empty(-(-flat[0].size // STRIP))
     threads.run(forward, partial.size, *flat, partial)
     return arrays[0].dtype.type(partial.sum()), arrays
 
@@ -87,5 +87,5 @@ def kl_vjp(ddivergence, cache):
     flat = [array.reshape(-1) for array in arrays]
     gradients = [empty(array.shape, array.dtype) for array in flat]
     ddivergence = arrays[0].dtype.type(ddivergence)
-    threads.run(backward, -(-flat[0].size // PIECE), ddivergence, *flat, *gradients)
+    threads.run(backward, -(-flat[0].size // STRIP), ddivergence, *flat, *gradients)
     return tuple(gradient.reshape(arrays[0].shape) for gradient in gradients)

@@ -15,7 +15,7 @@ from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.memory import empty
 from ibpcl.numerics import BERNOULLI
 
-PIECE = 16384
+STRIP = 4096
 # Coefficients of s^n, s = Delta^2, highest first: the value is s P(s), the slope Delta Q(s).  See logistic_kl.
 VALUE = np.array([2 * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
 SLOPE = np.array([4 * n * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
@@ -23,10 +23,10 @@ TERMS = len(BERNOULLI)
 
 
 @compiled
-def value_piece(piece, delta, series, out):
-    """Write the divergences of one piece of ``delta`` (n,)."""
+def values(begin, end, delta, series, out):
+    """Write the divergences of a part of ``delta`` (n,)."""
     one, two = out.dtype.type(1), out.dtype.type(2)
-    first, last = piece * PIECE, min((piece + 1) * PIECE, delta.size)
+    first, last = begin * STRIP, min(end * STRIP, delta.size)
     x, y = delta[first:last], out[first:last]
     for i in range(wide(x.size)):
         d = abs(x[i])
@@ -40,10 +40,10 @@ def value_piece(piece, delta, series, out):
 
 
 @compiled
-def slope_piece(piece, delta, series, out):
-    """Write the slopes of one piece of ``delta`` (n,)."""
+def slopes(begin, end, delta, series, out):
+    """Write the slopes of a part of ``delta`` (n,)."""
     one, two = out.dtype.type(1), out.dtype.type(2)
-    first, last = piece * PIECE, min((piece + 1) * PIECE, delta.size)
+    first, last = begin * STRIP, min(end * STRIP, delta.size)
     x, y = delta[first:last], out[first:last]
     for i in range(wide(x.size)):
         d = abs(x[i])
@@ -58,15 +58,15 @@ def slope_piece(piece, delta, series, out):
 
 def _each(kernel, delta, series):
     out = empty(delta.shape, delta.dtype)
-    threads.run(kernel, -(-delta.size // PIECE), delta.reshape(-1), series.astype(delta.dtype), out.reshape(-1))
+    threads.run(kernel, -(-delta.size // STRIP), delta.reshape(-1), series.astype(delta.dtype), out.reshape(-1))
     return out
 
 
 def value(delta):
     """Compute the divergence, element by element; ``delta`` contiguous, float32 or float64."""
-    return _each(value_piece, delta, VALUE)
+    return _each(values, delta, VALUE)
 
 
 def slope(delta):
     """Compute the derivative of :func:`value`, element by element."""
-    return _each(slope_piece, delta, SLOPE)
+    return _each(slopes, delta, SLOPE)

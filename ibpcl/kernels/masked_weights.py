@@ -44,6 +44,12 @@ def _sigmoid(x, sign, out):
         out[i] = one / (one + exp(-sign * x[i]))
 
 
+@inlined
+def _copy(x, out):
+    for i in range(wide(out.size)):
+        out[i] = x[i]
+
+
 @compiled
 def tiles(logit_pi, out):
     """Repeat each sample's row to the length of a strip, in ``out`` (4, S, length).
@@ -53,13 +59,13 @@ def tiles(logit_pi, out):
     S, K = logit_pi.shape
     one = out.dtype.type(1)
     for s in range(S):
-        out[0, s, :K] = logit_pi[s]
+        _copy(logit_pi[s], out[0, s, :K])
         _sigmoid(logit_pi[s], one, out[1, s, :K])
         _sigmoid(logit_pi[s], -one, out[2, s, :K])
         _exp(logit_pi[s], -one, out[3, s, :K])
         for part in range(4):
             for r in range(K, out.shape[2], K):
-                out[part, s, r:r + K] = out[part, s, :K]
+                _copy(out[part, s, :K], out[part, s, r:r + K])
 
 
 @inlined
@@ -116,7 +122,7 @@ def _fold(x, out):
 
 
 @compiled
-def forward(
+def forward_block(
     block, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where, divergence
 ):
     """Sample one block; D and K are one axis, but in the last three arrays, (B, S, K)."""
@@ -142,6 +148,16 @@ def forward(
         for i in range(0, length, K):
             _fold_largest(best[i:i + K], best_row[i:i + K], largest[block, s], where[block, s])
             _fold(kl[i:i + K], divergence[block, s])
+
+
+@compiled
+def forward(
+    begin, end, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where, divergence
+):
+    """Sample some blocks."""
+    for block in range(begin, end):
+        forward_block(block, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where,
+                      divergence)
 
 
 @compiled
@@ -202,7 +218,7 @@ def _add(x, y, z):
 
 
 @compiled
-def backward(
+def backward_block(
     block, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
     dmu, dlog_sigma, drho, dlogit_pi,
 ):
@@ -235,6 +251,17 @@ def backward(
                 _add(dlogit[:n], drho[i:j], dsticks)
         for i in range(0, length, K):
             _fold(dsticks[i:i + K], dlogit_pi[block, s])
+
+
+@compiled
+def backward(
+    begin, end, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
+    dmu, dlog_sigma, drho, dlogit_pi,
+):
+    """Write the gradients of some blocks."""
+    for block in range(begin, end):
+        backward_block(block, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
+                       dmu, dlog_sigma, drho, dlogit_pi)
 
 
 def _flat(arrays):

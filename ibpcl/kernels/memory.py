@@ -5,7 +5,7 @@ to be cleared and mapped anew at every step, which costs as much time as the mat
 refers to any more are kept and handed out again.
 """
 
-from collections import deque
+import threading
 from math import prod
 
 import numpy as np
@@ -13,7 +13,41 @@ import numpy as np
 KEPT = 128 * 2**20                                           # bytes of free blocks, at most
 SMALLEST = 2**16                                             # bytes; below, the C library keeps the memory itself
 LINE = 64                                                    # bytes of a cache line: vectors must not straddle two
-_free = deque()                                              # oldest first
+
+
+class _Free:
+    """The free blocks, by their size."""
+
+    def __init__(self):
+        self.lock = threading.RLock()                        # of the re-entrant kind: a block may be given back inside
+        self.blocks, self.total = {}, 0
+
+    def take(self, size):
+        """Return a free block of exactly that many bytes, or a new one."""
+        with self.lock:
+            if same := self.blocks.get(size):
+                self.total -= size
+                return same.pop()
+        return np.empty(size, np.uint8)
+
+    def give(self, memory):
+        """Keep a block, and drop others if there are too many; those of the size that is least in demand go first."""
+        with self.lock:
+            size = memory.nbytes
+            same = self.blocks.pop(size, [])
+            self.blocks[size] = same                         # sizes in the order of their last use
+            same.append(memory)
+            self.total += size
+            while self.total > KEPT:
+                oldest = next(iter(self.blocks))
+                if not self.blocks[oldest]:
+                    del self.blocks[oldest]
+                    continue
+                self.total -= oldest
+                self.blocks[oldest].pop()
+
+
+_free = _Free()
 
 
 class _Block:
@@ -21,25 +55,12 @@ class _Block:
 
     def __init__(self, memory, shape, dtype):
         self.memory = memory
-        address = memory.ctypes.data
+        address = memory.__array_interface__["data"][0]
         aligned = address + -address % LINE
         self.__array_interface__ = {"version": 3, "data": (aligned, False), "shape": shape, "typestr": dtype.str}
 
     def __del__(self, free=_free):                           # bound here: at exit the module's names go first
-        free.append(self.memory)
-
-
-def _take(size):
-    """Find a free block of exactly that many bytes, or make one."""
-    for _ in range(len(_free)):
-        try:
-            memory = _free.popleft()                         # atomic, as is the append: threads need no lock
-        except IndexError:
-            break
-        if memory.nbytes == size:
-            return memory
-        _free.append(memory)
-    return np.empty(size, np.uint8)
+        free.give(self.memory)
 
 
 def empty(shape, dtype):
@@ -54,10 +75,7 @@ def empty(shape, dtype):
     size = prod(shape) * dtype.itemsize
     if size < SMALLEST:
         return np.empty(shape, dtype)
-    array = np.asarray(_Block(_take(size + LINE), shape, dtype))
-    while sum(memory.nbytes for memory in tuple(_free)) > KEPT:
-        _free.popleft()
-    return array
+    return np.asarray(_Block(_free.take(size + LINE), shape, dtype))
 
 
 def as_arrays(caller, *arrays):

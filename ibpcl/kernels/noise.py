@@ -1,6 +1,6 @@
 """Counter-based noise, compiled: the twin of ``ibpcl.noise``, where the generator and its layout are described.
 
-A piece is a run of chunks.  For each chunk the cipher fills four strips of words, which stay in the first-level cache,
+A piece is a chunk.  For each chunk the cipher fills four strips of words, which stay in the first-level cache,
 and a transform makes the values from them.  The cipher's loop is apart from the transform's because it works in 64-bit
 lanes: the processor has a vector instruction for 32 x 32 -> 64 bits, and only the low halves of the operands count, so
 no step needs to clear the high halves.  The transforms work in 32-bit lanes, twice as many; Numba widens 32-bit integer
@@ -20,7 +20,6 @@ from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP, Key, generator
 
 __all__ = ["Key", "generator", "logistic", "normal", "uniform"]
 
-PIECE = 64                                                   # chunks: 131 072 elements, about 0.1 ms
 UNIFORM, NORMAL, LOGISTIC = range(3)
 M0, M1 = (np.uint64(m) for m in reference.MULTIPLIERS)
 W0, W1 = (np.uint64(w) for w in reference.WEYL)
@@ -92,10 +91,10 @@ def units(u, x):
 
 
 @compiled
-def fill_float32(piece, kind, out, step, task, stream, seed):
-    """Fill the piece's chunks of ``out`` (chunks, 4, 512)."""
+def fill_float32(begin, end, kind, out, step, task, stream, seed):
+    """Fill some chunks of ``out`` (chunks, 4, 512)."""
     words = np.empty((4, STRIP), np.uint32)
-    for chunk in range(piece * PIECE, min((piece + 1) * PIECE, out.shape[0])):
+    for chunk in range(begin, end):
         cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
         for j in range(0, 4, 2):
             if kind == NORMAL:
@@ -109,10 +108,10 @@ def fill_float32(piece, kind, out, step, task, stream, seed):
 
 
 @compiled
-def fill_float64(piece, kind, out, step, task, stream, seed):
-    """Fill the piece's chunks of ``out`` (chunks, 4, 512), by the reference's own formulas."""
+def fill_float64(begin, end, kind, out, step, task, stream, seed):
+    """Fill some chunks of ``out`` (chunks, 4, 512), by the reference's own formulas."""
     words = np.empty((4, STRIP), np.uint32)
-    for chunk in range(piece * PIECE, min((piece + 1) * PIECE, out.shape[0])):
+    for chunk in range(begin, end):
         cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
         for j in range(0, 4, 2):
             for i in range(STRIP):
@@ -131,7 +130,7 @@ def _fill(caller, kind, key, shape, dtype):
     out = empty((chunks * CHUNK,), dtype)
     kernel = fill_float32 if dtype == np.float32 else fill_float64
     numbers = (np.uint64(number) for number in (key.step, key.task, key.stream, key.seed))
-    threads.run(kernel, -(-chunks // PIECE), kind, out.reshape(chunks, 4, STRIP), *numbers)
+    threads.run(kernel, chunks, kind, out.reshape(chunks, 4, STRIP), *numbers)
     return out[:size].reshape(shape)
 
 

@@ -5,129 +5,218 @@ A fifth of the pixels of a handwritten digit are on.  Both products with such a 
 
 .. math:: out_{sr} = \sum_{j:\, a_{rj} \ne 0} a_{rj} B_{sj}.
 
-Adding one row at a time gains nothing over a dense product, for then each step reads and writes the sum; eight rows at
-a time, the sum is read and written an eighth as often, and the loop over the columns has one output and eight inputs,
-as many as the compiler is ready to check for overlap before it vectorizes.  A column of x that is zero in the whole
-batch costs nothing in either product.
+**Tiles.**  Each row of B is used by many rows of the result, so B is cut into tiles of 64 rows and some hundred
+columns, which stay in the first-level cache while all rows of the result pass and take what they need; a strip of a
+result is kept in registers meanwhile (``row_sums``).  The entries of x lie in the same order: block after block of 64
+columns, and in a block row after row.  A column of x that is zero in the whole batch costs nothing in either product.
 
 Dense inputs go to BLAS.  The choice is made for each batch by the share of its numbers that are not zero.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.row_sums import LONGEST, STRIPS, VECTOR_BYTES
 
-# Break-even was measured at 0.31 (one core with AVX-512, OpenBLAS, 256 x 784 x 200); at 0.19 the gain is 1.6.
 DENSEST = 0.28
-PARTS = 2                                                    # pieces a sample
-PADDING = 4                                                  # rows of the shortest step
+BLOCK = 64                                                   # rows of a tile: with 7 vectors, 28 of 48 KB
+ADD1, ADD2, ADD3, ADD4, ADD5, ADD6, ADD7 = STRIPS[1:]
+
+
+class Sparse(NamedTuple):
+    """A matrix without its zeros.
+
+    ``starts`` (blocks, rows + 1) says where the entries of each row of a block of columns begin, ``places`` in which
+    column of the block they are.
+    """
+
+    starts: np.ndarray
+    places: np.ndarray
+    values: np.ndarray
 
 
 @compiled
-def count(x, row_counts, column_counts):
-    """Count the numbers in each row and in each column of x (N, D) that are not zero."""
+def count(x, counts):
+    """Count the numbers in each block of columns of x (N, D) that are not zero."""
     zero = x.dtype.type(0)
-    column_counts[:] = 0
     for n in range(x.shape[0]):
-        row, total = x[n], np.int32(0)
-        for d in range(wide(row.size)):
-            total += np.int32(row[d] != zero)
-        row_counts[n] = total
-        for d in range(wide(row.size)):
-            column_counts[d] += np.int32(row[d] != zero)
+        row = x[n]
+        for block in range(counts.size):
+            part, total = row[block * BLOCK:(block + 1) * BLOCK], np.int32(0)
+            for d in range(wide(part.size)):
+                total += np.int32(part[d] != zero)
+            counts[block] += total
 
 
 @compiled
-def compress(x, starts, places, values):
-    """Write place and value of each number that is not zero, row by row; ``starts`` says where a row begins.
+def compress(begin, end, x, starts, places, values):
+    """Write column and value of each entry of some blocks of columns, row by row.
 
-    Without a branch: every number is written, and the next one over it if it was zero.  What remains of that lies in
-    the padding, with value zero, or is overwritten by the next row; one more slot takes it in after the last.
+    Without a branch: every number is written, and the next one over it if it was zero; one more slot takes in the last.
     """
     zero = x.dtype.type(0)
-    for n in range(x.shape[0]):
-        j = starts[n]
-        for d in range(x.shape[1]):
-            places[j], values[j] = d, x[n, d]
-            j += np.int64(x[n, d] != zero)
-
-
-@compiled
-def transpose(counts, starts, places, values, ends, new_places, new_values):
-    """Sort the entries by column; ``ends`` begins as the starts of the columns and becomes their ends."""
-    for n in range(counts.size):
-        for j in range(starts[n], starts[n] + counts[n]):
-            d = places[j]
-            new_places[ends[d]], new_values[ends[d]] = n, values[j]
-            ends[d] += 1
+    for block in range(begin, end):
+        j = starts[block, 0]
+        for n in range(x.shape[0]):
+            starts[block, n] = j
+            for d in range(block * BLOCK, min((block + 1) * BLOCK, x.shape[1])):
+                places[j], values[j] = d - block * BLOCK, x[n, d]
+                j += np.int64(x[n, d] != zero)
+        starts[block, x.shape[0]] = j
 
 
 @inlined
-def _add_eight(v, i, j, matrix, out, r):
-    v0, v1, v2, v3, v4, v5, v6, v7 = v[j], v[j + 1], v[j + 2], v[j + 3], v[j + 4], v[j + 5], v[j + 6], v[j + 7]
-    i0, i1, i2, i3, i4, i5, i6, i7 = i[j], i[j + 1], i[j + 2], i[j + 3], i[j + 4], i[j + 5], i[j + 6], i[j + 7]
-    for k in range(wide(out.shape[1])):
-        out[r, k] += ((v0 * matrix[i0, k] + v1 * matrix[i1, k] + v2 * matrix[i2, k] + v3 * matrix[i3, k])
-                      + (v4 * matrix[i4, k] + v5 * matrix[i5, k] + v6 * matrix[i6, k] + v7 * matrix[i7, k]))
-
-
-@inlined
-def _add_four(v, i, j, matrix, out, r):
-    v0, v1, v2, v3 = v[j], v[j + 1], v[j + 2], v[j + 3]
-    i0, i1, i2, i3 = i[j], i[j + 1], i[j + 2], i[j + 3]
-    for k in range(wide(out.shape[1])):
-        out[r, k] += v0 * matrix[i0, k] + v1 * matrix[i1, k] + v2 * matrix[i2, k] + v3 * matrix[i3, k]
+def _transpose(block, starts, places, values, new_starts, new_places, new_values):
+    """Sort the entries of a block of rows by column; ``new_starts[block, 0]`` says where the block begins."""
+    N, row = starts.shape[1] - 1, new_starts[block]
+    first, last = block * BLOCK, min((block + 1) * BLOCK, N)
+    counts = np.zeros(row.size, np.int64)
+    for b in range(starts.shape[0]):
+        for j in range(starts[b, first], starts[b, last]):
+            counts[b * BLOCK + places[j]] += 1
+    for d in range(row.size - 1):
+        row[d + 1] = row[d] + counts[d]
+        counts[d] = row[d]                                   # from here on: where the next entry of the column goes
+    for b in range(starts.shape[0]):
+        for n in range(first, last):
+            for j in range(starts[b, n], starts[b, n + 1]):
+                d = b * BLOCK + places[j]
+                new_places[counts[d]], new_values[counts[d]] = n - first, values[j]
+                counts[d] += 1
 
 
 @compiled
-def product(piece, starts, places, values, matrices, first, out):
-    """Multiply the sparse matrix by one of ``matrices`` (S, M, K), for a part of the rows of ``out`` (S, R, K).
+def transpose(begin, end, starts, places, values, new_starts, new_places, new_values):
+    """Sort the entries of some blocks of rows by column."""
+    for block in range(begin, end):
+        _transpose(block, starts, places, values, new_starts, new_places, new_values)
 
-    ``first`` (S, K) is what each row of the result begins with.
+
+@inlined
+def _add(vectors, sums, at, width, tile, values, places, begin, end):
+    if vectors == 7:
+        ADD7(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 6:
+        ADD6(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 5:
+        ADD5(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 4:
+        ADD4(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 3:
+        ADD3(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 2:
+        ADD2(sums, at, width, tile, values, places, begin, end)
+    else:
+        ADD1(sums, at, width, tile, values, places, begin, end)
+
+
+@inlined
+def _aligned(size, like):
+    """Make a flat array of zeros that begins a cache line."""
+    lanes = VECTOR_BYTES // like.itemsize
+    memory = np.zeros(size + lanes, like.dtype)
+    first = -memory.ctypes.data % VECTOR_BYTES // like.itemsize
+    return memory[first:first + size]
+
+
+@inlined
+def _copy(row, out):
+    for k in range(wide(out.size)):
+        out[k] = row[k]
+
+
+@compiled
+def _product_of_one(starts, places, values, matrix, start, result):
+    (M, K), R = matrix.shape, result.shape[0]
+    for r in range(R):
+        _copy(start, result[r])
+    sums, lanes = result.reshape(-1), VECTOR_BYTES // result.itemsize
+    vectors = -(-K // lanes)
+    strips = -(-vectors // LONGEST)
+    tile = _aligned(BLOCK * LONGEST * lanes, result)
+    for block in range(starts.shape[0]):
+        for strip in range(strips):
+            left, right = strip * vectors // strips, (strip + 1) * vectors // strips
+            column, length = left * lanes, (right - left) * lanes
+            width = min(length, K - column)
+            for r in range(min(BLOCK, M - block * BLOCK)):
+                _copy(matrix[block * BLOCK + r][column:column + width], tile[r * length:r * length + width])
+            for r in range(R):
+                begin, end = starts[block, r], starts[block, r + 1]
+                if begin < end:
+                    _add(right - left, sums, r * K + column, width, tile, values, places, begin, end)
+
+
+@compiled
+def product(begin, end, starts, places, values, matrices, first, out):
+    """Multiply the sparse matrix by some of ``matrices`` (S, M, K), into ``out`` (S, R, K).
+
+    ``first`` (S, K) is what each row of a result begins with.
     """
-    R, K = out.shape[1], out.shape[2]
-    s, part = piece // PARTS, piece % PARTS
-    matrix, result, start = matrices[s], out[s], first[s]
-    for row in range(part * R // PARTS, (part + 1) * R // PARTS):
-        r = np.uint64(row)                                   # unsigned: no check whether it counts from the end
-        for k in range(K):
-            result[r, k] = start[k]
-        j, end = starts[row], starts[row + 1]
-        while j + 8 <= end:
-            _add_eight(values, places, j, matrix, result, r)
-            j += 8
-        if j < end:
-            _add_four(values, places, j, matrix, result, r)
+    for s in range(begin, end):
+        _product_of_one(starts, places, values, matrices[s], first[s], out[s])
 
 
-def _starts(counts):
-    """Return where each row begins when all are padded to a multiple of four; padding has place 0 and value 0."""
-    starts = np.zeros(counts.size + 1, np.int64)
-    np.cumsum(counts + -counts % PADDING, out=starts[1:])
-    return starts
+@compiled
+def column_sums(begin, end, dh, out):
+    """Write the sums over the rows of some of the matrices ``dh`` (S, N, K)."""
+    for s in range(begin, end):
+        total = out[s]
+        total[:] = 0
+        for n in range(dh.shape[1]):
+            row = dh[s, n]
+            for k in range(wide(row.size)):
+                total[k] += row[k]
+
+
+def _blocks(size):
+    return -(-size // BLOCK)
+
+
+def _sparse(x, densest):
+    """Return ``x`` without its zeros, or None if it has too few."""
+    counts = np.zeros(_blocks(x.shape[1]), np.int64)
+    count(x, counts)
+    total = int(counts.sum())
+    if total > densest * x.size:
+        return None
+    starts = np.empty((counts.size, x.shape[0] + 1), np.int64)
+    starts[:, 0] = np.cumsum(counts + 1) - counts - 1        # one more slot a block: see ``compress``
+    places, values = empty((total + counts.size,), np.dtype(np.uint32)), empty((total + counts.size,), x.dtype)
+    threads.run(compress, counts.size, x, starts, places, values)
+    return Sparse(starts, places, values)
+
+
+def _transposed(sparse, columns):
+    rows = sparse.starts.shape[1] - 1
+    starts = np.empty((_blocks(rows), columns + 1), np.int64)
+    firsts = sparse.starts[:, :-1:BLOCK].sum(axis=0)         # how many entries the rows before a block have
+    starts[:, 0] = firsts - firsts[:1]
+    places, values = empty(sparse.places.shape, np.dtype(np.uint32)), empty(sparse.values.shape, sparse.values.dtype)
+    threads.run(transpose, len(starts), *sparse, starts, places, values)
+    return Sparse(starts, places, values)
 
 
 def _product(sparse, matrices, first, rows):
     S, _, K = matrices.shape
     out = empty((S, rows, K), matrices.dtype)
-    threads.run(product, S * PARTS, *sparse, matrices, first, out)
+    threads.run(product, S, *sparse, matrices, first, out)
     return out
 
 
-def apply(x, w, b):
-    """Multiply by the weights and add the bias: the twin of :func:`ibpcl.primitives.linear.apply`."""
+def apply(x, w, b, densest=DENSEST):
+    """Multiply by the weights and add the bias: the twin of :func:`ibpcl.primitives.linear.apply`.
+
+    ``densest`` is the largest share of numbers that are not zero for which the sparse way is taken.
+    """
     x, w, b = as_arrays("linear.apply", x, w, b)
-    if x.ndim == 2:
-        counts, column_counts = np.empty(x.shape[0], np.int32), np.empty(x.shape[1], np.int32)
-        count(x, counts, column_counts)
-        if counts.sum() <= DENSEST * x.size:
-            starts = _starts(counts)
-            places, values = np.zeros(starts[-1] + 1, np.uint32), np.zeros(starts[-1] + 1, x.dtype)
-            compress(x, starts, places, values)
-            sparse = starts, places, values
-            return _product(sparse, w, b, x.shape[0]), (x, w, (counts, column_counts, sparse))
+    sparse = _sparse(x, densest) if x.ndim == 2 else None
+    if sparse is not None:
+        return _product(sparse, w, b, x.shape[0]), (x, w, sparse)
     h = np.matmul(x, w, out=empty((w.shape[0], x.shape[-2], w.shape[2]), w.dtype))
     h += b[:, None, :]
     return h, (x, w, None)
@@ -145,10 +234,8 @@ def apply_vjp(dh, cache, needs_dx=True):
     if sparse is None:
         dw = np.matmul(np.swapaxes(x, -1, -2), dh, out=empty(w.shape, w.dtype))
     else:
-        counts, column_counts, (starts, places, values) = sparse
-        column_starts = _starts(column_counts)
-        rows, entries = np.zeros(column_starts[-1], np.uint32), np.zeros(column_starts[-1], x.dtype)
-        transpose(counts, starts, places, values, column_starts[:-1].copy(), rows, entries)
         zero = np.zeros((w.shape[0], w.shape[2]), w.dtype)
-        dw = _product((column_starts, rows, entries), dh, zero, x.shape[1])
-    return dx, dw, dh.sum(axis=1)                            # b was broadcast over N
+        dw = _product(_transposed(sparse, x.shape[1]), dh, zero, x.shape[1])
+    db = np.empty((dh.shape[0], dh.shape[2]), dh.dtype)
+    threads.run(column_sums, len(db), dh, db)                # b was broadcast over N
+    return dx, dw, db

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numba
 
+CALLS = 4                                                    # a thread, where there are enough pieces
 _chosen = {"count": None}
 
 
@@ -34,21 +35,24 @@ def _pool(process, helpers):
 
 
 def run(kernel, pieces, *arguments):
-    """Call ``kernel(piece, *arguments)`` once for each piece 0 ... pieces - 1, in any order, on several threads.
+    """Do the pieces 0 ... pieces - 1 by calls of ``kernel(begin, end, *arguments)``, in any order, on several threads.
 
-    Each thread takes the next piece when it is done with one, so that a core that is busy elsewhere holds up nobody.
+    Each call does the pieces begin ... end - 1, one after another: a call costs some microseconds.  One thread makes
+    but one call.  Several make some calls each, and take the next when they are done with one, so that a core that is
+    busy elsewhere holds up nobody.
     """
-    todo = deque(range(pieces))
+    calls = 1 if count() == 1 else min(pieces, CALLS * count())
+    todo = deque((i * pieces // calls, (i + 1) * pieces // calls) for i in range(calls if pieces else 0))
 
     def work():
         while True:
             try:
-                piece = todo.popleft()                       # atomic: no two threads get the same
+                begin, end = todo.popleft()                  # atomic: no two threads get the same
             except IndexError:
                 return
-            kernel(piece, *arguments)
+            kernel(begin, end, *arguments)
 
-    helpers = min(count(), pieces) - 1
+    helpers = min(count(), len(todo)) - 1
     if helpers < 1:
         return work()
     jobs = [_pool(os.getpid(), count() - 1).submit(work) for _ in range(helpers)]

@@ -10,7 +10,45 @@ from importlib import import_module
 from typing import NamedTuple
 
 # The module of each method, and the class of its learner.
-METHODS = {"npbcl": "NPBCL"}
+METHODS = {
+    "npbcl": "NPBCL",
+    "independent": "Independent",
+    "naive": "Naive",
+    "joint": "Joint",
+    "rehearsal": "Rehearsal",
+    "ewc": "EWC",
+    "imm": "IMM",
+    "vcl": "VCL",
+    "si": "SI",
+    "laplace": "Laplace",
+    "hat": "HAT",
+}
+
+
+class About(NamedTuple):
+    """Where a method was published, and what it can do.
+
+    ``paper`` is empty where there is none.  ``can``: task (a head for each task), domain (one head for all), grow (add
+    units), regression.
+    """
+
+    paper: str
+    can: tuple[str, ...]
+
+
+ABOUT = {
+    "npbcl": About("Kumar et al. (2021)", ("task", "domain", "grow", "regression")),
+    "independent": About("", ("task",)),
+    "naive": About("", ("task", "domain")),
+    "joint": About("Caruana (1997)", ("task", "domain")),
+    "rehearsal": About("Robins (1995)", ("task", "domain")),
+    "ewc": About("Kirkpatrick et al. (2017)", ("task", "domain")),
+    "imm": About("Lee et al. (2017)", ("task", "domain")),
+    "vcl": About("Nguyen et al. (2018)", ("task", "domain")),
+    "si": About("Zenke et al. (2017)", ("task", "domain")),
+    "laplace": About("Ritter et al. (2018)", ("task", "domain")),
+    "hat": About("Serra et al. (2018)", ("task",)),
+}
 
 
 class Method(NamedTuple):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.models import packing
 from ibpcl.models.supervised import Supervised
 from ibpcl.numerics import logsumexp
 from ibpcl.primitives import likelihoods
@@ -59,7 +60,7 @@ class Classifier(Supervised):
         key : Key
             Of the noise; the result is a function of it and the inputs.
         backend : Backend
-            Who draws the noise.
+            Who computes.
         chunk : int
             Rows evaluated at once.
 
@@ -68,17 +69,19 @@ class Classifier(Supervised):
         prediction : Prediction
             Mean probabilities, entropy and mutual information.
         """
+        part = packing.fixed_part(self, masks, x)            # nothing else can be seen in the outputs
+        small, vector, masks = part.model, vector[part.index], packing.pack_masks(part, masks)
         rows = max(1, chunk // samples)
         probabilities = np.empty((len(x), self.outputs), vector.dtype)
         mean_entropy = np.empty(len(x), vector.dtype)
         for i, start in enumerate(range(0, len(x), rows)):
-            part = slice(start, start + rows)
-            noise = self.fixed_noise(key._replace(step=i), samples, len(x[part]), backend, vector.dtype)
-            logits, _ = self.fixed(vector, masks, x[part], noise)
+            some = slice(start, start + rows)
+            noise = small.fixed_noise(key._replace(step=i), samples, len(x[some]), backend, vector.dtype)
+            logits, _ = small.fixed(vector, masks, part.columns(x[some]), noise, backend)
             log_p = logits - logsumexp(logits, axis=-1, keepdims=True)
             p = np.exp(log_p)
-            probabilities[part] = p.mean(axis=0)
-            mean_entropy[part] = -(p * log_p).sum(axis=-1).mean(axis=0)
+            probabilities[some] = p.mean(axis=0)
+            mean_entropy[some] = -(p * log_p).sum(axis=-1).mean(axis=0)
         # 0 log 0 = 0: the smallest positive float in its place.
         log_mean = np.log(np.maximum(probabilities, np.finfo(vector.dtype).tiny))
         entropy = -(probabilities * log_mean).sum(axis=-1)

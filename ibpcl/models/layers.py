@@ -117,7 +117,7 @@ def relaxed_vjp(dout, cache, needs_dx=True):
                 "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}
 
 
-def fixed(parameters, mask, x, eps):
+def fixed(parameters, mask, x, eps, backend=None):
     r"""Evaluate a layer whose binary mask is given, sampling its pre-activations.
 
     .. math:: h \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
@@ -135,6 +135,8 @@ def fixed(parameters, mask, x, eps):
         Inputs.
     eps : ndarray, shape (S, N, K)
         Standard normal noise.
+    backend : Backend, optional
+        Who computes; the primitives if not given.
     """
     mu, sigma = parameters["weight.mu"], np.exp(parameters["weight.log_sigma"])
     bias_mu, bias_sigma = parameters["bias.mu"], np.exp(parameters["bias.log_sigma"])
@@ -142,14 +144,16 @@ def fixed(parameters, mask, x, eps):
     if mask is not None:
         active = mask.any(axis=0)                            # u of the paper, for binary masks
         mu, sigma, bias_mu, bias_sigma = mu * mask, sigma * mask, bias_mu * active, bias_sigma * active
-    h, cache = local_linear.apply(eps, x, mu, sigma, bias_mu, bias_sigma)
-    return h, (mask, active, sigma, bias_sigma, cache)
+    apply, apply_vjp = (local_linear.apply, local_linear.apply_vjp) if backend is None else (
+        backend.local_linear, backend.local_linear_vjp)
+    h, cache = apply(eps, x, mu, sigma, bias_mu, bias_sigma)
+    return h, (mask, active, sigma, bias_sigma, apply_vjp, cache)
 
 
 def fixed_vjp(dh, cache, needs_dx=True):
     """Pull the gradient at the pre-activations back to ``x`` and the Gaussian parameters (a dict)."""
-    mask, active, sigma, bias_sigma, inner = cache
-    dx, dmu, dsigma, dbias_mu, dbias_sigma = local_linear.apply_vjp(dh, inner, needs_dx)
+    mask, active, sigma, bias_sigma, apply_vjp, inner = cache
+    dx, dmu, dsigma, dbias_mu, dbias_sigma = apply_vjp(dh, inner, needs_dx)
     if mask is not None:
         dmu, dbias_mu = dmu * mask, dbias_mu * active
     # sigma is already 0 where the mask is, and d sigma / d log sigma = sigma.

@@ -168,48 +168,57 @@ class MaskedMLP:
             What :meth:`relaxed_vjp` needs.
         """
         *hidden, head = self.layers(vector)
+        activate, activate_vjp = self._activation(backend)
         h, divergence, caches = x, 0, []
         for parameters, layer_noise in zip(hidden, noise.hidden, strict=True):
             (h, layer_divergence), cache = layers.relaxed(parameters, h, layer_noise, tau, self.mask_model, backend)
-            h, activation_cache = getattr(activations, self.activation)(h)
+            h, activation_cache = activate(h)
             divergence = divergence + layer_divergence
             caches.append((cache, activation_cache))
-        outputs, head_cache = layers.fixed(head, None, h, noise.head)
-        return (outputs, divergence), (vector, caches, head_cache)
+        outputs, head_cache = layers.fixed(head, None, h, noise.head, backend)
+        return (outputs, divergence), (vector, caches, activate_vjp, head_cache)
 
     def relaxed_vjp(self, dout, cache):
         """Pull the gradients at the outputs and at the divergence back to ``vector``."""
         doutputs, ddivergence = dout
-        vector, caches, head_cache = cache
+        vector, caches, activate_vjp, head_cache = cache
         gradient = np.zeros_like(vector)
         *hidden, head = self.layers(gradient)
         dh, parts = layers.fixed_vjp(doutputs, head_cache)
         write(head, parts)
         for i in reversed(range(len(hidden))):
             layer_cache, activation_cache = caches[i]
-            dh = getattr(activations, self.activation + "_vjp")(dh, activation_cache)
+            dh = activate_vjp(dh, activation_cache)
             dh, parts = layers.relaxed_vjp((dh, ddivergence), layer_cache, needs_dx=i > 0)
             write(hidden[i], parts)
         return gradient
 
-    def fixed(self, vector, masks, x, noise):
-        """Evaluate the network with given binary masks, one (D, K) a hidden layer: outputs (S, N, C)."""
+    def _activation(self, backend):
+        functions = activations if backend is None else backend.activations
+        return getattr(functions, self.activation), getattr(functions, self.activation + "_vjp")
+
+    def fixed(self, vector, masks, x, noise, backend=None):
+        """Evaluate the network with given binary masks, one (D, K) a hidden layer: outputs (S, N, C).
+
+        The primitives compute it if no backend is given.
+        """
+        activate, activate_vjp = self._activation(backend)
         h, caches = x, []
         for i, (parameters, mask) in enumerate(zip(self.layers(vector), (*masks, None), strict=True)):
-            h, cache = layers.fixed(parameters, mask, h, noise[i])
-            h, activation_cache = getattr(activations, self.activation)(h) if mask is not None else (h, None)
+            h, cache = layers.fixed(parameters, mask, h, noise[i], backend)
+            h, activation_cache = activate(h) if mask is not None else (h, None)
             caches.append((cache, activation_cache))
-        return h, (vector, caches)
+        return h, (vector, caches, activate_vjp)
 
     def fixed_vjp(self, doutputs, cache):
         """Pull the gradient at the outputs back to ``vector``; masks and sticks get none."""
-        vector, caches = cache
+        vector, caches, activate_vjp = cache
         gradient = np.zeros_like(vector)
         parameters, dh = self.layers(gradient), doutputs
         for i in reversed(range(len(caches))):
             layer_cache, activation_cache = caches[i]
             if activation_cache is not None:
-                dh = getattr(activations, self.activation + "_vjp")(dh, activation_cache)
+                dh = activate_vjp(dh, activation_cache)
             dh, parts = layers.fixed_vjp(dh, layer_cache, needs_dx=i > 0)
             write(parameters[i], parts)
         return gradient

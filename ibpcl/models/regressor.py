@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.models import packing
 from ibpcl.models.parameters import Entry
 from ibpcl.models.supervised import Supervised
 from ibpcl.primitives import likelihoods
@@ -67,12 +68,14 @@ class Regressor(Supervised):
 
         Arguments as in :meth:`ibpcl.models.classifier.Classifier.predict`; the law of total variance adds the noise.
         """
+        part = packing.fixed_part(self, masks, x)
+        small, small_vector, masks = part.model, vector[part.index], packing.pack_masks(part, masks)
         rows = max(1, chunk // samples)
         mean, variance = (np.empty((len(x), self.outputs), vector.dtype) for _ in range(2))
         for i, start in enumerate(range(0, len(x), rows)):
-            part = slice(start, start + rows)
-            noise = self.fixed_noise(key._replace(step=i), samples, len(x[part]), backend, vector.dtype)
-            outputs, _ = self.fixed(vector, masks, x[part], noise)
-            mean[part], variance[part] = outputs.mean(axis=0), outputs.var(axis=0)
+            some = slice(start, start + rows)
+            noise = small.fixed_noise(key._replace(step=i), samples, len(x[some]), backend, vector.dtype)
+            outputs, _ = small.fixed(small_vector, masks, part.columns(x[some]), noise, backend)
+            mean[some], variance[some] = outputs.mean(axis=0), outputs.var(axis=0)
         total = variance + np.exp(2 * self.log_noise(vector))
         return Prediction(mean, np.sqrt(total), np.sqrt(variance))

@@ -118,7 +118,7 @@ class Supervised(MaskedMLP):
         Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  Arguments as in :meth:`elbo`, with ``masks`` a tuple of
         boolean arrays (D, K), one a hidden layer, and ``noise`` from ``fixed_noise``.
         """
-        outputs, network_cache = self.fixed(vector, masks, x, noise)
+        outputs, network_cache = self.fixed(vector, masks, x, noise, backend)
         log_p, likelihood_cache = self.likelihood(vector, outputs, targets)
         kl_weights, weights_cache = _kl_weights(self.layout, vector, prior, backend)
         scale = examples / log_p.size

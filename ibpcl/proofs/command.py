@@ -29,6 +29,8 @@ def add_parser(subparsers):
     parser.set_defaults(command="check")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="what to check (default: everything)")
     parser.add_argument("--paper", action="store_true", help="print every equation of the paper with its verdict")
+    parser.add_argument("--mutants", action="store_true",
+                        help="plant mistakes in every gradient and count how many the checker catches and names")
     parser.add_argument("--list", action="store_true", help="list the names of all checks and stop")
     parser.add_argument("--verbose", "-v", action="store_true", help="print all that is known of each check")
     parser.add_argument("--json", action="store_true", help="print the results as JSON only")
@@ -63,6 +65,8 @@ def _run(arguments):
         raise UserError("check: --shape and --wrt belong to a function of your own: give path/to/mine.py:function")
     if arguments.paper and arguments.targets:
         raise UserError("check: --paper takes no target: it runs what the equations need")
+    if arguments.mutants:
+        return _mutants(arguments)
     if arguments.html:
         _refuse_no_folder(arguments.html)
     if arguments.list:
@@ -98,6 +102,15 @@ def _finish(arguments, results, seconds, more=None):
         with open(arguments.html, "w", encoding="utf-8") as file:
             file.write(rendering.html(results))
     return 0 if all(result.outcome.ok for result in results) else 1
+
+
+def _mutants(arguments):
+    from ibpcl.proofs import mutants
+    if arguments.targets:
+        raise UserError("check: --mutants takes no target: it plants mistakes in every gradient")
+    summary = mutants.run(seed=arguments.seed)
+    print(json.dumps(summary.to_dict()) if arguments.json else mutants.report(summary, arguments.verbose))
+    return 0 if summary.ok else 1
 
 
 def _paper(arguments):

@@ -8,7 +8,10 @@ import numpy as np
 from ibpcl.inference.backend import backend
 from ibpcl.models import layers
 from ibpcl.models.classifier import Classifier
+from ibpcl.models.gated import Gated, capacity, capacity_vjp, gates, gates_vjp
 from ibpcl.models.layers import MaskModel
+from ibpcl.models.mean_field import MeanField
+from ibpcl.models.plain import Group, MultiHead, Network
 from ibpcl.models.regressor import Regressor
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
@@ -109,6 +112,59 @@ def check_fixed_layer(seed=0):
     return check(f, _flat(layers.fixed_vjp, gaussian), inputs, seed=seed)
 
 
+def check_independent_network(seed=0):
+    """Check the log-likelihood of a plain network with two hidden layers."""
+    rng, plain = np.random.default_rng(seed), Network(6, (5, 4), 3)
+    x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
+    vector = rng.normal(scale=0.6, size=plain.layout.size)
+    return check(lambda vector: plain.log_likelihood(vector, x, labels, backend("numpy")), plain.log_likelihood_vjp,
+                 {"vector": vector}, seed=seed, mode="full")
+
+
+def check_multi_head(seed=0):
+    """Check the log-likelihoods of a plain network with two heads, for three groups of examples, one of them empty."""
+    rng, plain = np.random.default_rng(seed), MultiHead(6, (5, 4), (3, 2))
+    groups = [Group(rng.normal(size=(n, 6)), rng.integers(0, plain.outputs[head], n), head)
+              for n, head in ((7, 0), (5, 1), (0, 0))]
+    vector = rng.normal(scale=0.6, size=plain.size)
+    return check(lambda vector: plain.log_likelihoods(vector, groups, backend("numpy")), plain.log_likelihoods_vjp,
+                 {"vector": vector}, seed=seed, mode="full")
+
+
+def check_sampled_elbo(seed=0):
+    """Check the gradient of the ELBO of a network without masks, its weights sampled."""
+    rng, model = np.random.default_rng(seed), MeanField(6, (5, 4), 3)
+    vector = rng.normal(scale=0.5, size=model.layout.size)
+    count = model.layout.block("mu").stop
+    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), ALPHA)
+    x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
+    noise = model.sampled_noise(Key(seed, 0, 0, 0), 2, backend("numpy"), np.float64)
+    return check(lambda vector: model.sampled_elbo(vector, prior, x, labels, noise, 70, backend("numpy")),
+                 model.sampled_elbo_vjp, {"vector": vector}, seed=seed, mode="full")
+
+
+def check_gates(seed=0):
+    """Check the gates of hard attention."""
+    e = np.random.default_rng(seed).normal(size=5)
+    return check(lambda e: gates(e, 1.7), gates_vjp, {"e": e}, seed=seed)
+
+
+def check_capacity(seed=0):
+    """Check the share of unused units that gates open."""
+    rng = np.random.default_rng(seed)
+    a, used = rng.uniform(size=5), rng.uniform(size=5)
+    return check(lambda a: capacity(a, used), capacity_vjp, {"a": a}, seed=seed)
+
+
+def check_gated(seed=0):
+    """Check a network with gates: its log-likelihood and the capacity it takes, by weights and embedding."""
+    rng, model = np.random.default_rng(seed), Gated(Network(6, (5, 4), 3))
+    x, labels, used = rng.normal(size=(7, 6)), rng.integers(0, 3, 7), rng.uniform(size=9)
+    vector = rng.normal(scale=0.6, size=model.size)
+    return check(lambda vector: model.objective(vector, used, 1.7, x, labels, backend("numpy")), model.objective_vjp,
+                 {"vector": vector}, seed=seed, mode="full")
+
+
 def _flat(f_vjp, names):
     """Turn a gradient (dx, {name: gradient}) into a tuple in the order of ``names``."""
     def flat_vjp(dout, cache):
@@ -126,6 +182,12 @@ CHECKS = {
     "ibpcl.models.supervised.Supervised.elbo_vjp": check_elbo,
     "ibpcl.models.supervised.Supervised.fixed_elbo_vjp": check_fixed_elbo,
     "ibpcl.models.classifier.Classifier.likelihood_vjp": check_fixed_elbo,
+    "ibpcl.models.plain.Network.log_likelihood_vjp": check_independent_network,
+    "ibpcl.models.plain.MultiHead.log_likelihoods_vjp": check_multi_head,
+    "ibpcl.models.mean_field.MeanField.sampled_elbo_vjp": check_sampled_elbo,
+    "ibpcl.models.gated.gates_vjp": check_gates,
+    "ibpcl.models.gated.capacity_vjp": check_capacity,
+    "ibpcl.models.gated.Gated.objective_vjp": check_gated,
     "ibpcl.models.regressor.Regressor.likelihood_vjp": lambda seed=0: check_fixed_elbo(seed, kind="regressor"),
 }
 

@@ -50,7 +50,7 @@ DOMAINS = {
                      "mean_log_alpha"),
                     _real),
     **dict.fromkeys(("a", "b", "alpha", "sigma", "bias_sigma", "tau", "prior_tau", "k", "scale", "prior_shape",
-                     "prior_rate", "mean_alpha"), _positive),
+                     "prior_rate", "mean_alpha", "precision"), _positive),
     **dict.fromkeys(("log_v", "log_pi"), _negative),
     **dict.fromkeys(("u", "z", "targets"), _unit),
 }

@@ -10,43 +10,34 @@ of elementary functions of the inputs, the outputs, the cached arrays and what w
 ``k`` or at ``i``.  The constant must be the same at two points, so a fit is no coincidence.
 """
 
+import re
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
-from ibpcl.verify.trace import bracketed
+from ibpcl.verify.elementary import FUNCTIONS, NAMED
+from ibpcl.verify.labels import bracketed
 
 MOST_PAIRS = 400
 MOST_COLUMNS = 600
 CORE = 14               # plain arrays that may be a third factor
-
-
-def _sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-FUNCTIONS = {
-    "{}": lambda x: x, "{}^2": lambda x: x * x, "sqrt({})": np.sqrt,
-    "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x),
-    "log({})": np.log, "1 - {}": lambda x: 1 - x, "1 + {}": lambda x: 1 + x, "1 - {}^2": lambda x: 1 - x * x,
-    "1 + {}^2": lambda x: 1 + x * x, "sigmoid({})": _sigmoid, "sigmoid(-{})": lambda x: _sigmoid(-x),
-    "tanh({})": np.tanh, "1 - tanh({})^2": lambda x: 1 - np.tanh(x) ** 2, "1 - exp({})": lambda x: -np.expm1(x),
-    "1 + exp({})": lambda x: 1 + np.exp(x), "sin({})": np.sin, "cos({})": np.cos, "cosh({})": np.cosh,
-    "{}^3": lambda x: x ** 3, "exp(2 {})": lambda x: np.exp(2 * x), "exp({}^2)": lambda x: np.exp(x * x),
-    "log(1 - {})": lambda x: np.log(1 - x), "{} > 0": lambda x: x > 0, "{} < 0": lambda x: x < 0,
-    "digamma({})": special.digamma, "trigamma({})": lambda x: special.polygamma(1, x),
-    "abs({})": np.abs, "sign({})": np.sign, "2 {} - 1": lambda x: 2 * x - 1, "log(1 + exp({}))":
-        lambda x: np.logaddexp(0, x),
-}
+MOST_WAYS = 8
 
 
 class Match(NamedTuple):
-    """A product that fits: how many factors, its text, and the constant before it."""
+    """A product that fits: how many factors, its text, the constant before it, its smallest and its largest value."""
 
     factors: int
     words: str
     constant: float
+    smallest: float
+    largest: float
+
+    @property
+    def complexity(self):
+        """How many names of arrays its text has."""
+        return sum(name not in NAMED for name in re.findall(r"[A-Za-z_]\w*", self.words))
 
 
 def pool(views, extra):
@@ -82,6 +73,40 @@ def placements(array, shape):
         target = array.reshape((1,) * before + array.shape + (1,) * (len(shape) - array.ndim - before))
         if all(a in (1, b) for a, b in zip(target.shape, shape, strict=True)):
             yield np.broadcast_to(target, shape)
+
+
+def _sums(logs, sizes, order, by_order, rest):
+    """Yield (m, n, a, b) with rows a logs[m] + b logs[n] = rest, for signs a and b, as far as rounding allows.
+
+    ``order`` holds the rows' products with a random vector, ``by_order`` sorts it: what adds up does so there, too.
+    """
+    vector = np.random.default_rng(0).standard_normal(logs.shape[1])
+    aim, size, ranked = rest @ vector, np.sqrt(rest @ rest), order[by_order]
+    slack = 1e-6 * (size + sizes)
+    for a, b in ((1, 1), (1, -1), (-1, -1)):
+        wanted = (aim - a * order) / b
+        low, high = np.searchsorted(ranked, wanted - slack), np.searchsorted(ranked, wanted + slack)
+        for m in np.flatnonzero(high > low):
+            for n in by_order[low[m]:high[m]]:
+                if np.max(np.abs(a * logs[m] + b * logs[n] - rest)) <= 1e-4 * (size + sizes[m] + sizes[n]):
+                    yield int(m), int(n), a, b
+
+
+def _between(values, shape, output, i, k):
+    """Yield an array whose axes belong partly to the input and partly to the output, as a weight's do."""
+    if not shape or not output:
+        return
+    sizes = (*shape, *output)
+    at = (*np.unravel_index(i, shape), *np.unravel_index(k, output))
+    ways = product(*([axis for axis, size in enumerate(sizes) if size == n] for n in values[0].shape))
+    for way in islice((way for way in ways if len(set(way)) == len(way)), MOST_WAYS):
+        sides = ["i" if axis < len(shape) else "k" for axis in way]
+        if len(set(sides)) == 2:
+            yield f"[{', '.join(sides)}]", [value[tuple(at[axis] for axis in way)] for value in values]
+
+
+def _range(values):
+    return float(np.min(values)), float(np.max(values))
 
 
 class Dictionary:
@@ -133,6 +158,8 @@ class Dictionary:
             yield ("[i]" if both else ""), way
         for way in by_output:
             yield ("[k]" if both else ""), way
+        if not by_input and not by_output and values[0].ndim > 1 and len(set(which.tolist())) == 1:
+            yield from _between(values, shape, outputs[which[0]], i, within)
 
     def _add(self, name, function, places, plain):
         """Keep a function of values read off, if it is finite and not zero everywhere."""
@@ -149,7 +176,7 @@ class Dictionary:
             self.columns.append(column)
             self.plain.append(plain)
 
-    def match(self, target, tolerance, most=3):
+    def match(self, target, tolerance, most=3, inverse=False):
         """Return the simplest product equal to ``target`` at every point up to one constant, or None.
 
         Parameters
@@ -160,6 +187,8 @@ class Dictionary:
             Relative to the largest value.
         most : int
             Factors at most.
+        inverse : bool
+            Whether one over a single function may be it, too.
         """
         if not self.columns:
             return None
@@ -169,18 +198,23 @@ class Dictionary:
             return None
         nonzero = goal != 0
         exact = self._fit(goal, np.ones_like(goal), tolerance)
+        first = len(target[0])
         if exact is not None:
-            return Match(0, "", exact)
+            return Match(0, "", exact, exact, exact)
         for row, name in zip(joined, self.names, strict=True):          # zeros (masks) are fine for one factor
             constant = self._fit(goal, row, tolerance)
             if constant is not None:
-                return Match(1, name, constant)
+                return Match(1, name, constant, *_range(constant * row[:first]))
+            if inverse and np.all(row != 0):
+                constant = self._fit(goal, 1 / row, tolerance)
+                if constant is not None:
+                    return Match(1, f"1 / {bracketed(name)}", constant, *_range(constant / row[:first]))
         usable = [n for n in range(len(joined)) if np.all(joined[n][nonzero] != 0)]
         masks = [None] if np.all(nonzero) else [n for n in range(len(joined)) if
                                                 np.array_equal(joined[n] != 0, nonzero)][:1]
         if most < 2 or not masks or nonzero.sum() < 3 or not usable:
             return None
-        return self._products(joined, goal, nonzero, usable, tolerance, most)
+        return self._products(joined, goal, nonzero, usable, tolerance, most, first)
 
     @staticmethod
     def _fit(goal, row, tolerance):
@@ -189,32 +223,30 @@ class Dictionary:
         gap = np.max(np.abs(goal - constant * row))
         return float(constant) if constant != 0 and gap <= tolerance * np.max(np.abs(goal)) else None
 
-    def _products(self, joined, goal, nonzero, usable, tolerance, most):
-        """Search products of two and three factors by their logarithms: distances come from a Gram matrix."""
+    def _products(self, joined, goal, nonzero, usable, tolerance, most, first):
+        """Search products of two and three factors by their logarithms; sums are found by sorting a projection."""
         logs = np.log(np.abs(joined[usable][:, nonzero]))
         logs = logs - logs.mean(axis=1, keepdims=True)
-        varies = np.sqrt((logs ** 2).sum(axis=1)) > 1e-12
-        logs, usable = logs[varies], [n for n, v in zip(usable, varies, strict=True) if v]
+        sizes = np.sqrt((logs ** 2).sum(axis=1))
+        logs, usable = logs[sizes > 1e-12], [n for n, size in zip(usable, sizes, strict=True) if size > 1e-12]
         aim = np.log(np.abs(goal[nonzero]))
         aim = aim - aim.mean()
         if not usable:
             return None
-        gram = logs @ logs.T
+        sizes = sizes[sizes > 1e-12]
+        order = logs @ np.random.default_rng(0).standard_normal(logs.shape[1])
         thirds = [(None, 0)] + ([(n, s) for n in [m for m, u in enumerate(usable) if self.plain[u]][:CORE]
                                  for s in (1, -1)] if most > 2 and nonzero.sum() > 3 else [])
+        by_order = np.argsort(order)
         for third, sign in thirds:
             rest = aim - sign * logs[third] if third is not None else aim
-            along, square, diagonal = logs @ rest, rest @ rest, np.diag(gram)
-            for a, b in ((1, 1), (1, -1), (-1, -1)):
-                gap = square + diagonal[:, None] + diagonal[None, :] + 2 * a * b * gram \
-                    - 2 * a * along[:, None] - 2 * b * along[None, :]
-                bound = 1e-9 * (square + diagonal[:, None] + diagonal[None, :])
-                for m, n in np.argwhere(gap <= bound)[:40]:
-                    chosen = [(usable[m], a), (usable[n], b)] + ([(usable[third], sign)] if third is not None else [])
-                    product = np.prod([joined[at][nonzero] ** s for at, s in chosen], axis=0)
-                    constant = self._fit(goal[nonzero], product, tolerance)
-                    if constant is not None:
-                        return Match(len(chosen), self._text(chosen), constant)
+            for m, n, a, b in _sums(logs, sizes, order, by_order, rest):
+                chosen = [(usable[m], a), (usable[n], b)] + ([(usable[third], sign)] if third is not None else [])
+                values = np.prod([joined[at][nonzero] ** s for at, s in chosen], axis=0)
+                constant = self._fit(goal[nonzero], values, tolerance)
+                if constant is not None:
+                    return Match(len(chosen), self._text(chosen), constant,
+                                 *_range(constant * values[:np.count_nonzero(nonzero[:first])]))
         return None
 
     def _text(self, chosen):

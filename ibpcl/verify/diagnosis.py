@@ -1,22 +1,14 @@
 """Name the mistake in a gradient that is wrong: hypotheses in the order of their simplicity."""
 
-from fractions import Fraction
-
 import numpy as np
 
 from ibpcl.verify import shapes
 from ibpcl.verify.edits import LATE, edits_of
+from ibpcl.verify.joint import joint_edits
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.repair import Runner, find_edit, suspects
-from ibpcl.verify.search import (
-    compare,
-    factor_edits,
-    is_missing_pattern,
-    known_arrays,
-    step_factor,
-    varying_factor,
-)
-from ibpcl.verify.trace import bracketed
+from ibpcl.verify.search import compare, factor_edits, free_of_cotangent, known_arrays, step_factor
+from ibpcl.verify.wording import constant_name, match_words, unnamed
 
 FEW = 1 / 3             # at most this share of wrong entries counts as "a few"
 
@@ -37,19 +29,34 @@ def diagnose(evidence, wrong):
     findings = {}
     for j in wrong:
         findings[j] = _plain_mistake(evidence, j, wrong)
-    left = [j for j in wrong if findings[j] is None]
+    left = [j for j in wrong if findings[j] is None or findings[j].kind == "wrong_shape"]
     if left:
         runner = Runner(evidence)
         recorder = runner.record()
         steps = suspects(runner, recorder, wrong) if recorder is not None else []
         edits = [edit for step in steps for edit in edits_of(step, recorder)]
         mended = find_edit(runner, left, [edit for edit in edits if edit.rank < LATE])
-        if len(mended) < len(left):
-            arrays = known_arrays(evidence, runner)
+        late = [edit for edit in edits if edit.rank >= LATE] + (list(joint_edits(steps, recorder)) if recorder else [])
+        arrays = known_arrays(evidence, runner) if any(j not in mended and findings[j] is None for j in left) else {}
         for j in left:
-            findings[j] = _from_edit(evidence, j, mended[j]) if j in mended else _searched(
-                evidence, j, arrays, runner, steps, [edit for edit in edits if edit.rank >= LATE])
+            if j in mended:
+                findings[j] = _from_edit(evidence, j, mended[j], findings[j])
+            elif findings[j] is None:
+                findings[j] = _searched(evidence, j, arrays, runner, steps, late)
+            else:
+                findings[j] = _of_another_shape(evidence, j, findings[j])
     return findings
+
+
+def _of_another_shape(evidence, j, finding):
+    """Look at a gradient that broadcasts to the shape of its input as if it had been written in full."""
+    got, shape = evidence.got(j, 0), evidence.problem.shape(j)
+    if got is None or got.dtype.kind != "f" or got.ndim > len(shape) or not all(
+            a in (1, b) for a, b in zip(reversed(got.shape), reversed(shape), strict=False)):
+        return finding
+    inner = diagnose(evidence.broadcast(j), [j])[j]
+    return finding if inner.kind in ("wrong", "wrong_shape") else inner._replace(
+        words=f"{inner.words}; {finding.words}")
 
 
 def _plain_mistake(evidence, j, wrong):
@@ -111,20 +118,6 @@ def _sizes(evidence, j):
     return sizes
 
 
-def constant_name(factor):
-    """Return a short name of a constant, such as " (= 1/6)" or " (= 2 pi)"; empty if it has none."""
-    for value, name in ((np.pi, "pi"), (np.sqrt(2 * np.pi), "sqrt(2 pi)"), (np.log(2), "log 2"),
-                        (np.sqrt(2), "sqrt 2"), (np.e, "e")):
-        for power, text in ((1, name), (-1, f"1/{name}")):
-            ratio = Fraction(factor / value ** power).limit_denominator(12)
-            if ratio != 0 and abs(float(ratio) * value ** power / factor - 1) < 1e-7 and abs(ratio) <= 12:
-                return f" (= {text})" if ratio == 1 else f" (= {ratio} * {text})"
-    ratio = Fraction(factor).limit_denominator(1000)
-    if ratio != 0 and abs(float(ratio) / factor - 1) < 1e-7 and ratio.denominator > 1:
-        return f" (= {ratio})"
-    return ""
-
-
 def _outputs(evidence, j):
     weights = shapes.by_output(evidence, j)
     if weights is None:
@@ -138,9 +131,11 @@ def _outputs(evidence, j):
         f"{constant_name(weights[o])}"
 
 
-def _from_edit(evidence, j, edit):
+def _from_edit(evidence, j, edit, wrong_shape=None):
     """Turn a change that mends the gradient into words; a shifted slice that hurts few entries is named so."""
     kind, where = edit.kind, edit.step.line
+    if wrong_shape is not None:
+        return Finding(kind, f"{edit.words}; {wrong_shape.words}", where)
     few = few_entries(evidence, j)
     if kind in ("shifted", "missing_term", "constant_factor") and few is not None:
         return Finding("few_entries", f"{few}; {edit.words}", where)
@@ -150,69 +145,40 @@ def _from_edit(evidence, j, edit):
 
 
 def _searched(evidence, j, arrays, runner, steps, late):
-    """Try known expressions as factor or term, of the whole gradient and of single steps, the simplest first."""
+    """Look further where no change of a single operation mends the gradient: what is simple and certain first."""
     linear = _linear(evidence, j)
     match = compare(evidence, j, arrays, most=1) if linear else None
-    if match is not None:
-        return Finding(*_match_words(*match))
+    if match is not None and (match[0] != "term" or match[1].complexity < 2):
+        return match_words(*match)
     few = few_entries(evidence, j)
     if few is not None:
         return Finding("few_entries", few)
-    other = shapes.swapped(evidence, j)
-    if other is not None:
-        return Finding("swapped", f"this is the gradient of another input, {evidence.problem.names[other]}")
-    inner = find_edit(runner, [j], factor_edits(steps, arrays, runner))
+    free = free_of_cotangent(evidence, j)
+    inner = find_edit(runner, [j], factor_edits(steps, arrays, runner, free))
     if j in inner:
         return _from_edit(evidence, j, inner[j])
-    match = compare(evidence, j, arrays, most=2) if linear else None
-    if match is not None and match[0] != "term":
-        return Finding(*_match_words(*match))
-    step = step_factor(evidence, j, arrays, runner, steps) if linear else None
-    if step is not None:
-        kind, words = _match_words(*step[1:])
-        return Finding(kind, f"{words}, in `{step[0].label}`", step[0].line)
+    if match is not None:
+        step, *located = step_factor(evidence, j, arrays, runner, steps) or (None, None)
+        return match_words(*match) if step is None or located[1].factors else _in_step(located, step)
     inner = find_edit(runner, [j], late)
     if j in inner:
         return _from_edit(evidence, j, inner[j])
-    match = compare(evidence, j, arrays, most=3) if linear else None
-    return Finding(*(_match_words(*match) if match is not None else _unnamed(evidence, j, linear)))
-
-
-def _unnamed(evidence, j, linear):
-    """Say what can be said of a mistake for which no expression was found."""
-    if linear and is_missing_pattern(evidence, j):
-        return "missing_term", "one term missing: the gradient is right where it is not zero, but some " \
-            "outputs do not flow back to some entries"
-    value, _ = evidence.expected(j, 0)
-    known = ~np.isnan(value)
-    size = np.linalg.norm(value[known])
-    ratio = np.linalg.norm(evidence.got(j, 0)[known]) / size if size > 0 else np.inf
-    if np.array_equal(evidence.got(j, 0), evidence.got(j, 1)):
-        return "elementwise_factor", "the gradient does not depend on dout: the factor dout is missing, if not more"
+    match = compare(evidence, j, arrays, most=2) if linear or free else None
+    if match is not None and (free or (match[0] != "term" and match[1].complexity < 3)):
+        return match_words(*match, free)
     if not linear:
-        return "wrong", f"wrong everywhere: its norm is {ratio:.3g} times the true one's; it is not linear in dout, " \
-            "which every right one is"
-    factor = varying_factor(evidence, j)
-    if factor is not None and value.size > 1:
-        return "elementwise_factor", f"off by a factor that varies from {factor[0]:.3g} to {factor[1]:.3g}, whatever " \
-            "the cotangent: a factor is wrong, or a term inside one; no expression known here fits"
-    return "wrong", f"wrong everywhere: its norm is {ratio:.3g} times the true one's"
+        return unnamed(evidence, j, linear)
+    step, *located = step_factor(evidence, j, arrays, runner, steps) or (None, None)
+    found = [pair for pair in (match, located if step else None, compare(evidence, j, arrays, most=3)) if pair]
+    if not found:
+        return unnamed(evidence, j, linear)
+    best = min(found, key=lambda pair: pair[1].complexity)          # the first of equals
+    return _in_step(best, step) if best is located else match_words(*best)
 
 
-def _match_words(kind, match):
-    if match.factors == 0:
-        if kind == "term":
-            return "missing_term", f"one term missing: what is left over is dout times {match.constant:.6g}"
-        factor = match.constant if kind == "extra" else 1 / match.constant
-        return "constant_factor", f"constant factor {factor:.6g}{constant_name(factor)}"
-    words = match.words
-    if abs(match.constant - 1) > 1e-6:
-        words = f"-{bracketed(words)}" if abs(match.constant + 1) < 1e-6 else \
-            f"{match.constant:.6g} * {bracketed(words)}"
-    if kind in ("missing", "extra"):
-        inverse = f", or a division by {words} is missing" if kind == "extra" and match.factors == 1 else ""
-        return "elementwise_factor", f"an elementwise factor is {kind}: {words}{inverse}"
-    return "missing_term", f"one term missing: what is left over is proportional to dout times {words}"
+def _in_step(match, step):
+    found = match_words(*match)
+    return found._replace(words=f"{found.words}, in `{step.label}`", where=step.line)
 
 
 def _linear(evidence, j):

@@ -13,13 +13,17 @@ _KIND_OF = {"flip": "shifted", "roll": "shifted", "sort": "shifted", "cumsum": "
 
 
 class Edit(NamedTuple):
-    """A change of one operation; of several that work, the one of smallest ``rank`` is the simplest."""
+    """A change of one operation; of several that work, the one of smallest ``rank`` is the simplest.
+
+    ``more`` holds further operations that are changed with it: (index, change).
+    """
 
     rank: int
     step: object
     change: Callable
     kind: str
     words: str
+    more: tuple = ()
 
 
 def edits_of(step, recorder):
@@ -29,6 +33,8 @@ def edits_of(step, recorder):
     def edit(rank, change, kind, words):
         return Edit(rank, step, change, kind, words)
 
+    if name == "setitem":
+        return
     yield edit(0, lambda go, x, o, r: -go(*x, **o), "sign", f"the sign of `{step.label}` is wrong")
     if name in ("add", "subtract"):
         other = np.subtract if name == "add" else np.add
@@ -124,29 +130,36 @@ def _index_edits(step, edit):
     index = step.operands[1]
     parts = index if isinstance(index, tuple) else (index,)
     for i, part in enumerate(parts):
-        for moved in _shifted(part):
+        for moved, _ in shifted(part):
             new = (*parts[:i], moved, *parts[i + 1:])
             yield edit(2, lambda go, x, o, r, new=new: x[0][new], "shifted",
                        f"off by one in the index of `{step.label}`: {_index_text(new)}, not {_index_text(parts)}")
 
 
-def _shifted(part):
+def shifted(part):
+    """Yield what an index may be if it is one off, and words for it."""
     if isinstance(part, slice):
         a, b = part.start, part.stop
         for start, stop in ((1, None), (None, -1), (None, None), ((a or 0) + 1, b), ((a or 0) - 1 if a else a, b),
                             (a, b - 1 if b is not None else -1), (a, b + 1 if b not in (None, -1) else None)):
             if (start, stop) != (a, b):
-                yield slice(start, stop, part.step)
+                yield _worded(slice(start, stop, part.step))
         if part.step in (None, -1):
-            yield slice(None, None, None if part.step == -1 else -1)
+            yield _worded(slice(None, None, None if part.step == -1 else -1))
     elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
-        yield from (part + 1, part - 1)
+        yield from (_worded(part + 1), _worded(part - 1))
+    elif isinstance(part, np.ndarray) and part.dtype.kind == "i":
+        yield from ((part + 1, "it must be one larger"), (part - 1, "it must be one smaller"))
+
+
+def _worded(part):
+    return part, _index_text((part,))
 
 
 def _index_text(parts):
     def one(part):
         if not isinstance(part, slice):
-            return "..." if part is Ellipsis else str(part)
+            return "..." if part is Ellipsis else "array" if isinstance(part, np.ndarray) else str(part)
         ends = ["" if part.start is None else str(part.start), "" if part.stop is None else str(part.stop)]
         return ":".join(ends + ([str(part.step)] if part.step is not None else []))
     return "[" + ", ".join(one(part) for part in parts) + "]"
@@ -169,6 +182,7 @@ def _operand_edits(step, edit, recorder):
             if step.name not in ("multiply", "divide", "matmul"):
                 yield edit(1, lambda go, x, o, r, i=i: go(*_put(x, i, -x[i]), **o), "sign",
                            f"the sign of `{step.labels[i]}` in `{step.label}` is wrong")
+            yield from _scaled_operand(step, edit, i)
             if step.name != "negative":
                 for words, shift in (("- 1", lambda v: v - 1), ("+ 1", lambda v: v + 1)):
                     yield edit(3, lambda go, x, o, r, i=i, shift=shift: go(*_put(x, i, shift(x[i])), **o),
@@ -187,6 +201,19 @@ def _operand_edits(step, edit, recorder):
                     yield edit(LATE, lambda go, x, o, r, i=i, at=earlier.index: go(*_put(x, i, r.results[at]), **o),
                                "missing_term" if additive else "elementwise_factor",
                                f"`{step.labels[i]}` stands where `{earlier.label}` belongs, in `{step.label}`")
+
+
+def _scaled_operand(step, edit, i):
+    """Yield a power or a simple number missing beside an operand, where no product takes it up."""
+    if step.name in ("multiply", "divide", "negative"):
+        return
+    beside = f"beside `{step.labels[i]}` in `{step.label}`"
+    yield edit(6, lambda go, x, o, r: go(*_put(x, i, x[i] * x[i]), **o), "elementwise_factor",
+               f"the factor `{step.labels[i]}` is missing {beside}")
+    if step.name not in ("matmul", "sum", "getitem", "transpose", "swapaxes"):
+        for factor, text in ((0.5, "1/2"), (2.0, "2")):
+            yield edit(LATE, lambda go, x, o, r, factor=factor: go(*_put(x, i, factor * x[i]), **o), "constant_factor",
+                       f"the factor {text} is missing {beside}")
 
 
 def _put(operands, i, value):

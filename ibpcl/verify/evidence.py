@@ -7,10 +7,11 @@ whole matrix :math:`A` that it implements, to be laid beside the true Jacobian :
 """
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, wraps
 
 import numpy as np
 
+from ibpcl.verify.problem import as_tuple
 from ibpcl.verify.sampling import entries_to_look_at
 from ibpcl.verify.witness import measure, refusals
 
@@ -45,6 +46,17 @@ class Evidence:
             self.truths.append({})
         self._units, self._expected, self.dictionaries = {}, {}, {}
         self.trials = [(0, 0), (0, 1)] + ([(1, 2)] if near is not None else [])
+
+    def broadcast(self, j):
+        """Return the same evidence about a gradient function that returns the gradient of input ``j`` in full shape."""
+        f_vjp, position, shape = self.problem.f_vjp, self.problem.wrt.index(j), self.problem.shape(j)
+
+        @wraps(f_vjp)
+        def full(dout, cache):
+            gradients = as_tuple(f_vjp(dout, cache))
+            return (*gradients[:position], np.broadcast_to(gradients[position], shape), *gradients[position + 1:])
+
+        return Evidence(replace(self.problem, f_vjp=full), self.w, self.truths[0], self.rng, self.rtol, self.extra)
 
     def truth(self, j, p=0):
         """Return the witnesses' Jacobian of input ``j`` at point ``p``."""

@@ -94,6 +94,8 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
             verdict.kind, verdict.words, verdict.hint = finding.kind, finding.words, HINTS[finding.kind]
             if finding.where:
                 verdict.numbers["where"] = finding.where
+            if finding.factor:
+                verdict.numbers["factor"] = dict(zip(("relation", "smallest", "largest"), finding.factor, strict=True))
     for j, verdict in zip(problem.wrt, report.inputs, strict=True):
         if np.size(problem.point[j]) and verdict.kind != "non_finite" and _fits(problem, j, gradients):
             curves = report.curves[verdict.name] = Curves(problem, j, w[0], rng)

@@ -5,7 +5,7 @@ kind                   meaning
 =====================  ==========================================================================
 ``ok``                 right
 ``sign``               the sign is wrong, of the whole or of one term
-``constant_factor``    off by a number that is the same everywhere
+``constant_factor``    off by a number that is the same everywhere, or a number in the formula is wrong
 ``mean``               a mean where the sum over the examples belongs
 ``transposed``         two axes exchanged
 ``not_summed``         the input was broadcast; its gradient was not summed back
@@ -44,8 +44,9 @@ HINTS = {
 
 
 class Finding(NamedTuple):
-    """A named mistake."""
+    """A named mistake; ``factor`` says of a missing or extra factor which of the two, and its smallest and largest."""
 
     kind: str
     words: str
     where: str = ""     # source line, if known
+    factor: tuple | None = None

@@ -13,6 +13,7 @@ import numpy as np
 
 from ibpcl.verify.evidence import close
 from ibpcl.verify.problem import as_tuple, shaped_like
+from ibpcl.verify.replay import Program
 from ibpcl.verify.trace import Recorder, wrap
 from ibpcl.verify.witness import refusals
 
@@ -32,18 +33,18 @@ class Runner:
     def __init__(self, evidence):
         self.evidence = evidence
         self.names = cache_names(evidence.problem.f_vjp)
-        self.roots, self.cotangents = {}, []
+        self.roots, self.cotangents, self.programs, self.bent = {}, [], [], []
         self.forward = [problem.call() for problem in evidence.problems]
         self.runs, self.point = 0, 0
 
-    def run(self, t, target=None, change=None, keep=False):
+    def run(self, t, target=None, change=None, keep=False, more=()):
         """Return the gradients of trial ``t`` as plain arrays, and the recorder; None if the run broke."""
         p, row = self.evidence.trials[t]
-        return self.pull_back(p, self.evidence.w[row], target, change, keep)
+        return self.pull_back(p, self.evidence.w[row], target, change, keep, more)
 
-    def pull_back(self, p, w, target=None, change=None, keep=False):
+    def pull_back(self, p, w, target=None, change=None, keep=False, more=()):
         """Do the same at point ``p`` with any cotangent; the cache is copied, so no run disturbs another."""
-        recorder = Recorder(target, change, keep)
+        recorder = Recorder(target, change, keep, more)
         outputs, several, cache = self.forward[p]
         dout = shaped_like(w, outputs, several)
         self.runs, self.point = self.runs + 1, p
@@ -52,6 +53,7 @@ class Runner:
                 dout = tuple(recorder.root(part, f"dout[{i}]") for i, part in enumerate(dout)) \
                     if isinstance(dout, tuple) else recorder.root(dout, "dout")
                 result = as_tuple(self.evidence.problem.f_vjp(dout, wrap(cache, recorder, names=self.names)))
+                recorder.outputs = result
                 return tuple(np.array(np.asarray(g)) for g in result), recorder
             except (*refusals(), *FAILURES):
                 return None, recorder
@@ -66,26 +68,49 @@ class Runner:
                    for a, b in zip(result, plain, strict=True))
         self.roots = recorder.roots
         self.cotangents = [name for name in recorder.roots if name.startswith("dout")]
-        return recorder if same else None
+        if not same:
+            return None
+        runs = [recorder] + [self.run(t, keep=True)[1] for t in range(1, len(self.evidence.trials))]
+        programs = [Program(run, run.outputs) for run in runs if run.outputs is not None]
+        alike = len(programs) == len(runs) and len({tuple(step.name for step in run.steps) for run in runs}) == 1
+        self.programs = programs if alike and all(program.valid for program in programs) else []
+        self.bent = [self.run(0, step.index, _bent)[0] for step in recorder.steps]
+        if self.programs and not all(_equal(self.repeat(0, {n: _bent}), bent) for n, bent in enumerate(self.bent)):
+            self.programs = []                          # a value leaves the record and comes back
+        return recorder
 
     def repairs(self, edit, inputs):
         """Return which of ``inputs`` an edit makes right in every trial."""
         fixed = list(inputs)
+        if self.programs:                               # cheap; what seems to work is confirmed by the code itself
+            fixed = self._fixed(fixed, lambda t: self.repeat(t, {edit.step.index: edit.change, **dict(edit.more)}))
+        return fixed and self._fixed(fixed, lambda t: self.run(t, edit.step.index, edit.change, more=edit.more)[0])
+
+    def _fixed(self, inputs, gradients):
         for t in range(len(self.evidence.trials)):
-            result, _ = self.run(t, edit.step.index, edit.change)
+            result = gradients(t)
             if result is None or len(result) != len(self.evidence.problem.wrt):
                 return []
-            fixed = [j for j in fixed if self._right(j, t, result)]
-            if not fixed:
+            inputs = [j for j in inputs if self._right(j, t, result)]
+            if not inputs:
                 return []
-        return fixed
+        return inputs
+
+    def repeat(self, t, changes):
+        """Return the gradients of trial ``t`` with some steps changed, by repeating the record; None if that broke."""
+        self.runs, self.point = self.runs + 1, self.evidence.trials[t][0]
+        with np.errstate(all="ignore"):
+            try:
+                return self.programs[t].run(changes)
+            except (*refusals(), *FAILURES):
+                return None
 
     def influence(self, recorder):
         """Return for each step the inputs whose gradients change with it: a mistake there would spoil all of them."""
         plain, wrt = self.evidence.gradients[0], self.evidence.problem.wrt
         reached = {}
         for step in recorder.steps:
-            result, _ = self.run(0, step.index, _bent)
+            result = self.bent[step.index]
             reached[step.index] = {j for n, j in enumerate(wrt) if result is None or len(result) != len(wrt)
                                    or result[n].shape != plain[n].shape
                                    or not np.allclose(result[n], plain[n], rtol=1e-9, atol=0, equal_nan=True)}
@@ -99,7 +124,15 @@ class Runner:
 
 def _bent(compute, operands, options, recorder):
     result = compute(*operands, **options)
+    if len(operands) == 3 and result is operands[0]:    # written in place
+        return compute(*operands[:2], 1.01 * np.asarray(operands[2]) + 0.003)
     return result * 1.01 + 0.003 if np.asarray(result).dtype.kind == "f" else result
+
+
+def _equal(first, second):
+    if first is None or second is None:
+        return first is second
+    return len(first) == len(second) and all(map(np.array_equal, first, second))
 
 
 def suspects(runner, recorder, wrong):
@@ -141,7 +174,14 @@ def find_edit(runner, wrong, edits):
 
 
 def cache_names(f_vjp):
-    """Return the names to which a gradient function unpacks its cache, read from its source; None if unknown."""
+    """Return the names that a gradient function gives to what is in its cache, read from its source.
+
+    Returns
+    -------
+    list of str, str or None
+        Names of the parts if it unpacks them; if it hands the cache on to a function of its module, that one's; else
+        the name of the whole.  None if nothing is known.
+    """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(f_vjp)))
     except (OSError, TypeError, SyntaxError, IndentationError):
@@ -155,4 +195,13 @@ def cache_names(f_vjp):
                 and isinstance(node.targets[0], ast.Tuple):
             names = [item.id if isinstance(item, ast.Name) else "" for item in node.targets[0].elts]
             return [name if name != "_" else f"cache[{i}]" for i, name in enumerate(names)] if all(names) else None
-    return None
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == cache \
+                and isinstance(node.targets[0], ast.Name):
+            return node.targets[0].id
+    for node in ast.walk(functions[0]):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2 \
+                and isinstance(node.args[1], ast.Name) and node.args[1].id == cache:
+            inner = getattr(f_vjp, "__globals__", {}).get(node.func.id)
+            if inspect.isfunction(inner) and inner is not f_vjp:
+                return cache_names(inner)
+    return cache

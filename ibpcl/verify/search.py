@@ -11,7 +11,7 @@ from ibpcl.verify.witness import refusals
 
 MOST_NODES = 40
 MOST_KNOWN = 25         # arrays that are tried inside single steps
-MOST_SUSPECTS = 15
+MOST_SUSPECTS = 12
 MOST_UNIT_ROWS = 60
 
 
@@ -66,7 +66,10 @@ def compare(evidence, j, arrays, most=3):
     pairs = evidence.matrices(j)
     if not all(np.all(np.isfinite(a)) for a, _ in pairs):
         return None
-    words, (k, i) = _dictionary(evidence, j, arrays, *pairs[0])
+    free = free_of_cotangent(evidence, j)
+    if free and np.any(np.count_nonzero(pairs[0][1], axis=0) > 1):
+        return None                                                 # a sum over outputs cannot be seen through
+    words, (k, i) = _dictionary(evidence, j, arrays, *(pairs[0][1:] if free else pairs[0]))
     if words is None:
         return None
     claimed, true = [pair[0][k, i] for pair in pairs], [pair[1][k, i] for pair in pairs]
@@ -76,11 +79,16 @@ def compare(evidence, j, arrays, most=3):
         for kind, goal in (("missing", [t / c for c, t in zip(claimed, true, strict=True)]),
                            ("extra", [c / t for c, t in zip(claimed, true, strict=True)]),
                            ("term", [t - c for c, t in zip(claimed, true, strict=True)])):
-            match = words.match(goal, tolerance, most)
-            if match is not None:
+            match = words.match(goal, tolerance, most, inverse=kind == "term")
+            if match is not None and not (free and kind == "term"):
                 found.append((kind, match))
-    found.sort(key=lambda item: item[1].factors)                    # stable: a factor comes before a term
+    found.sort(key=lambda item: (item[1].factors > 0, item[1].complexity))      # stable: a factor before a term
     return found[0] if found else None
+
+
+def free_of_cotangent(evidence, j):
+    """Tell whether the gradient is the same whatever the cotangent."""
+    return np.array_equal(evidence.got(j, 0), evidence.got(j, 1))
 
 
 def _dictionary(evidence, j, arrays, *matrices):
@@ -111,7 +119,7 @@ def step_factor(evidence, j, arrays, runner, steps):
     pairs = evidence.matrices(j)
     rows = evidence.rows()[:MOST_UNIT_ROWS]
     pairs = [(a[:len(rows)], b[:len(rows)]) for a, b in pairs]
-    for step in steps[:MOST_SUSPECTS]:
+    for step in _covering(evidence, j, runner, steps)[:MOST_SUSPECTS]:
         doubled = [_claimed(evidence, j, runner, p, rows, step.index) for p in range(len(pairs))]
         if any(d is None or d.shape != a.shape for d, (a, _) in zip(doubled, pairs, strict=True)):
             continue
@@ -129,13 +137,31 @@ def step_factor(evidence, j, arrays, runner, steps):
     return best
 
 
+def _covering(evidence, j, runner, steps):
+    """Return the steps that reach every wrong entry, latest first: only in them can a single mistake be."""
+    value, allowed = evidence.expected(j, 0)
+    plain, position = evidence.got(j, 0), evidence.problem.wrt.index(j)
+    off = np.abs(plain - value) > allowed                           # False where the truth is not known
+    found = []
+    for step in reversed(steps):
+        result, _ = runner.run(0, step.index, _doubled)
+        if result is not None and len(result) == len(evidence.problem.wrt) and result[position].shape == plain.shape \
+                and np.all(result[position][off] != plain[off]):
+            found.append(step)
+    return found
+
+
+def _doubled(compute, operands, options, recorder):
+    return 2 * compute(*operands, **options)
+
+
 def _claimed(evidence, j, runner, p, rows, target):
     """Return the matrix that the gradient function implements when the result of one step is doubled."""
     lines = []
     for row in rows:
         unit = np.zeros(evidence.w.shape[1])
         unit[row] = 1.0
-        result, _ = runner.pull_back(p, unit, target, lambda go, x, o, r: 2 * go(*x, **o))
+        result, _ = runner.pull_back(p, unit, target, _doubled)
         if result is None or len(result) != len(evidence.problem.wrt):
             return None
         array = result[evidence.problem.wrt.index(j)]
@@ -145,13 +171,22 @@ def _claimed(evidence, j, runner, p, rows, target):
     return np.stack(lines)[:, evidence.truth(j).entries[evidence.usable(j)]]
 
 
-def factor_edits(steps, arrays, runner):
-    """Yield edits that multiply a recorded result or operand by a known array, divide it by one, or add one."""
+def factor_edits(steps, arrays, runner, free=False):
+    """Yield edits that multiply a recorded result or operand by a known array, divide it by one, or add one.
+
+    With ``free`` the gradient lacks the cotangent, and perhaps a known array beside it.
+    """
     known = [(name, lambda r, n=name: r.roots[n]) for name in runner.cotangents] + \
-        [(f"-{name}", lambda r, n=name: -r.roots[n]) for name in runner.cotangents] + \
-        [(name, lambda r, v=values: v[runner.point]) for name, values in list(arrays.items())[:MOST_KNOWN]]
+        [(f"-{name}", lambda r, n=name: -r.roots[n]) for name in runner.cotangents]
+    arrays = list(arrays.items())[:MOST_KNOWN]
+    if free:
+        known += [(f"{sign}{dout} * {name}", lambda r, n=dout, v=values, s=sign: (-1 if s else 1) * r.roots[n] * v[
+            runner.point]) for dout in runner.cotangents for name, values in arrays for sign in ("", "-")]
+    else:
+        known += [(name, lambda r, v=values: v[runner.point]) for name, values in arrays]
+    made = {step.label for step in steps}
     for step in steps:
-        if np.asarray(step.result).dtype.kind != "f":
+        if np.asarray(step.result).dtype.kind != "f" or step.name == "setitem":
             continue
         for name, value in known:
             if name == step.label:
@@ -163,7 +198,8 @@ def factor_edits(steps, arrays, runner):
                 yield Edit(2, step, _Result(value, sign), "missing_term",
                            f"the term `{word} {name}` is missing after `{step.label}`")
             for at, operand in enumerate(step.operands):
-                simple = isinstance(operand, (int, float)) or step.labels[at] in runner.roots
+                # What another suspect has made was changed there already.
+                simple = isinstance(operand, (int, float, np.ndarray)) and step.labels[at] not in made
                 if step.name == "getitem" or not simple or isinstance(operand, bool) or step.labels[at] == name:
                     continue
                 for sign, word in ((1, "missing"), (-1, "extra")):
@@ -206,11 +242,10 @@ def is_missing_pattern(evidence, j):
 
 
 def varying_factor(evidence, j):
-    """Return the range of A / J where both have the same zeros and each output feeds one entry or the reverse."""
+    """Return all A / J where both have the same zeros and each output feeds one entry or the reverse, or None."""
     claimed, true = evidence.matrices(j)[0]
     size = np.max(np.abs(true), initial=0.0)
     live, filled = np.abs(true) > 1e-13 * size, np.abs(claimed) > 1e-13 * size
     if not np.any(live) or np.any(live != filled) or min(live.sum(axis=0).max(), live.sum(axis=1).max()) > 1:
         return None
-    ratio = claimed[live] / true[live]
-    return float(ratio.min()), float(ratio.max())
+    return claimed[live] / true[live], claimed[live]

@@ -20,6 +20,9 @@ def wrong_shape(evidence, j):
     shape, got = evidence.problem.shape(j), evidence.got(j, 0)
     if got is None or got.dtype.kind not in "fiub":
         return "wrong_shape", f"the gradient is {'None' if got is None else got.dtype}, not an array of numbers"
+    other = swapped(evidence, j)
+    if other is not None:
+        return "swapped", f"this is the gradient of another input, {evidence.problem.names[other]}"
     base = f"shape {got.shape}, but the input has shape {shape}"
     if got.ndim <= MOST_AXES and len(shape) <= MOST_AXES:
         for axes in permutations(range(got.ndim)):
@@ -36,6 +39,9 @@ def wrong_shape(evidence, j):
                 if evidence_equals(evidence, j, lambda t, axes=axes, reduce=reduce: reduce(
                         evidence.expected(j, t)[0], axis=axes)):
                     return "summed", f"{word} over {axis_words(axes)}, where nothing must be: {base}"
+        found = _sum_of_contributions(evidence, j, got.shape)
+        if found is not None:
+            return found[0], f"{found[1]}: {base}"
     if got.size == int(np.prod(shape)) and evidence.explains(
             j, evidence.each(lambda t: evidence.got(j, t).reshape(shape))):
         return "wrong_shape", f"right numbers in the wrong shape: {base}"
@@ -63,9 +69,8 @@ def axis_words(axes):
 def swapped(evidence, j):
     """Return the input whose gradient was returned for input ``j``, or None."""
     for other in evidence.problem.wrt:
-        if other != j and evidence.problem.shape(other) == evidence.got(j, 0).shape \
-                and evidence.problem.shape(other) == evidence.problem.shape(j) \
-                and all(close(evidence.got(j, t), *evidence.expected(other, t)) for t in range(len(evidence.trials))):
+        if other != j and evidence.problem.shape(other) == evidence.got(j, 0).shape and all(
+                close(evidence.got(j, t), *evidence.expected(other, t)) for t in range(len(evidence.trials))):
             return other
     return None
 
@@ -107,6 +112,11 @@ def resummed(evidence, j):
                 return np.broadcast_to(reduce(evidence.expected(j, t)[0], axis=axes, keepdims=True), shape)
             if all(shape[a] > 1 for a in axes) and evidence_equals(evidence, j, prediction):
                 return "summed", f"{word} over {axis_words(axes)}, where nothing must be"
+    return _sum_of_contributions(evidence, j, shape)
+
+
+def _sum_of_contributions(evidence, j, shape):
+    """Find an output and axes over which its contributions to input ``j`` were summed: (kind, words) or None."""
     found = None
     for o, parts in enumerate(zip(*evidence.each(lambda t: _contributions(evidence, j, t)), strict=True)):
         for axes in axis_sets(min(parts[0].ndim, MOST_AXES)):

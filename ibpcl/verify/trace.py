@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.verify.labels import expression
+
 _HIDDEN = (os.path.dirname(np.__file__), __file__)      # frames that are not the user's
-_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@", "greater": ">",
-          "less": "<", "greater_equal": ">=", "less_equal": "<="}
-LONGEST_LABEL = 60
+_SAME = ("reshape", "astype", "copy", "real")           # the same numbers: they keep their name
+_METHODS = {**{name: getattr(np.ndarray, name) for name in _SAME[:3]}, "real": lambda array: array.real}
 
 
 class Step(NamedTuple):
@@ -33,7 +34,7 @@ class Step(NamedTuple):
 
 
 class Recorder:
-    """Numbers the operations of one run, keeps them, and replaces the result of one if told so.
+    """Numbers the operations of one run, keeps them, and replaces the results of some if told so.
 
     Parameters
     ----------
@@ -41,27 +42,30 @@ class Recorder:
         The operation to change.
     change : callable or None
         ``change(compute, operands, options, recorder)`` returns the result to go on with.
+    more : iterable of (int, callable)
+        Further operations to change, each with its change.
     keep : bool
         Whether labels and source lines are kept (a first run) or only results (quicker).
     """
 
-    def __init__(self, target=None, change=None, keep=True):
-        self.target, self.change, self.keep = target, change, keep
-        self.steps, self.results, self.roots = [], [], {}
+    def __init__(self, target=None, change=None, keep=True, more=()):
+        self.changes, self.keep = {target: change, **dict(more)}, keep
+        self.steps, self.results, self.roots, self.computations = [], [], {}, []
+        self.outputs = None
 
     def root(self, array, label):
         """Return ``array`` as a recording array that is known as ``label``."""
         copy = np.array(array)
         self.roots.setdefault(label, copy)
-        return _wrapped(copy, self, label)
+        return _wrapped(copy, self, label, "root")
 
     def run(self, name, compute, operands, options):
         """Carry out one operation (or its replacement) on plain arrays and record it."""
-        plain_operands = [_plain(item) for item in operands]
-        options = {key: _plain(item) for key, item in options.items()}
+        plain_operands = [plain(item) for item in operands]
+        given, options = options, {key: plain(item) for key, item in options.items()}
         index = len(self.results)
-        if index == self.target:
-            result = self.change(compute, plain_operands, options, self)
+        if index in self.changes:
+            result = self.changes[index](compute, plain_operands, options, self)
         else:
             result = compute(*plain_operands, **options)
         if isinstance(result, (tuple, list)):
@@ -72,9 +76,10 @@ class Recorder:
         label = name
         if self.keep:
             labels = tuple(_label(item) for item in operands)
-            label = _expression(name, labels, options)
+            label = labels[0] if name in _SAME else expression(name, labels, options)
+            self.computations.append((compute, operands, given))
             self.steps.append(Step(index, name, tuple(plain_operands), labels, options, result, label, _line()))
-        return _wrapped(result, self, label) if isinstance(result, (np.ndarray, np.generic)) else result
+        return _wrapped(result, self, label, index) if isinstance(result, (np.ndarray, np.generic)) else result
 
 
 class Traced(np.ndarray):
@@ -83,36 +88,40 @@ class Traced(np.ndarray):
     def __array_finalize__(self, parent):
         self.recorder = getattr(parent, "recorder", None)
         self.label = getattr(parent, "label", "")
+        self.origin = None                              # a view that nobody recorded has no origin
 
     def __array_ufunc__(self, ufunc, method, *operands, out=None, **options):
         """Record a ufunc call or reduction; results are written into ``out`` afterwards if it is given."""
         recorder = _recorder_of((*operands, *(out or ())))
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         if recorder is None or method == "at":
-            return getattr(ufunc, method)(*map(_plain, operands), **options,
-                                          **({"out": tuple(map(_plain, out))} if out else {}))
+            return getattr(ufunc, method)(*map(plain, operands), **options,
+                                          **({"out": tuple(map(plain, out))} if out else {}))
         result = recorder.run(name, getattr(ufunc, method), operands, options)
         if out is not None and isinstance(out[0], np.ndarray):
-            np.copyto(_plain(out[0]), _plain(result), casting="unsafe")
-            return _wrapped(_plain(out[0]), recorder, getattr(result, "label", name))
+            np.copyto(plain(out[0]), plain(result), casting="unsafe")
+            return _wrapped(plain(out[0]), recorder, getattr(result, "label", name))
         return result
 
     def __array_function__(self, function, types, operands, options):
         """Record a call of a NumPy function such as ``np.sum`` or ``np.where``."""
         recorder = _recorder_of((operands, options))
         if recorder is None:
-            return function(*_plain(operands), **_plain(options))
+            return function(*plain(operands), **plain(options))
         return recorder.run(function.__name__, function, operands, options)
 
     def __getitem__(self, index):
         """Record an indexing, so that an index can be shifted."""
         if self.recorder is None:
-            return _plain(self)[_plain(index)]
-        return self.recorder.run("getitem", lambda array, at: array[at], (self, _plain(index)), {})
+            return plain(self)[plain(index)]
+        return self.recorder.run("getitem", lambda array, at: array[at], (self, plain(index)), {})
 
     def __setitem__(self, index, value):
-        """Write plain values."""
-        _plain(self)[_plain(index)] = _plain(value)
+        """Record the writing of values into a part of the array."""
+        if self.recorder is None:
+            plain(self)[plain(index)] = plain(value)
+        else:
+            self.recorder.run("setitem", _write, (self, plain(index), value), {})
 
     def sum(self, axis=None, **options):
         """Record ``np.sum``."""
@@ -134,6 +143,28 @@ class Traced(np.ndarray):
         """Record ``np.transpose``."""
         return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
+    def reshape(self, *shape, **options):
+        """Record the method."""
+        return self._method("reshape", *shape, **options)
+
+    def astype(self, *dtype, **options):
+        """Record the method."""
+        return self._method("astype", *dtype, **options)
+
+    def copy(self, *order):
+        """Record the method."""
+        return self._method("copy", *order)
+
+    @property
+    def real(self):
+        """Record the real part."""
+        return self._method("real")
+
+    def _method(self, name, *arguments, **options):
+        if self.recorder is None:
+            return _METHODS[name](plain(self), *arguments, **options)
+        return self.recorder.run(name, _METHODS[name], (self, *arguments), options)
+
     @property
     def T(self):
         """Record ``np.transpose``."""
@@ -142,12 +173,13 @@ class Traced(np.ndarray):
 
 def wrap(cache, recorder, label="cache", names=None):
     """Return ``cache`` with every float array (and float) in it recording; ``names`` name its first level."""
+    label = names if isinstance(names, str) else label
     if isinstance(cache, np.ndarray):
         return recorder.root(cache, label)
     if isinstance(cache, (float, np.floating)):
         return recorder.root(np.asarray(cache), label)
     if isinstance(cache, (tuple, list)):
-        fields = getattr(cache, "_fields", None) or names
+        fields = getattr(cache, "_fields", None) or (names if isinstance(names, list) else None)
         labels = fields if fields and len(fields) == len(cache) else [f"{label}[{i}]" for i in range(len(cache))]
         items = [wrap(item, recorder, name) for item, name in zip(cache, labels, strict=True)]
         return type(cache)(*items) if hasattr(cache, "_fields") else type(cache)(items)
@@ -159,19 +191,25 @@ def wrap(cache, recorder, label="cache", names=None):
     return cache
 
 
-def _wrapped(value, recorder, label):
-    array = np.asarray(value).view(Traced)
-    array.recorder, array.label = recorder, label
+def _write(array, index, value):
+    array[index] = value
     return array
 
 
-def _plain(value):
+def _wrapped(value, recorder, label, origin=None):
+    array = np.asarray(value).view(Traced)
+    array.recorder, array.label, array.origin = recorder, label, origin
+    return array
+
+
+def plain(value):
+    """Return a value with every recording array in it as a plain one."""
     if isinstance(value, Traced):
         return value.view(np.ndarray)
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        return type(value)(_plain(item) for item in value)
+        return type(value)(plain(item) for item in value)
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     return value
 
 
@@ -194,30 +232,6 @@ def _label(item):
     if isinstance(item, (tuple, list)):
         return "(" + ", ".join(_label(part) for part in item) + ")"
     return repr(item) if isinstance(item, (int, float, slice, str, type(None))) else type(item).__name__
-
-
-def bracketed(label):
-    """Return an expression in brackets, unless it is a name, a number or one call already."""
-    depth = 0
-    for position, letter in enumerate(label):
-        depth += (letter in "([") - (letter in ")]")
-        if depth == 0 and (letter in "+-*/@<> " or (letter in ")]" and position < len(label) - 1)):
-            return f"({label})"
-    return label
-
-
-def _expression(name, labels, options):
-    if name in _SIGNS and len(labels) == 2:
-        text = f" {_SIGNS[name]} ".join(bracketed(label) for label in labels)
-    elif name == "negative":
-        text = f"-{bracketed(labels[0])}"
-    elif name == "getitem":
-        text = f"{bracketed(labels[0])}[...]"
-    else:
-        axis = options.get("axis")
-        text = f"{name.replace('add.reduce', 'sum')}({', '.join(labels)}" + (
-            f", axis={axis})" if axis is not None else ")")
-    return text if len(text) <= LONGEST_LABEL else name + "(...)"
 
 
 def _line():

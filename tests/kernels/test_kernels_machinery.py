@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ibpcl.adam import State
-from ibpcl.kernels import adam, gaussian, masked_weights, memory, noise, sparse_linear, threads
+from ibpcl.kernels import adam, compilation, gaussian, masked_weights, memory, noise, sparse_linear, threads
 
 SINGLE = np.dtype(np.float32)
 
@@ -61,11 +61,11 @@ def test_several_callers_at_once():
 def test_each_piece_runs_once_and_an_error_is_not_lost():
     threads.set_count(3)
     done = []
-    threads.run(lambda piece, text: done.append((piece, text)), 20, "x")
+    threads.run(lambda begin, end, text: done.extend((piece, text) for piece in range(begin, end)), 20, "x")
     assert sorted(done) == [(piece, "x") for piece in range(20)]
 
-    def fail(piece):
-        raise FloatingPointError(piece)
+    def fail(begin, end):
+        raise FloatingPointError(begin, end)
 
     for pieces in (1, 8):
         with pytest.raises(FloatingPointError):
@@ -99,7 +99,22 @@ def test_free_memory_is_bounded():
     arrays = [memory.empty((1 << 24,), SINGLE) for _ in range(3)]
     del arrays
     memory.empty((1 << 17,), SINGLE)
-    assert sum(block.nbytes for block in memory._free) <= memory.KEPT
+    kept = sum(block.nbytes for blocks in memory._free.blocks.values() for block in blocks)
+    assert kept == memory._free.total <= memory.KEPT
+
+
+def test_a_new_cache_folder_takes_the_place_of_those_of_other_versions(tmp_path):
+    stale = [tmp_path / "ibpcl-0123456789ab", tmp_path / "ibpcl-ba9876543210"]
+    others = [tmp_path / "ibpcl-mine", tmp_path / "ibpcl-0123456789abc", tmp_path / "numba"]
+    for folder in stale + others:
+        (folder / "inside").mkdir(parents=True)
+    folder = compilation.cache_folder(str(tmp_path))
+    assert folder.parent == tmp_path and compilation.DIGEST in folder.name
+    assert not any(old.exists() for old in stale) and all(other.is_dir() for other in others)
+    folder.mkdir()
+    stale[0].mkdir()                                         # another process still works with it
+    compilation.cache_folder(str(tmp_path))
+    assert stale[0].exists()
 
 
 @pytest.mark.parametrize("environment", [

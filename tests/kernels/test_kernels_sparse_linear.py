@@ -9,7 +9,9 @@ from ibpcl.kernels import sparse_linear
 from ibpcl.primitives import linear as reference
 
 problems = st.fixed_dictionaries({
-    "S": st.integers(0, 3), "N": st.integers(0, 20), "D": st.integers(0, 40), "K": st.sampled_from([0, 1, 7, 8, 33]),
+    "S": st.integers(0, 3), "N": st.sampled_from([0, 1, 20, 64, 65, 130]), "D": st.sampled_from([0, 1, 40, 64, 129]),
+    # Around one vector, one strip of seven, and strips of different lengths, in float64 and in float32.
+    "K": st.sampled_from([0, 1, 7, 8, 15, 16, 33, 56, 57, 112, 113, 200]),
     "density": st.sampled_from([0.0, 0.05, 0.2, 0.3, 1.0]), "shared": st.booleans(), "needs_dx": st.booleans(),
     "seed": st.integers(0, 2**32 - 1),
 })
@@ -41,13 +43,13 @@ def test_values_and_gradients_equal_the_reference(dtype, tolerance, problem):
 
 def test_the_choice_goes_by_density():
     for density, sparse in ((0.1, True), (0.5, False)):
-        x, w, b, _ = inputs(2, 50, 60, 5, density, True, 0)
+        x, w, b, _ = inputs(2, 50, 60, 20, density, True, 0)
         assert (sparse_linear.apply(x, w, b)[1][2] is not None) == sparse
 
 
 @pytest.mark.parametrize("row", [0, 5, 9])
 def test_rows_and_columns_of_zeros(row):
-    x, w, b, dh = inputs(2, 10, 16, 3, 0.2, True, 1)
+    x, w, b, dh = inputs(2, 10, 16, 20, 0.2, True, 1)
     x[row], x[:, [0, 7, 15]] = 0, 0
     h, cache = sparse_linear.apply(x, w, b)
     assert np.array_equal(h[:, row], b)

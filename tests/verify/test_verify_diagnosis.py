@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ibpcl.verify import KINDS, check
-from ibpcl.verify.diagnosis import constant_name
 from ibpcl.verify.kinds import HINTS
+from ibpcl.verify.wording import constant_name
 
 RNG = np.random.default_rng(11)
 
@@ -62,7 +62,8 @@ def at(place, change):
     ("x", shifted, "shifted", "shifted by one along axis 0"),
     ("w", lambda g: g[::-1], "shifted", "reversed order along axis 0"),
     ("w", lambda g: g.ravel(), "wrong_shape", "right numbers in the wrong shape"),
-    ("g", lambda g: g[:2], "wrong_shape", "shape (2,), but the input has shape (3,)"),
+    ("g", lambda g: g[:2], "shifted", "shape (2,), but the input has shape (3,)"),
+    ("g", lambda g: np.append(g, 1.0), "wrong_shape", "shape (4,), but the input has shape (3,)"),
     ("g", lambda g: None, "wrong_shape", "None"),
     ("b", at(1, lambda v: np.nan), "non_finite", "not finite at 1 of 3 entries, first at (1,)"),
     ("x", lambda g: 0 * g, "missing_term", "zero everywhere"),
@@ -240,3 +241,107 @@ def test_constants_get_names(value, name):
 
 def test_every_kind_has_a_hint():
     assert set(HINTS) == set(KINDS) - {"ok"}
+
+
+def logistic(x, w, s):
+    return s / (1 + np.exp(-(x @ w))), (x, w, s)
+
+
+def logistic_right(d, cache):
+    x, w, s = cache
+    p = 1 / (1 + np.exp(-(x @ w)))
+    dh = d * s * p * (1 - p)
+    return dh @ w.T, x.T @ dh, (d * p).sum(axis=0)
+
+
+def other_axis(d, cache):
+    dx, dw, _ = logistic_right(d, cache)
+    return dx, dw, (d / (1 + np.exp(-(cache[0] @ cache[1])))).sum(axis=1)
+
+
+def other_order(d, cache):
+    dx, dw, ds = logistic_right(d, cache)
+    return dw, dx, ds
+
+
+LOGISTIC = (RNG.standard_normal((5, 4)), RNG.standard_normal((4, 3)), RNG.uniform(0.5, 2, 3))
+
+
+@pytest.mark.parametrize(("vjp", "name", "kind", "words"), [
+    (other_axis, "s", "summed", "over axis 1 of output 0, which is the wrong one"),
+    (other_order, "x", "swapped", "another input, w"),
+    (other_order, "w", "swapped", "another input, x"),
+])
+def test_a_gradient_of_another_shape_is_explained(vjp, name, kind, words):
+    assert check(logistic, logistic_right, LOGISTIC).ok
+    verdict = check(logistic, vjp, LOGISTIC)[name]
+    assert verdict.kind == kind
+    assert words in verdict.words
+
+
+def test_a_number_for_an_array_is_looked_at_as_if_it_were_one():
+    verdict = check(lambda x, s: (s * np.exp(x), (x, s)), lambda d, c: (d * c[1] * np.exp(c[0]), d[0, 0] * 0 + c[1]),
+                    (RNG.standard_normal((3, 2)), 1.5), wrt=("x", "s"))["s"]
+    assert verdict.kind == "elementwise_factor"
+    report = check(lambda x, s: (s * np.exp(x), (x, s)), lambda d, c: (d.sum() * c[1], (d * np.exp(c[0])).sum()),
+                   (RNG.standard_normal((3, 2)), 1.5))
+    assert "shape (), but the input has shape (3, 2)" in report["x"].words
+
+
+def test_a_cotangent_that_was_forgotten_is_named_with_what_was_forgotten_beside_it():
+    x, s = RNG.uniform(0.5, 2, (4, 3)), RNG.uniform(0.5, 2, 3)
+    verdict = check(lambda x, s: (np.sin(x) * s, (x, s)), lambda d, c: np.cos(c[0]), (x, s), wrt=("x",))["x"]
+    assert verdict.kind == "elementwise_factor"
+    assert "dout * s" in verdict.words
+    verdict = check(lambda x: ((x - 1 / x) * np.exp(x * x / 3), x), lambda d, c: d, (x,))["x"]
+    assert verdict.kind == "elementwise_factor"
+    assert "dout and nothing else" in verdict.words
+    low, high = verdict.numbers["factor"]["smallest"], verdict.numbers["factor"]["largest"]
+    slope = (1 + 1 / x**2 + 2 * x / 3 * (x - 1 / x)) * np.exp(x * x / 3)
+    assert (low, high) == pytest.approx((slope.min(), slope.max()))
+
+
+def test_the_simpler_of_a_factor_and_a_term_is_named():
+    x, a, b = (RNG.uniform(0.5, 2, 6) for _ in range(3))
+    verdict = check(lambda x, a, b: (a * np.sin(x) + b * x**3, (x, a, b)), lambda d, c: d * c[1] * np.cos(c[0]),
+                    (x, a, b), wrt=("x",))["x"]
+    assert verdict.kind == "missing_term"
+    assert "x^2" in verdict.words
+    assert "b" in verdict.words
+
+
+def test_the_factor_of_a_finding_has_its_values():
+    x = RNG.uniform(0.5, 2, 6)
+    factor = check(lambda x: (np.tanh(x), x), lambda d, x: d, (x,))["x"].numbers["factor"]
+    assert factor["relation"] == "missing"
+    assert factor["smallest"] == pytest.approx((1 - np.tanh(x) ** 2).min())
+    assert factor["largest"] == pytest.approx((1 - np.tanh(x) ** 2).max())
+
+
+def test_a_weight_is_read_off_between_input_and_output():
+    x, w, v = RNG.standard_normal((5, 4)), RNG.standard_normal((4, 3)), RNG.standard_normal((4, 3))
+    verdict = check(lambda x, w, v: (x @ w + np.sin(x) @ v, (x, w, v)), lambda d, c: (d * 1.0) @ c[1].T, (x, w, v),
+                    wrt=("x",))["x"]
+    assert verdict.kind == "missing_term"
+    assert "v[i, k]" in verdict.words
+
+
+def test_a_wrong_number_beside_matrices_is_no_obstacle():
+    def f(x, w, tau):
+        return (x @ w) / tau, (x, w, tau)
+
+    def vjp(d, cache):
+        x, w, tau = cache
+        return d @ w.T / tau, x.T @ d / tau, (d * (x @ w) ** 2).sum() / tau
+
+    report = check(f, vjp, (RNG.standard_normal((5, 4)), RNG.standard_normal((4, 3)), 1.7))
+    assert [item.ok for item in report.inputs] == [True, True, False]
+
+
+def test_a_number_lost_in_one_term_is_found_there():
+    x, a = RNG.uniform(0.5, 2, (4, 3)), RNG.uniform(0.5, 2, 3)
+    verdict = check(lambda x, a: (np.log(x) + 0.7 / x + a * x, (x, a)),
+                    lambda d, c: d * (1 / c[0] - 1 / c[0]**2 + c[1]),
+                    (x, a), wrt=("x",))["x"]
+    assert verdict.kind == "constant_factor"
+    assert "1.42857 (= 10/7), in " in verdict.words

@@ -248,3 +248,13 @@ def test_a_gradient_that_is_zero_everywhere_proves_little_and_that_is_said():
     report = check(lambda x: (x * 0.0, x), lambda d, x: 0.0 * d, (np.ones(3),))
     assert report.ok
     assert "proves little" in report["x"].words
+
+
+@pytest.mark.parametrize("off", [1e-12, 1e-14])
+def test_the_error_is_the_one_that_was_measured_not_zero_below_the_tolerance(off):
+    x = np.array([0.3, 1.7, -0.4])
+    report = check(lambda x: (3 * x, x), lambda d, _: 3 * d * (1 + off), (x,))
+    assert report.ok
+    assert report.error == pytest.approx(off, rel=0.1)
+    exact = check(lambda x: (3 * x, x), lambda d, _: 3 * d, (x,))
+    assert exact.error <= 4e-16

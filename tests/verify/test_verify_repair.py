@@ -60,13 +60,24 @@ def unpacks(dout, cache):
     return dout * x * w
 
 
-def does_not_unpack(dout, cache):
-    return dout * cache
+def does_not_unpack(dout, kept):
+    return dout * kept
+
+
+def gives_it_a_name(dout, cache):
+    noise = cache
+    return dout * noise
+
+
+def hands_it_on(dout, cache):
+    return unpacks(2 * dout, cache)
 
 
 def test_names_of_cached_values_are_read_from_the_source():
     assert cache_names(unpacks) == ["x", "w", "cache[2]"]
-    assert cache_names(does_not_unpack) is None
+    assert cache_names(does_not_unpack) == "kept"
+    assert cache_names(gives_it_a_name) == "noise"
+    assert cache_names(hands_it_on) == ["x", "w", "cache[2]"]
     assert cache_names(compiled(RIGHT)) is None                    # no source to read
     assert cache_names(np.sin) is None
 

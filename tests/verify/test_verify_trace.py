@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from ibpcl.verify.trace import Recorder, Traced, bracketed, wrap
+from ibpcl.verify.labels import bracketed
+from ibpcl.verify.trace import Recorder, Traced, wrap
 
 X = np.random.default_rng(5).standard_normal((3, 4))
 

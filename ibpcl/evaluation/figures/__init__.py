@@ -7,15 +7,18 @@ nor changed, and a figure looks the same on every machine.
 
 from .accuracy import accuracy_curves, accuracy_matrix, method_comparison
 from .canvas import save
+from .regression import intervals, reliability
 from .structure import mask_matrices, receptive_fields, share_used, sharing_matrix
 from .training import training_history
 
 __all__ = [
     "accuracy_curves",
     "accuracy_matrix",
+    "intervals",
     "mask_matrices",
     "method_comparison",
     "receptive_fields",
+    "reliability",
     "save",
     "share_used",
     "sharing_matrix",

@@ -7,6 +7,7 @@ from ibpcl.evaluation.calibration import binomial_band
 from . import canvas
 
 NOISE, MODEL = "#0072B2", "#D55E00"                       # blue and vermilion of the palette
+PALEST, STEP = 0.16, 0.3                                  # opacity of the widest band, and what each next one adds
 
 
 def reliability(levels, observed, examples, task_names=None, ax=None):
@@ -76,7 +77,7 @@ def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
     Returns
     -------
     Axes
-        With a filled area for each level, widest first, then one for the model; the mean; the observations.
+        With a filled area for each level, widest first; two lines for the model; the mean; the observations.
 
     Raises
     ------
@@ -92,9 +93,10 @@ def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
     ax = canvas.new_axes(width=180, height=75) if ax is None else ax
     widest = max(bands)
     for i, level in enumerate(sorted(bands, reverse=True)):
-        ax.fill_between(place, *bands[level], color=NOISE, alpha=0.18 + 0.14 * i, linewidth=0,
+        ax.fill_between(place, *bands[level], color=NOISE, alpha=PALEST + STEP * i / len(bands), linewidth=0,
                         label=f"{100 * level:g} % of observations")
-    ax.fill_between(place, *model, color=MODEL, alpha=0.75, linewidth=0, label=f"{100 * widest:g} %, model alone")
+    for i, edge in enumerate(model):                       # lines: as an area it would hide the bands
+        ax.plot(place, edge, color=MODEL, linewidth=0.8, label=None if i else f"{100 * widest:g} %, model alone")
     ax.plot(place, mean, color=canvas.INK, linewidth=1.0, label="predicted")
     ax.plot(place, observed, color=canvas.INK, linestyle="none", marker="o", markersize=2.2, label="observed")
     for start in breaks:

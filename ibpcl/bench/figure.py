@@ -1,0 +1,44 @@
+"""The measurements as a figure: what a step is made of, who takes how long, and how it grows."""
+
+import numpy as np
+
+from ibpcl.evaluation.figures.canvas import MARKERS, PALETTE, legend, new_axes, save, style
+
+STEPS = ("step, two classes", "step", "products", "step, whole network", "step, dense", "torch eager", "jax jit",
+         "torch.compile", "step, NumPy backend")
+
+
+def draw(found, path):
+    """Write the figure of the measurements ``found`` to a PNG, PDF or SVG file."""
+    axes = new_axes(width=180, height=150, rows=2, columns=2)
+    times = found["milliseconds"]
+    prefix = "part: "
+    _bars(axes[0, 0], {name.removeprefix(prefix): value for name, value in times.items() if name.startswith(prefix)})
+    style(axes[0, 0], "ms", title="Parts of the step")
+    _bars(axes[0, 1], {name: times[name] for name in STEPS if name in times}, log=True)
+    style(axes[0, 1], "ms", title="Steps, and the dense products alone")
+    for i, (axis, one) in enumerate(found["scaling"].items()):
+        sizes, slope = np.array(one["sizes"]), one["slope"]
+        label = axis if slope is None else f"{axis}: slope {slope:.2f}"
+        axes[1, 0].loglog(sizes / sizes[-1], one["milliseconds"], color=PALETTE[i], marker=MARKERS[i], markersize=3,
+                          linewidth=1, label=label)
+    legend(axes[1, 0], loc="upper left")
+    style(axes[1, 0], "size, as a share of the largest", "ms", "Scaling")
+    rows = found["densities"]
+    x = [row["density"] for row in rows]
+    for i, (key, label) in enumerate((("sparse_over_dense", "always sparse"), ("chosen_over_dense", "as chosen"))):
+        axes[1, 1].plot(x, [row[key] for row in rows], color=PALETTE[i], marker=MARKERS[i], markersize=3, linewidth=1,
+                        label=label)
+    axes[1, 1].axhline(1.0, color=PALETTE[-1], linewidth=0.6)
+    axes[1, 1].axvline(found["densest"], color=PALETTE[-1], linewidth=0.6, linestyle=":")
+    legend(axes[1, 1], loc="upper left")
+    style(axes[1, 1], "density of the inputs", "time over BLAS's", "The layer's two products")
+    save(axes, path)
+
+
+def _bars(ax, values, log=False):
+    names = list(values)
+    ax.barh(names, list(values.values()), color=PALETTE[0])
+    ax.invert_yaxis()
+    if log:
+        ax.set_xscale("log")

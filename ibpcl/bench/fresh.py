@@ -1,0 +1,74 @@
+"""What has to be measured in a process of its own: importing, compiling, and the memory of a step.
+
+``python -m ibpcl.bench.fresh SIZES...`` prints one line of JSON.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+MB = 2**20
+
+
+def measure(sizes, folder):
+    """Run a new process, its machine code in ``folder``, and return what it measured."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-m", "ibpcl.bench.fresh", *map(str, sizes)]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def cold_and_cached(sizes):
+    """Measure the first run after an installation and the next one."""
+    with tempfile.TemporaryDirectory() as folder:
+        return measure(sizes, folder), measure(sizes, folder)
+
+
+def import_seconds(rounds):
+    """Return the median time of ``import ibpcl`` in a new process."""
+    code = "import time; t = time.perf_counter(); import ibpcl; print(time.perf_counter() - t)"
+    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+            for _ in range(rounds)]
+    return statistics.median(float(run.stdout) for run in runs)
+
+
+def highest_mb(reset=False):
+    """Return the largest resident memory so far, or since it was reset; None where Linux does not say."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text(encoding="ascii"))[1]) * 1024 / MB
+
+
+def main(arguments):
+    """Measure in this process, for sizes S N D K C, and print."""
+    start = time.perf_counter()
+    import ibpcl  # noqa: F401 - its time is what is measured
+
+    imported = time.perf_counter()
+    from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, random_images
+    from ibpcl.inference.backend import backend
+
+    sizes = Sizes(*map(int, arguments))
+    tiny = sizes._replace(S=1, N=8, D=20, K=min(sizes.K, 8))
+    Problem(tiny, random_images(tiny, MNIST_DENSITY), backend()).step()
+    compiled = time.perf_counter()
+    problem = Problem(sizes, random_images(sizes, MNIST_DENSITY), backend())
+    before = highest_mb(reset=True)
+    for _ in range(3):
+        problem.step()
+    after = highest_mb()
+    print(json.dumps({"import_s": imported - start, "compile_s": compiled - imported,
+                      "peak_step_mb": None if after is None else after - before}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,193 @@
+"""All measurements, in one run; each returns plain numbers for the JSON file."""
+
+import os
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.bench import frameworks, fresh
+from ibpcl.bench.parts import parts
+from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
+from ibpcl.bench.timing import interleave, slope
+from ibpcl.inference.backend import backend
+from ibpcl.kernels import sparse_linear, threads
+from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.npbcl_settings import Settings
+from ibpcl.noise import Key, generator
+
+AXES = {"S": (2, 5, 10, 20), "D": (196, 392, 784, 1568), "K": (50, 100, 200, 400), "N": (64, 128, 256, 512)}
+DENSITIES = (0.05, 0.1, 0.19, 0.28, 0.35, 0.4, 0.45, 0.5, 0.6, 1.0)
+FIRST_PAIR = (0, 1)
+
+
+class Plan(NamedTuple):
+    """How much is measured: the step's sizes, rounds of interleaved timing, sizes of the scaling plots, densities."""
+
+    sizes: Sizes = Sizes()
+    rounds: int = 25
+    axes: dict = AXES
+    densities: tuple = DENSITIES
+    with_frameworks: bool = True
+    examples: int | None = None                              # of the epoch; all if None
+
+
+# Everything is run once or twice, small: whether it works, not how fast it is.
+QUICK = Plan(Sizes(2, 16, 784, 20, 10), 2, {"S": (1, 2), "K": (10, 20)}, (0.1, 0.5), False, 200)
+
+
+def steps(plan, data_dir):
+    """Measure the step: on sparse and dense inputs, against its products, NumPy, and the frameworks."""
+    numba, ten = backend(), images(None, data_dir)
+    pair = images(FIRST_PAIR, data_dir)
+    dense = random_images(plan.sizes._replace(D=ten.x.shape[1]), 1.0)
+    problems = {"step": Problem(plan.sizes, ten, numba), "step, whole network": Problem(plan.sizes, ten, numba, False),
+                "step, two classes": Problem(plan.sizes, pair, numba), "step, dense": Problem(plan.sizes, dense, numba)}
+    reference = Problem(plan.sizes, ten, backend("numpy"))
+    functions = {name: problem.step for name, problem in problems.items()}
+    functions |= {"products": problems["step"].products(), "step, NumPy backend": reference.step}
+    functions |= {f"part: {name}": part for name, part in parts(problems["step"]).items()}
+    others, differences, reasons = {}, {}, {"torch": "left out by --quick", "jax": "left out by --quick"}
+    if plan.with_frameworks:
+        others, differences, reasons = frameworks.steps(
+            lambda who: Problem(plan.sizes, ten, who, False), threads.count())
+    times = interleave(functions | others, plan.rounds)
+
+    def over_step(name):
+        return times.ratio(name, "step") if name in others else None
+
+    inputs = {"name": ten.name, "density": problems["step"].density, "always_zero": int((~problems["step"].part.inputs)
+              .sum()), "two_classes_density": problems["step, two classes"].density,
+              "two_classes_always_zero": int((~problems["step, two classes"].part.inputs).sum())}
+    return {
+        "step_ms": times.median("step"), "products_ms": times.median("products"),
+        "step_over_products": times.ratio("step", "products"),
+        "step_over_products_dense": times.ratio("step, dense", "products"),
+        "step_over_products_two_classes": times.ratio("step, two classes", "products"),
+        "step_over_products_whole_network": times.ratio("step, whole network", "products"),
+        "torch_eager_over_step": over_step("torch eager"), "torch_compile_over_step": over_step("torch.compile"),
+        "jax_over_step": over_step("jax jit"), "numpy_over_step": times.ratio("step, NumPy backend", "step"),
+        "milliseconds": {name: times.median(name) for name in times.seconds},
+        "frameworks_disagree_by": differences, "frameworks_left_out": reasons, "inputs": inputs,
+    }
+
+
+def noise(plan):
+    """Measure the noise of a step against ``numpy.random.Generator``, for as many normals and logistics."""
+    numba, key, shape = backend(), Key(0, 0, 0, 0), (plan.sizes.S, plan.sizes.D, plan.sizes.K)
+
+    def ours():
+        numba.normal(key, shape)
+        numba.logistic(key, shape)
+
+    def by(rng):
+        def draw():
+            rng.standard_normal(shape, np.float32)
+            u = rng.random(shape, np.float32)
+            np.log(u / (1 - u))                              # twice as fast as rng.logistic, which knows no float32
+        return draw
+
+    with np.errstate(divide="ignore"):                       # NumPy's float32 uniforms may be zero
+        times = interleave({"ours": ours, "default": by(np.random.default_rng(0)), "philox": by(generator(key))},
+                           plan.rounds)
+    return {"noise_speedup": times.ratio("default", "ours"), "noise_speedup_philox": times.ratio("philox", "ours"),
+            "noise_ms": times.median("ours")}
+
+
+def scaling(plan):
+    """Measure how the step grows with each of its sizes, and falls with threads: times, and slopes on log axes."""
+    found = {}
+    for axis, sizes in plan.axes.items():
+        problems = {}
+        for size in sizes:
+            scaled = plan.sizes._replace(**{axis: size})
+            problems[str(size)] = Problem(scaled, random_images(scaled, MNIST_DENSITY), backend()).step
+        times = interleave(problems, plan.rounds)
+        medians = [times.median(name) for name in problems]
+        found[axis] = {"sizes": list(sizes), "milliseconds": medians, "slope": slope(sizes, medians)}
+    step, before = Problem(plan.sizes, random_images(plan.sizes, MNIST_DENSITY), backend()).step, threads.count()
+
+    def with_threads(count):
+        def run():
+            threads.set_count(count)
+            step()
+        return run
+
+    counts = sorted({1, *(2**i for i in range(8) if 2**i <= before), before})
+    try:
+        times = interleave({str(count): with_threads(count) for count in counts}, plan.rounds)
+    finally:
+        threads.set_count(None)
+    medians = [times.median(str(count)) for count in counts]
+    found["threads"] = {"sizes": counts, "milliseconds": medians,
+                        "slope": slope(counts, medians) if len(counts) > 1 else None}
+    return {"scaling": found}
+
+
+def densities(plan):
+    """Measure both ways of the layer's two products at several densities: where BLAS becomes the faster one."""
+    S, N, D, K, _ = plan.sizes
+    w, b, dh = np.full((S, D, K), 0.1, np.float32), np.zeros((S, K), np.float32), np.ones((S, N, K), np.float32)
+    rows = []
+    for density in plan.densities:
+        x = random_images(plan.sizes, density).x
+
+        def both(limit, x=x):
+            cache = sparse_linear.apply(x, w, b, limit)[1]
+            sparse_linear.apply_vjp(dh, cache, False)
+
+        times = interleave({"sparse": lambda both=both: both(1.0), "dense": lambda both=both: both(-1.0),
+                            "chosen": lambda both=both: both(sparse_linear.DENSEST)}, plan.rounds)
+        rows.append({"density": density, "sparse_over_dense": times.ratio("sparse", "dense"),
+                     "chosen_over_dense": times.ratio("chosen", "dense")})
+    return {"densities": rows, "densest": sparse_linear.DENSEST}
+
+
+def epoch(plan, data_dir):
+    """Measure whole epochs of the first task of Split MNIST: of masked training and of fine-tuning; and predictions."""
+    from ibpcl.continual.task import Task
+
+    pair = images(FIRST_PAIR, data_dir)
+    chosen = slice(None, plan.examples)
+    x, y = (pair.x[chosen] / 255).astype(np.float32), pair.labels[chosen] - FIRST_PAIR[0]
+    y[0], y[-1] = 0, 1
+    task, seconds = Task("0/1", x, y, x[:2000], y[:2000], 2, ("0", "1")), {}
+    for name, masked, finetune in (("warm", 1, 1), ("masked", 1, 0), ("both", 1, 1)):
+        learner = NPBCL(Settings(hidden=(plan.sizes.K,), samples=plan.sizes.S, batch=plan.sizes.N, epochs=masked,
+                                 finetune_epochs=finetune))
+        start = time.perf_counter()
+        learner.learn(task, progress=False)
+        seconds[name] = time.perf_counter() - start
+    start = time.perf_counter()
+    learner.predict(task.x_test, 0)
+    return {"epoch_s": seconds["masked"], "epoch_finetuning_s": max(seconds["both"] - seconds["masked"], 0.0),
+            "predict_2000_s": time.perf_counter() - start, "epoch_examples": len(x)}
+
+
+def processes(plan):
+    """Measure in new processes: import, compilation cold and cached, and the memory of a step."""
+    cold, cached = fresh.cold_and_cached(plan.sizes)
+    return {"import_s": fresh.import_seconds(min(plan.rounds, 7)), "compile_cold_s": cold["compile_s"],
+            "compile_cached_s": cached["compile_s"], "peak_step_mb": cached["peak_step_mb"]}
+
+
+def machine():
+    """Describe the machine, and how busy it was: no figure means anything without it."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {"cores": os.cpu_count(), "threads": threads.count(), "load_before": load,
+            "blas_threads": os.environ.get("OPENBLAS_NUM_THREADS", "all")}
+
+
+def everything(plan, data_dir=None, say=lambda text: None):
+    """Run all measurements and return one dict; ``say`` is told what comes next."""
+    found = {"machine": machine(), "sizes": plan.sizes._asdict(), "rounds": plan.rounds}
+    for title, function, arguments in (
+        ("the step and its parts", steps, (plan, data_dir)), ("noise", noise, (plan,)),
+        ("scaling", scaling, (plan,)), ("sparse and dense products", densities, (plan,)),
+        ("an epoch", epoch, (plan, data_dir)), ("import, compilation, memory", processes, (plan,)),
+    ):
+        say(title)
+        found |= function(*arguments)
+    first = ("step_ms", "products_ms", "step_over_products", "step_over_products_dense", "torch_eager_over_step",
+             "torch_compile_over_step", "jax_over_step", "noise_speedup", "peak_step_mb")
+    return {name: found[name] for name in first} | {name: value for name, value in found.items() if name not in first}

@@ -1,0 +1,45 @@
+"""The parts of a step, each as a function that can be timed alone on inputs that a step would give it."""
+
+import numpy as np
+
+from ibpcl.bench.problem import TAU
+from ibpcl.models import layers
+from ibpcl.primitives import likelihoods
+
+
+def parts(problem):
+    """Return a function for each part of the step, by its name; what is left of a step is Python and copying."""
+    who, model, noise = problem.backend, problem.model, problem.noise()
+    hidden, head = model.layers(problem.vector)
+    S, N, K, C = problem.sizes.S, problem.sizes.N, problem.sizes.K, problem.sizes.C
+    logit_pi = np.zeros((S, K), problem.x.dtype)
+    of_weights = (noise.hidden[0].weight, noise.hidden[0].mask, hidden["weight.mu"], hidden["weight.log_sigma"],
+                  hidden["rho"], logit_pi, TAU)
+    sampled, weights_cache = who.sample_masked_weights(*of_weights)
+    x, bias = problem.part.columns(problem.x), np.zeros((S, K), problem.x.dtype)
+    h, linear_cache = who.linear(x, sampled[0], bias)
+    dh = np.ones_like(h)
+    gaussian = (problem.vector[model.layout.block("mu")], problem.vector[model.layout.block("log_sigma")],
+                problem.prior.mu, problem.prior.log_sigma)
+    gradient = np.zeros_like(problem.vector)
+
+    def outputs():
+        on, activation_cache = who.activations.relu(h)
+        logits, head_cache = layers.fixed(head, None, on, noise.head, who)
+        log_p, cache = likelihoods.categorical(logits, problem.labels)
+        dlogits = likelihoods.categorical_vjp(np.full_like(log_p, 1 / (S * N)), cache)
+        who.activations.relu_vjp(layers.fixed_vjp(dlogits, head_cache)[0], activation_cache)
+
+    def divergence():
+        who.gaussian_kl_vjp(1.0, who.gaussian_kl(*gaussian)[1])
+
+    return {
+        "noise": problem.noise,
+        "masked weights": lambda: who.sample_masked_weights(*of_weights),
+        "product x w": lambda: who.linear(x, sampled[0], bias),
+        f"activation, head of {C}, likelihood": outputs,
+        "product x' dh": lambda: who.linear_vjp(dh, linear_cache, False),
+        "gradient of masked weights": lambda: who.sample_masked_weights_vjp(sampled, weights_cache),
+        "divergence of weights": divergence,
+        "Adam": lambda: who.adam(problem.vector, gradient, problem.state, problem.rates),
+    }

@@ -1,0 +1,38 @@
+"""``ibpcl methods``: who can learn, what each method stores, and what it can do."""
+
+import textwrap
+
+from ibpcl.methods import ABOUT, METHODS, method
+from ibpcl.methods.footprint import EXAMPLES, INPUTS, footprint
+
+WIDTH = 80
+UNITS = ("B", "KB", "MB", "GB")
+HEADER = ("Methods, `--method NAME`; `ibpcl settings NAME` lists the settings of one.\n"
+          f"Stored once and a task: at default settings, for binary tasks of {EXAMPLES} examples\n"
+          f"with {INPUTS} inputs. Can: task (a head a task), domain (one head), grow, regression.")
+
+
+def execute(options):
+    """Print the methods."""
+    print(f"{HEADER}\n\n{_row('method', 'once', 'a task', 'can')}")
+    for name in METHODS:
+        stored, about = footprint(name), ABOUT[name]
+        print(_row(name, size(stored.once), size(stored.per_task), ", ".join(about.can)), flush=True)
+        text = f"{method(name).summary} {about.paper}".strip()
+        print(textwrap.fill(text, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4))
+
+
+def _row(name, once, per_task, can):
+    return f"{name:<14}{once:>9}{per_task:>10}  {can}"
+
+
+def size(count):
+    """Write a number of bytes with three digits.
+
+    >>> size(0), size(1616), size(628000), size(3136000)
+    ('0 B', '1.62 KB', '628 KB', '3.14 MB')
+    """
+    value, unit = float(count), 0
+    while value >= 1000 and unit < len(UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.3g} {UNITS[unit]}"

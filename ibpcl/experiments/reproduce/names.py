@@ -1,0 +1,17 @@
+"""What can be reproduced; nothing heavy is imported here, for the command line's help."""
+
+TARGETS = {
+    "accuracy": "the paper's table of final mean accuracies",
+    "metrics": "Acc, FWT and BWT on permuted MNIST, with the right denominators",
+    "curves": "mean accuracy on the tasks seen so far, after each task",
+    "forgetting": "accuracy on each task while later ones are learned",
+    "masks": "which pixels the masks lie on",
+    "sharing": "share of a task's weights that others use too",
+    "capacity": "share of the network that is in use after each task",
+    "expansion": "a network that grows from 50 units beside one of 200",
+    "over-training": "what more epochs a task do to the tasks before",
+    "shared-mask": "one mask for all tasks instead of one each",
+    "mask-kl": "the masks' divergence at weight 1 or less, logit or log link",
+}
+SEEDS = 5
+OUT = "reproduction"

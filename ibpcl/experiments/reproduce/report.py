@@ -1,0 +1,129 @@
+"""One target from beginning to end: its cells are run, and what they gave is written."""
+
+import math
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import ibpcl
+from ibpcl import storage
+from ibpcl.errors import TrainingError, UserError
+from ibpcl.evaluation import figures
+from ibpcl.experiments.config import as_table, nearest
+from ibpcl.experiments.reproduce import cells, tables, target_accuracy, target_structure, target_variants
+from ibpcl.experiments.reproduce.benchmarks import benchmark
+from ibpcl.experiments.reproduce.names import TARGETS
+from ibpcl.experiments.reproduce.results import Results
+from ibpcl.experiments.reproduce.rows import select
+
+KINDS = {
+    "accuracy": target_accuracy.Accuracy, "metrics": target_accuracy.Metrics, "curves": target_accuracy.Curves,
+    "forgetting": target_accuracy.Forgetting, "masks": target_structure.Masks, "sharing": target_structure.Sharing,
+    "capacity": target_structure.Capacity, "expansion": target_variants.Expansion,
+    "over-training": target_variants.OverTraining, "shared-mask": target_variants.SharedMask,
+    "mask-kl": target_variants.MaskKl,
+}
+QUICK_NOTE = "QUICK LOOK: small data, few epochs; these numbers say nothing about the method."
+
+
+class Report(NamedTuple):
+    """What a target gave, and where it was written."""
+
+    target: str
+    heading: str
+    summary: object
+    folder: Path
+    failures: tuple
+
+
+def reproduce(target, choice, progress=None, on_cell=None):
+    """Run the cells of a target that are missing, and write its table and pictures.
+
+    Parameters
+    ----------
+    target : str
+        A name of :data:`ibpcl.experiments.reproduce.names.TARGETS`.
+    choice : ibpcl.experiments.reproduce.choice.Choice
+        Seeds, settings, data sets, and the folder.
+    progress, on_cell
+        As in :func:`ibpcl.experiments.reproduce.cells.measure`.
+
+    Returns
+    -------
+    report : Report
+        ``table.md``, ``table.json`` and the pictures are in its ``folder``.
+
+    Raises
+    ------
+    UserError
+        If there is no such target, row, data set or key, or data are missing.
+    TrainingError
+        If no cell could be trained.
+    """
+    if target not in KINDS:
+        raise UserError(f"unknown target {target!r}{nearest(target, TARGETS)} (known: {', '.join(TARGETS)})")
+    kind = KINDS[target]
+    rows = select(kind.rows(choice.quick), choice.methods)
+    benchmarks = list({b.name: b for b in map(benchmark, choice.datasets or kind.benchmarks)}.values())
+    planned = cells.plan(rows, benchmarks, choice)
+    measured, failures = cells.measure(planned, progress, on_cell)
+    if not measured:
+        raise TrainingError(f"no cell of {target} could be trained; the first: {failures[0].reason}")
+    there = {m.cell.benchmark.name for m in measured}
+    found = Results(choice, tuple(row for row in rows if any(m.cell.row == row for m in measured)),
+                    tuple(b for b in benchmarks if b.name in there), tuple(measured))
+    report = Report(target, _heading(target, choice), kind.summarize(found),
+                    choice.out / (f"{target}-quick" if choice.quick else target), tuple(failures))
+    _write(report, choice, measured)
+    return report
+
+
+def text(report):
+    """Return a report for a terminal."""
+    heading = "\n".join(textwrap.fill(line, tables.WIDTH) for line in report.heading.split("\n"))
+    remarks = [textwrap.fill(remark, tables.WIDTH) for remark in _remarks(report)]
+    return "\n\n".join([heading, *map(tables.text, report.summary.tables), *remarks])
+
+
+def _heading(target, choice):
+    chosen = [f"preset {choice.preset or 'default'}", f"{choice.seeds} seed{'s' * (choice.seeds > 1)}",
+              *(f"{key} = {value}" for key, value in choice.assignments.items())]
+    heading = f"{target}: {TARGETS[target]}\n{', '.join(chosen)}; ibpcl {ibpcl.__version__}"
+    return f"{QUICK_NOTE}\n\n{heading}" if choice.quick else heading
+
+
+def _remarks(report):
+    failed = [f"Not trained: {failure.cell}: {failure.reason}" for failure in report.failures]
+    return [*report.summary.notes, *failed]
+
+
+def _write(report, choice, measured):
+    """Write the table as Markdown and JSON, and the pictures."""
+    report.folder.mkdir(parents=True, exist_ok=True)
+    pictures = []
+    for name, axes in report.summary.pictures.items():
+        pictures.append(f"{name}.png")
+        figures.save(axes, report.folder / pictures[-1])
+    runs = [_run(m, report.folder) for m in measured]
+    storage.write_json(report.folder / "table.json", {
+        "target": report.target, "what": TARGETS[report.target], "quick": choice.quick,
+        "preset": choice.preset or "default", "seeds": choice.seeds, "settings": choice.assignments,
+        "ibpcl": ibpcl.__version__, "tables": [table.to_dict() for table in report.summary.tables],
+        "notes": list(report.summary.notes), "pictures": pictures, "cells": runs,
+        "failures": [{"cell": str(failure.cell), "reason": failure.reason} for failure in report.failures]})
+    longest = max(run["seconds"] or math.nan for run in runs)
+    remarks = [*_remarks(report), f"{len({run['folder'] for run in runs})} runs; the longest took {longest:.0f} s. "
+               "`table.json` names the folder, the time and the settings of each."]
+    images = [f"![{picture.removesuffix('.png')}]({picture})" for picture in pictures]
+    storage.write_text(report.folder / "table.md", "\n\n".join(
+        [f"# {report.heading}", *map(tables.markdown, report.summary.tables), *remarks, *images]) + "\n")
+
+
+def _run(m, folder):
+    """Return what stands behind a number: a run, where it is, how long it took, with which settings."""
+    table = as_table(m.cell.config)
+    where = Path("..", "cells", m.cell.folder.name)          # from the table, so that the folder can be moved
+    return {"row": m.cell.row.key, "benchmark": m.cell.benchmark.name, "seed": m.cell.seed, "folder": where.as_posix(),
+            "seconds": m.values["seconds"]["train"] + m.values["seconds"]["test"],
+            "accuracy": m.values["average_accuracy"], "preset": table.get("preset", "default"),
+            "versions": m.values["versions"], "settings": table}

@@ -1,0 +1,108 @@
+r"""EWC, elastic weight consolidation: what earlier tasks were sensitive to is held where it was.
+
+Kirkpatrick et al. (2017), "Overcoming catastrophic forgetting in neural networks", Eq. 3.  With the mean information
+:math:`F^s` of task s at its solution :math:`\theta_s`, the loss of task t is, in nats an example,
+
+.. math:: -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta)
+          + \frac\lambda2 \sum_{s < t} \sum_i F^s_i (\theta_i - \theta_{s, i})^2.
+
+``separate`` keeps an anchor and an information a task, as above.  ``online`` keeps one of each: the last anchor, and
+
+.. math:: F \leftarrow \gamma F + F^t
+
+(Schwarz et al., 2018, "Progress & Compress", Sec. 4; Huszár, 2018, "Note on the quadratic penalties in elastic weight
+consolidation", says why one anchor is the right Laplace approximation).  Were the posterior Gaussian, :math:`\lambda
+= N_s / N_t` would be Bayes' rule, 1 for tasks of one size.  Only what tasks share is held; a head has one task.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.continual import fisher
+from ibpcl.methods import option
+from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.noise import generator
+from ibpcl.primitives import quadratic
+
+VARIANTS = ("separate", "online")
+
+
+@dataclass(frozen=True)
+class FisherSettings(SequentialSettings):
+    """The settings of methods that need the Fisher information."""
+
+    fisher: str = option("exact", "Labels of the Fisher information: exact (all of them), sampled, or empirical.")
+    fisher_examples: int | None = option(2000, "Examples that it is estimated from; none for all of the task's.")
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.fisher_examples is not None and self.fisher_examples < 1:
+            raise ValueError(f"{self.method_name}: fisher_examples must be at least 1, got {self.fisher_examples}")
+
+    def choices(self):
+        """Return the settings that are one of some words."""
+        return {**super().choices(), "fisher": fisher.DEFINITIONS}
+
+
+def information(learner, task, vector):
+    """Compute the mean Fisher information of what tasks share, at the end of a task; ``learner`` has learned it."""
+    t, limit = len(learner.outputs) - 1, learner.settings.fisher_examples
+    rng, x, y = generator(learner.key("fisher", t)), task.x_train, task.y_train
+    if limit is not None and limit < len(x):
+        rows = np.sort(rng.choice(len(x), limit, replace=False))
+        x, y = x[rows], y[rows]
+    found = fisher.diagonal(learner.network(task.outputs), vector, x, y, learner.settings.fisher, rng)
+    return found[: len(learner.shared)]
+
+
+@dataclass(frozen=True)
+class Settings(FisherSettings):
+    """The settings of EWC."""
+
+    weight: float = option(100.0, "Lambda, for the mean information an example, with the half in front of it.")
+    variant: str = option("online", "An anchor a task (separate), or the last one and a sum of informations (online).")
+    decay: float = option(1.0, "Gamma: what is left of the online sum when a task is added to it, at most 1.")
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.decay > 1:
+            raise ValueError(f"ewc: decay must be at most 1, got {self.decay}")
+
+    def choices(self):
+        """Return the settings that are one of some words."""
+        return {**super().choices(), "variant": VARIANTS}
+
+    def at_least(self):
+        """Return the settings that have a least value."""
+        return {**super().at_least(), "weight": 0, "decay": 0}
+
+
+class EWC(Sequential):
+    """Learn tasks with elastic weights; parameters as in :class:`Sequential`.
+
+    ``memory`` has ``anchor{s}`` and ``fisher{s}`` of each task, or ``anchor`` and ``fisher``.
+    """
+
+    settings_type = Settings
+
+    def penalty(self, vector, task):
+        """Add up the penalties of all anchors."""
+        value, gradient, examples = 0.0, np.zeros_like(vector), len(task.x_train)
+        for name, anchor in self.memory.items():
+            if not name.startswith("anchor"):
+                continue
+            precision = self.settings.weight * examples * self.memory[name.replace("anchor", "fisher")]
+            one, cache = quadratic.penalty(vector[: len(anchor)], anchor, precision.astype(vector.dtype))
+            value += one
+            gradient[: len(anchor)] += quadratic.penalty_vjp(1.0, cache)[0]
+        return value, gradient
+
+    def remember(self, task, vector):
+        """Anchor the weights where they are, by the information of the task."""
+        found, t = information(self, task, vector), len(self.outputs) - 1
+        if self.settings.variant == "separate":
+            self.memory |= {f"anchor{t}": self.shared, f"fisher{t}": found}
+        else:
+            decayed = self.settings.decay * self.memory.get("fisher", np.zeros_like(found))
+            self.memory |= {"anchor": self.shared, "fisher": (decayed + found).astype(found.dtype)}

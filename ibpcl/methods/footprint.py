@@ -1,0 +1,52 @@
+"""What a method stores: measured on its own state, for three tasks that it is given without training on them."""
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.continual.task import Task
+from ibpcl.methods import method
+
+INPUTS, EXAMPLES, TASKS = 784, 1000, 3
+# Every setting that says how long a method trains.
+EPOCHS = ("epochs", "finetune_epochs", "likelihood_epochs")
+
+
+class Footprint(NamedTuple):
+    """Bytes that are there whatever the number of tasks, and bytes that each task adds."""
+
+    once: int
+    per_task: int
+
+
+def footprint(name):
+    """Measure what a method stores at its default settings.
+
+    Parameters
+    ----------
+    name : str
+        Of the method.
+
+    Returns
+    -------
+    footprint : Footprint
+        Bytes, for binary tasks of 1000 examples with 784 inputs.
+
+    Examples
+    --------
+    >>> footprint("naive")                                  # 784 x 200 weights; a head of 200 x 2, and their biases
+    Footprint(once=628000, per_task=1616)
+    """
+    found = method(name)
+    settings = found.settings()
+    short = {field.name: 0 for field in dataclasses.fields(settings) if field.name in EPOCHS}
+    learner = found.learner(dataclasses.replace(settings, **short), 0, "numpy")
+    sizes = []
+    for t in range(TASKS):
+        rng = np.random.default_rng(t)
+        x, y = rng.random((EXAMPLES, INPUTS), np.float32), rng.integers(0, 2, EXAMPLES)
+        learner.learn(Task(f"task {t}", x, y, x[:1], y[:1], 2, ("a", "b")), progress=False)
+        sizes.append(sum(value.nbytes for value in learner.state().values() if value.ndim))
+    per_task = sizes[-1] - sizes[-2]
+    return Footprint(sizes[-1] - TASKS * per_task, per_task)

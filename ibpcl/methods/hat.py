@@ -1,0 +1,138 @@
+r"""HAT, hard attention to the task: each task learns which units it uses, and later tasks leave those alone.
+
+Serra, Suris, Miron and Karatzoglou (2018), "Overcoming Catastrophic Forgetting with Hard Attention to the Task".  A
+task's gates are :math:`a = \sigma(s e)`; within every epoch the scale rises linearly over the B minibatches (Eq. 3),
+
+.. math:: s = \frac1{s_{max}} + \Bigl(s_{max} - \frac1{s_{max}}\Bigr) \frac{b - 1}{B - 1},
+
+the loss is, in nats an example, with R the share of unused units that the gates open (Eq. 5),
+
+.. math:: -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta, a) + c\, R(a, a^{<t}),
+
+and after the task :math:`a^{\le t} = \max(a^{<t}, \sigma(s_{max} e))` (Eq. 1).  The gradient at an embedding is
+multiplied by (Eq. 4)
+
+.. math:: \frac{s_{max}\, (\cosh(s e) + 1)}{s\, (\cosh(e) + 1)},
+
+as if its gate had had the scale :math:`s_{max}` and argument e, and e is kept within :math:`\pm 6`.
+
+.. warning:: The paper multiplies a weight's *gradient* by :math:`1 - \min(a^{<t}_{out}, a^{<t}_{in})` (Eq. 2) and
+   trains with SGD.  Adam divides every constant factor out again, so here the factor is on the learning *rate*: with
+   SGD the same, with Adam the only place where it does anything.  Embeddings have a rate of their own, for Adam's steps
+   do not grow with the gradient.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.continual.learner import check_inputs
+from ibpcl.methods import option
+from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.models.gated import Gated, gates
+from ibpcl.models.supervised import Elbo
+from ibpcl.noise import generator
+from ibpcl.numerics import logsumexp
+
+LARGEST_EMBEDDING = 6.0                                      # Serra et al. (2018), Sec. 2.5
+LARGEST_ARGUMENT = 50.0                                      # of the cosine: beyond it the gate has no gradient left
+
+
+@dataclass(frozen=True)
+class Settings(SequentialSettings):
+    """The settings of HAT."""
+
+    scale: float = option(400.0, "The largest scale of the gates, s_max.")
+    sparsity: float = option(0.75, "Weight c of the share of unused units that a task takes, in nats an example.")
+    embedding_rate: float = option(0.05, "Adam's rate of the embeddings (the paper has SGD, and one rate).")
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.scale < 1:
+            raise ValueError(f"hat: scale must be at least 1, got {self.scale}")
+        if self.single_head:
+            raise ValueError("hat: single_head must be false: a head is not gated, so nothing would protect it")
+
+    def at_least(self):
+        """Return the settings that have a least value."""
+        return {**super().at_least(), "sparsity": 0, "embedding_rate": 0}
+
+    def above_zero(self):
+        """Return the settings that must be above zero."""
+        return (*super().above_zero(), "scale")
+
+
+def scale_at(step, per_epoch, largest):
+    """Return the scale of the gates at a step; every epoch begins at ``1 / largest`` and ends at ``largest``.
+
+    >>> [scale_at(step, 3, 4.0) for step in range(4)]
+    [0.25, 2.125, 4.0, 0.25]
+    """
+    if per_epoch == 1:
+        return largest
+    return 1 / largest + (largest - 1 / largest) * (step % per_epoch) / (per_epoch - 1)
+
+
+def compensation(embedding, scale, largest):
+    """Return the factor of the gradient at each element of an embedding (Eq. 4); 1 where both scales are 1.
+
+    >>> compensation(np.array([0.5, -2.0]), 1.0, 1.0)
+    array([1., 1.])
+    """
+    steep = np.cosh(np.clip(scale * embedding, -LARGEST_ARGUMENT, LARGEST_ARGUMENT)) + 1
+    return largest * steep / (scale * (np.cosh(embedding) + 1))
+
+
+class HAT(Sequential):
+    """Learn tasks behind gates; parameters as in :class:`Sequential`.
+
+    ``memory`` has ``used``, the largest gate of each unit so far, and ``embedding{s}`` of each task.
+    """
+
+    settings_type = Settings
+
+    def train(self, task, progress, journal):
+        """Fit weights and embedding; return both in one vector, and the history."""
+        settings, model, examples = self.settings, Gated(self.network(task.outputs)), len(task.x_train)
+        units, used = sum(settings.hidden), self.used
+        per_epoch = -(-examples // settings.batch)
+        begin = np.concatenate([self.begin(task), generator(self.key("gates")).normal(size=units).astype(np.float32)])
+
+        def objective(vector, rows, step, steps):
+            scale = scale_at(step, per_epoch, settings.scale)
+            (total, share), cache = model.objective(vector, used, scale, task.x_train[rows], task.y_train[rows],
+                                                    self.backend)
+            gradient = model.objective_vjp((-1 / len(rows), settings.sparsity), cache)
+            model.split(gradient)[1][...] *= compensation(vector[-units:], scale, settings.scale)
+            return Elbo(total * examples / len(rows), 0.0, settings.sparsity * share * examples, 0.0), gradient, 0.0
+
+        def clamp(step, vector, state, rates):
+            vector = vector.copy()
+            vector[-units:] = vector[-units:].clip(-LARGEST_EMBEDDING, LARGEST_EMBEDDING)
+            return vector, state, rates
+
+        rates = np.full(model.size, settings.rate, np.float32) * model.freedom(used)
+        rates[-units:] = settings.embedding_rate
+        return self.fit(begin, objective, examples, progress, journal, rates, clamp)
+
+    def keep(self, task, vector):
+        """Keep weights, head and embedding, and mark the units that the task uses."""
+        weights, embedding = Gated(self.network(task.outputs)).split(vector)
+        opened, _ = gates(embedding, self.settings.scale)
+        self.memory |= {"used": np.maximum(self.used, opened), f"embedding{len(self.outputs)}": embedding.copy()}
+        super().keep(task, weights)
+
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task, behind its gates."""
+        check_inputs("hat.predict", x, self.inputs, task_id, len(self.outputs))
+        embedding = self.memory[f"embedding{task_id}"]
+        vector = np.concatenate([self.shared, self.heads[task_id], embedding])
+        opened, _ = gates(embedding, self.settings.scale)
+        model = Gated(self.network(self.outputs[task_id]))
+        (logits,), _ = model.logits(vector, opened, np.asarray(x, np.float32), self.backend)
+        return np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
+
+    @property
+    def used(self):
+        """The largest gate that any task had, for each hidden unit; 0 before the first."""
+        return self.memory.get("used", np.zeros(sum(self.settings.hidden), np.float32))

@@ -1,0 +1,105 @@
+r"""IMM, incremental moment matching: each task leaves a Gaussian, and the Gaussians are merged into one.
+
+Lee, Kim, Jun, Ha and Zhang (2017), "Overcoming Catastrophic Forgetting by Incremental Moment Matching", Eqs. 3 to 9.
+Tasks are trained one after another, each from the last solution; tasks are predicted with the merged weights
+
+.. math:: \text{mean: } \theta^* = \sum_s \alpha_s \theta_s, \qquad
+          \text{mode: } \theta^* = \Bigl(\sum_s \alpha_s F^s\Bigr)^{-1} \sum_s \alpha_s F^s \theta_s,
+
+:math:`\sum_s \alpha_s = 1`: the mean, and Laplace's approximation of the mode, of the mixture of the tasks' Gaussians.
+For merging to make sense the solutions must be close; L2-transfer adds :math:`\lambda \lVert \theta - \theta_{t - 1}
+\rVert^2` to a task's loss.  The merged weights are for predictions: the next task starts from the last solution.  Only
+what tasks share is merged, a head is its task's own.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.methods import option
+from ibpcl.methods.ewc import FisherSettings, information
+from ibpcl.methods.sequential import Sequential
+from ibpcl.primitives import quadratic
+
+MERGES = ("mode", "mean")
+# Where no task has any information the mode is undetermined; this makes it the mean.
+FLOOR = 1e-8
+
+
+@dataclass(frozen=True)
+class Settings(FisherSettings):
+    """The settings of IMM."""
+
+    merge: str = option("mode", "How solutions are merged: mode (weighted by information) or mean.")
+    alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.")
+    transfer: float = option(0.0001, "Lambda of L2-transfer, in nats an example, without a half.")
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.alpha_last is not None and not 0 <= self.alpha_last <= 1:
+            raise ValueError(f"imm: alpha_last must be in 0 ... 1, got {self.alpha_last}")
+
+    def choices(self):
+        """Return the settings that are one of some words."""
+        return {**super().choices(), "merge": MERGES}
+
+    def at_least(self):
+        """Return the settings that have a least value."""
+        return {**super().at_least(), "transfer": 0}
+
+
+def alphas(tasks, last=None):
+    """Return the weights of the tasks: equal, or ``last`` for the newest and the rest shared by the others.
+
+    >>> alphas(4).tolist(), alphas(3, 0.5).tolist()
+    ([0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.5])
+    """
+    if last is None or tasks == 1:
+        return np.full(tasks, 1 / tasks)
+    return np.append(np.full(tasks - 1, (1 - last) / (tasks - 1)), last)
+
+
+def merge_mean(solutions, weights):
+    """Average solutions (T, P) by the weights (T,) of the tasks."""
+    return np.einsum("t,tp->p", weights, solutions)
+
+
+def merge_mode(solutions, informations, weights):
+    """Average solutions (T, P), each element by its information (T, P) and the weights (T,) of the tasks."""
+    precisions = np.asarray(weights)[:, None] * (np.asarray(informations, float) + FLOOR)
+    return (precisions * solutions).sum(axis=0) / precisions.sum(axis=0)
+
+
+class IMM(Sequential):
+    """Learn tasks and merge their solutions; parameters as in :class:`Sequential`.
+
+    ``memory`` has ``solution{s}`` and, for the mode, ``fisher{s}`` of each task.
+    """
+
+    settings_type = Settings
+
+    def penalty(self, vector, task):
+        """Pull towards the last solution, every shared weight alike."""
+        if self.shared is None:
+            return 0.0, None
+        precision = np.full_like(self.shared, 2 * self.settings.transfer * len(task.x_train))
+        value, cache = quadratic.penalty(vector[: len(self.shared)], self.shared, precision)
+        gradient = np.zeros_like(vector)
+        gradient[: len(self.shared)] = quadratic.penalty_vjp(1.0, cache)[0]
+        return value, gradient
+
+    def remember(self, task, vector):
+        """Keep the solution, and for the mode what it is known with."""
+        t = len(self.outputs) - 1
+        self.memory[f"solution{t}"] = self.shared
+        if self.settings.merge == "mode":
+            self.memory[f"fisher{t}"] = information(self, task, vector)
+
+    def shared_for(self, task_id):
+        """Return the merged weights; they are of all tasks so far, whichever is predicted."""
+        tasks = range(len(self.outputs))
+        weights = alphas(len(tasks), self.settings.alpha_last)
+        solutions = np.stack([self.memory[f"solution{t}"] for t in tasks])
+        if self.settings.merge == "mean":
+            return merge_mean(solutions, weights).astype(np.float32)
+        return merge_mode(solutions, [self.memory[f"fisher{t}"] for t in tasks], weights).astype(np.float32)

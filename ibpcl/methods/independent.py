@@ -1,0 +1,127 @@
+r"""Independent networks: one plain network a task, the reference without any continual learning.
+
+Nothing is shared, so nothing is forgotten and nothing is transferred.  What a method of continual learning gains over
+this is transfer between tasks; what it loses is forgetting, or too little capacity.  Each network is deterministic, has
+ReLU units, and maximizes the likelihood of its own task.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.continual.journal import Partial
+from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.task import Task
+from ibpcl.inference.backend import backend
+from ibpcl.inference.loop import fit
+from ibpcl.methods import option
+from ibpcl.models.plain import STARTS, Network
+from ibpcl.models.supervised import Elbo
+from ibpcl.noise import Key, generator
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of the reference."""
+
+    hidden: tuple[int, ...] = option((200,), "Units of each hidden layer of each network.")
+    epochs: int = option(10, "Epochs a task.")
+    batch: int = option(256, "Examples in a minibatch.")
+    rate: float = option(0.001, "Adam's learning rate.")
+    start: str = option("uniform", "Where training starts: uniform within 1 / sqrt(fan-in), or he (normal, wider).")
+
+    def __post_init__(self):
+        if self.start not in STARTS:
+            raise ValueError(f"independent: start must be one of {', '.join(STARTS)}, got {self.start!r}")
+        if not self.hidden or min(self.hidden) < 1:
+            raise ValueError("independent: hidden must name at least one layer, each of at least 1 unit, got "
+                             f"{self.hidden}")
+        for name, least in (("epochs", 0), ("batch", 1), ("rate", 0)):
+            if not least <= getattr(self, name) < np.inf:
+                raise ValueError(f"independent: {name} must be finite and at least {least}, got {getattr(self, name)}")
+
+
+class Independent(Saved):
+    """Learn every task in a network of its own.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        The reference's defaults.
+    seed : int
+        Everything random is a function of it.
+    backend_name : {"numba", "numpy"}
+        Who computes.
+    """
+
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
+        self.settings = settings or Settings()
+        self.seed = seed
+        self.backend = backend(backend_name)
+        self.networks = []                                   # (network, its parameters) of each task
+
+    def learn(self, task, progress=None, journal=None):
+        """Maximize the likelihood of the task in a new network; return the history of its training.
+
+        Parameters
+        ----------
+        task : Task
+            Of any width and any number of classes.
+        progress : bool, optional
+            Show progress bars: yes, no, or (None) on a terminal only.
+        journal : Journal, optional
+            Told of every epoch; see :mod:`ibpcl.continual.journal`.
+
+        Raises
+        ------
+        TypeError
+            If the task is no classification.
+        NonFiniteError
+            If the likelihood or its gradient is not finite.
+        """
+        if not isinstance(task, Task):
+            raise TypeError(f"independent: a task must be a classification Task, got {type(task).__name__}")
+        settings, examples = self.settings, len(task.x_train)
+        network = Network(task.inputs, settings.hidden, task.outputs)
+        key = Key(self.seed, len(self.networks), 0, 0)
+        start = network.initial(generator(key), settings.start)
+
+        def objective(vector, rows, step, steps):
+            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
+            parts = Elbo(total * examples / len(rows), 0.0, 0.0, 0.0)
+            return parts, network.log_likelihood_vjp(-1 / len(rows), cache), 0.0
+
+        def save(snapshot):
+            journal.save(Partial(snapshot, settings.hidden, None, ()))
+
+        resumed = journal.resume.snapshot if journal and journal.resume else None
+        vector, history = fit(
+            start, objective, np.full(network.layout.size, settings.rate, np.float32), examples=examples,
+            epochs=settings.epochs, batch=settings.batch, key=key, backend=self.backend, phase="independent",
+            progress=progress, resume=resumed, on_epoch=save if journal else None)
+        self.networks.append((network, vector))
+        return history
+
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        learned = len(self.networks)
+        inputs = self.networks[task_id][0].inputs if 0 <= task_id < learned else None
+        check_inputs("independent.predict", x, inputs, task_id, learned)
+        network, vector = self.networks[task_id]
+        return network.predict(vector, x, self.backend)
+
+    def state(self):
+        """Return everything that was learned, as a dict of arrays."""
+        return {f"task{t}.{name}": view for t, (network, vector) in enumerate(self.networks)
+                for name, view in network.layout.views(vector).items()}
+
+    def load_state(self, state):
+        """Become the learner whose :meth:`state` this was."""
+        layers, self.networks = range(len(self.settings.hidden) + 1), []
+        while (start := f"task{len(self.networks)}.") + "weight0" in state:
+            shapes = [state[f"{start}weight{i}"].shape for i in layers]
+            network = Network(shapes[0][0], tuple(width for _, width in shapes[:-1]), shapes[-1][1])
+            vector = np.zeros(network.layout.size, np.float32)
+            for name, view in network.layout.views(vector).items():
+                view[...] = state[start + name]
+            self.networks.append((network, vector))

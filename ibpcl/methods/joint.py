@@ -1,0 +1,54 @@
+r"""Joint training: all tasks so far at once, with all their data; no continual learning, but its usual upper bound.
+
+.. math:: \theta_t = \arg\min_\theta\; -\frac1{\sum_s N_s} \sum_{s \le t} \sum_n \log p(y^s_n | x^s_n, \theta)
+
+Caruana (1997), "Multitask Learning".  Every example of every task is stored, so memory grows with the data, and the
+time of a task with the number of tasks before it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.methods import option
+from ibpcl.methods.pooled import Pooled
+from ibpcl.methods.sequential import SequentialSettings
+from ibpcl.models.plain import Group
+
+
+@dataclass(frozen=True)
+class Settings(SequentialSettings):
+    """The settings of joint training."""
+
+    restart: bool = option(True, "Train a fresh network after each task, instead of going on with the last one.")
+
+
+class Joint(Pooled):
+    """Learn all tasks so far at once; parameters and attributes as in :class:`ibpcl.methods.sequential.Sequential`."""
+
+    settings_type = Settings
+
+    @property
+    def restarts(self):
+        """Whether every task starts from fresh parameters."""
+        return self.settings.restart
+
+    def pool_size(self, task):
+        """Return the number of examples of all tasks."""
+        return len(task.x_train) + sum(len(self.memory[f"y{t}"]) for t in range(len(self.outputs)))
+
+    def groups(self, task, rows):
+        """Return a minibatch of the pool by tasks; the rows count through the tasks in their order."""
+        kept = [self.remembered(t) for t in range(len(self.outputs))]
+        kept.append(Group(task.x_train, task.y_train, self.head(len(self.outputs))))
+        ends = np.cumsum([len(group.x) for group in kept])
+        chosen = []
+        for group, end in zip(kept, ends, strict=True):
+            own = rows[(rows >= end - len(group.x)) & (rows < end)] - (end - len(group.x))
+            chosen.append(group._replace(x=group.x[own], labels=group.labels[own]))
+        return chosen, [ends[-1] / len(rows)] * len(kept), ends[-1]
+
+    def remember(self, task, vector):
+        """Keep all training examples of the task."""
+        t = len(self.outputs) - 1
+        self.memory |= {f"x{t}": task.x_train, f"y{t}": task.y_train}

@@ -1,0 +1,62 @@
+r"""Online Laplace: a Gaussian around the last solution, whose precision adds up, is the next task's prior.
+
+Ritter, Botev and Barber (2018), "Online Structured Laplace Approximations For Overcoming Catastrophic Forgetting", Eqs.
+7 to 9, here with a diagonal precision.  From the prior :math:`\mu_0 = 0, \Lambda_0 = \sigma_0^{-2}`,
+
+.. math:: \mu_t = \arg\max_\theta \sum_n \log p(y_n | x_n, \theta)
+          - \frac\lambda2 \sum_i \Lambda_{t - 1, i} (\theta_i - \mu_{t - 1, i})^2, \qquad
+          \Lambda_t = \Lambda_{t - 1} + N_t F^t,
+
+with F the mean Fisher information at :math:`\mu_t`: for the softmax this is the diagonal of the generalized
+Gauss-Newton matrix.  At :math:`\lambda = 1` this is Bayes' rule, so there is nothing to tune; it differs from online
+EWC in that a task counts by its examples, and in the first prior, which new heads have too.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.methods import option
+from ibpcl.methods.ewc import FisherSettings, information
+from ibpcl.methods.sequential import Sequential
+from ibpcl.primitives import quadratic
+
+
+@dataclass(frozen=True)
+class Settings(FisherSettings):
+    """The settings of online Laplace."""
+
+    weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.")
+    prior_sigma: float = option(1.0, "Standard deviation sigma_0 of the first prior of a weight.")
+
+    def at_least(self):
+        """Return the settings that have a least value."""
+        return {**super().at_least(), "weight": 0}
+
+    def above_zero(self):
+        """Return the settings that must be above zero."""
+        return (*super().above_zero(), "prior_sigma")
+
+
+class Laplace(Sequential):
+    """Learn tasks by Bayes' rule for Gaussians around solutions; parameters as in :class:`Sequential`.
+
+    ``memory`` has ``mean`` and ``precision`` of what tasks share.
+    """
+
+    settings_type = Settings
+
+    def penalty(self, vector, task):
+        """Return the negative logarithm of the prior: yesterday's Gaussian, and the first one for what is new."""
+        mean, precision = np.zeros_like(vector), np.full_like(vector, self.settings.prior_sigma**-2)
+        for whole, name in ((mean, "mean"), (precision, "precision")):
+            known = self.memory.get(name, vector[:0])
+            whole[: len(known)] = known
+        value, cache = quadratic.penalty(vector, mean, self.settings.weight * precision)
+        return value, quadratic.penalty_vjp(1.0, cache)[0]
+
+    def remember(self, task, vector):
+        """Move the Gaussian to the solution and add the task's information, of all its examples, to its precision."""
+        found = len(task.x_train) * information(self, task, vector)
+        precision = self.memory.get("precision", np.full_like(found, self.settings.prior_sigma**-2))
+        self.memory = {"mean": self.shared, "precision": (precision + found).astype(found.dtype)}

@@ -1,0 +1,62 @@
+r"""Rehearsal: some examples of every task are kept, and learned again with each later task.
+
+With a buffer :math:`b_s` of each task s before, the loss of a step on the minibatch b of task t is
+
+.. math:: -\frac1{\sum_s N_s} \Bigl[\frac{N_t}{|b|} \sum_{n \in b} \log p(y^t_n | x^t_n, \theta)
+          + \sum_{s < t} \frac{N_s}{|b_s|} \sum_{n \in b_s} \log p(y^s_n | x^s_n, \theta)\Bigr]
+
+Robins (1995), "Catastrophic Forgetting, Rehearsal and Pseudorehearsal".  A buffer stands for its whole task, so the
+loss is that of joint training, estimated from what is left of the data: with whole tasks in the buffers it is joint
+training.  The old heads are trained too.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.continual.coresets import SELECTIONS
+from ibpcl.methods import option
+from ibpcl.methods.pooled import Pooled
+from ibpcl.methods.sequential import SequentialSettings
+from ibpcl.models.plain import Group
+from ibpcl.noise import generator
+
+
+@dataclass(frozen=True)
+class Settings(SequentialSettings):
+    """The settings of rehearsal."""
+
+    buffer: str = option("random", "How the examples that are kept are chosen: random or k_center.")
+    buffer_size: int = option(200, "Examples kept of each task, at most; all of them are learned again in every step.")
+
+    def choices(self):
+        """Return the settings that are one of some words."""
+        return {**super().choices(), "buffer": tuple(SELECTIONS)}
+
+    def at_least(self):
+        """Return the settings that have a least value."""
+        return {**super().at_least(), "buffer_size": 1}
+
+
+class Rehearsal(Pooled):
+    """Learn tasks while rehearsing others; parameters as in :class:`ibpcl.methods.sequential.Sequential`."""
+
+    settings_type = Settings
+
+    def pool_size(self, task):
+        """Return the number of examples of the task; buffers are in every step."""
+        return len(task.x_train)
+
+    def groups(self, task, rows):
+        """Return the task's minibatch and every buffer, and how many examples each of their examples stands for."""
+        groups = [Group(task.x_train[rows], task.y_train[rows], self.head(len(self.outputs)))]
+        groups += [self.remembered(t) for t in range(len(self.outputs))]
+        sizes = [len(task.x_train)] + [int(self.memory[f"examples{t}"]) for t in range(len(self.outputs))]
+        return groups, [size / len(group.x) for size, group in zip(sizes, groups, strict=True)], sum(sizes)
+
+    def remember(self, task, vector):
+        """Keep some examples of the task, and how many it had."""
+        t, settings, examples = len(self.outputs) - 1, self.settings, len(task.x_train)
+        rng = generator(self.key("buffer", t))
+        rows = np.sort(SELECTIONS[settings.buffer](task.x_train, min(settings.buffer_size, examples), rng))
+        self.memory |= {f"x{t}": task.x_train[rows], f"y{t}": task.y_train[rows], f"examples{t}": np.array(examples)}

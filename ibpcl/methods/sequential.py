@@ -1,0 +1,241 @@
+r"""What the methods have in common that train one plain network on task after task.
+
+Hidden layers are shared; each task has a head of its own, or all have one.  For every task: a new head, training with a
+fresh Adam from where the last task ended, then whatever the method wants to remember.  A method says what it adds to
+the loss (:meth:`Sequential.penalty`) and what it remembers (:meth:`Sequential.remember`); without either this is naive
+training.  Order of the examples and the start are functions of the seed and of the task's number, so methods are
+compared on the same minibatches.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.continual.journal import Partial
+from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.task import Task
+from ibpcl.inference.backend import backend
+from ibpcl.inference.loop import fit
+from ibpcl.methods import option
+from ibpcl.models.plain import STARTS, Network
+from ibpcl.models.supervised import Elbo
+from ibpcl.noise import Key, generator
+
+# What is random besides the order of the examples; each has a stream of its own under the task's key.
+STREAMS = ("initial", "fisher", "buffer", "gates")
+
+
+@dataclass(frozen=True)
+class SequentialSettings:
+    """The settings that every method on a plain network has; ``choices``, ``at_least`` and ``above`` check them."""
+
+    hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.")
+    single_head: bool = option(False, "One head for all tasks instead of one a task.")
+    epochs: int = option(5, "Epochs a task.")
+    batch: int = option(256, "Examples in a minibatch.")
+    rate: float = option(0.001, "Adam's learning rate.")
+    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.")
+    start: str = option("uniform", "Where weights start: uniform within 1 / sqrt(fan-in), or he (normal, wider).")
+
+    def __post_init__(self):
+        name = self.method_name
+        if not self.hidden or min(self.hidden) < 1:
+            raise ValueError(f"{name}: hidden must name at least one layer, each of at least 1 unit, got {self.hidden}")
+        for key, allowed in self.choices().items():
+            if getattr(self, key) not in allowed:
+                raise ValueError(f"{name}: {key} must be one of {', '.join(allowed)}, got {getattr(self, key)!r}")
+        for key, least in self.at_least().items():
+            if not least <= getattr(self, key) < np.inf:
+                raise ValueError(f"{name}: {key} must be finite and at least {least}, got {getattr(self, key)}")
+        for key in self.above_zero():
+            if not 0 < getattr(self, key) < np.inf:
+                raise ValueError(f"{name}: {key} must be finite and above 0, got {getattr(self, key)}")
+
+    @property
+    def method_name(self):
+        """The name of the method, for messages: its module's."""
+        return type(self).__module__.rsplit(".", 1)[-1]
+
+    def choices(self):
+        """Return the settings that are one of some words."""
+        return {"start": STARTS}
+
+    def at_least(self):
+        """Return the settings that have a least value."""
+        return {"epochs": 0, "batch": 1, "rate": 0}
+
+    def above_zero(self):
+        """Return the settings that must be above zero."""
+        return ("rate_end",)
+
+
+class Sequential(Saved):
+    """Train one network on task after task; a base of methods.
+
+    Parameters
+    ----------
+    settings : SequentialSettings, optional
+        The method's defaults if not given.
+    seed : int
+        Everything random is a function of it.
+    backend_name : {"numba", "numpy"}
+        Who computes.
+
+    Attributes
+    ----------
+    shared : ndarray or None
+        What all tasks share: the hidden layers, with ``single_head`` the head too.
+    heads : list of ndarray
+        What each task has for itself; empty with ``single_head``.
+    outputs : list of int
+        Number of classes of each task.
+    memory : dict of str to ndarray
+        What the method remembers of the tasks.
+    """
+
+    settings_type = SequentialSettings
+
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
+        self.settings = settings or self.settings_type()
+        self.seed = seed
+        self.backend = backend(backend_name)
+        self.inputs, self.shared = None, None
+        self.heads, self.outputs, self.memory = [], [], {}
+
+    @property
+    def name(self):
+        """The method's name, for messages and the history."""
+        return self.settings.method_name
+
+    def learn(self, task, progress=None, journal=None):
+        """Train on the next task and remember what the method wants to; return the history of the training.
+
+        Parameters
+        ----------
+        task : Task
+            All tasks of a learner have inputs of one width; with ``single_head`` also one number of classes.
+        progress : bool, optional
+            Show progress bars: yes, no, or (None) on a terminal only.
+        journal : Journal, optional
+            Told of every epoch; see :mod:`ibpcl.continual.journal`.
+
+        Raises
+        ------
+        TypeError
+            If the task is no classification.
+        ValueError
+            If the task does not fit the network.
+        NonFiniteError
+            If the loss or its gradient is not finite.
+        """
+        self._check(task)
+        vector, history = self.train(task, progress, journal)
+        self.keep(task, vector)
+        return history
+
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.outputs))
+        vector = np.concatenate([self.shared_for(task_id), self.heads[task_id]])
+        return self.network(self.outputs[task_id]).predict(vector, x, self.backend)
+
+    def state(self):
+        """Return everything that was learned, as a dict of arrays."""
+        if self.shared is None:
+            return {}
+        arrays = {"inputs": np.array(self.inputs), "outputs": np.array(self.outputs), "shared": self.shared}
+        arrays |= {f"task{t}.head": head for t, head in enumerate(self.heads)}
+        return arrays | {f"memory.{name}": value for name, value in self.memory.items()}
+
+    def load_state(self, state):
+        """Become the learner whose :meth:`state` this was."""
+        state = {name: np.array(value) for name, value in state.items()}
+        self.inputs = int(state["inputs"]) if state else None
+        self.outputs = [int(outputs) for outputs in state.get("outputs", ())]
+        self.shared = state.get("shared")
+        self.heads = [state[f"task{t}.head"] for t in range(len(self.outputs))]
+        self.memory = {name.removeprefix("memory."): value for name, value in state.items()
+                       if name.startswith("memory.")}
+
+    # What a method may say otherwise.
+
+    def penalty(self, vector, task):
+        """Return what the method adds to the negative log likelihood, in nats for the whole task, and its gradient.
+
+        ``vector`` holds what is shared, then the task's head.  Nothing by default: (0, None).
+        """
+        return 0.0, None
+
+    def remember(self, task, vector):
+        """Put into ``memory`` what the method wants to know of a task that has just been learned; nothing here."""
+
+    def shared_for(self, task_id):
+        """Return the shared parameters with which a task is predicted."""
+        return self.shared
+
+    def train(self, task, progress, journal):
+        """Fit the network to a task; return its parameters, shared ones first, and the history."""
+        network, examples = self.network(task.outputs), len(task.x_train)
+
+        def objective(vector, rows, step, steps):
+            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
+            gradient = network.log_likelihood_vjp(-1 / len(rows), cache)
+            value, dpenalty = self.penalty(vector, task)
+            if dpenalty is not None:
+                gradient += dpenalty / examples              # the loss that falls is nats an example
+            return Elbo(total * examples / len(rows), value, 0.0, 0.0), gradient, 0.0
+
+        return self.fit(self.begin(task), objective, examples, progress, journal)
+
+    def keep(self, task, vector):
+        """Keep what was trained: the shared part, and the task's own head."""
+        count = self.shared_size(task.outputs)
+        self.shared = vector[:count].copy()
+        self.heads.append(vector[count:].copy())
+        self.outputs.append(task.outputs)
+        self.remember(task, vector)
+
+    # What they are made of.
+
+    def network(self, outputs):
+        """Return the network of a task."""
+        return Network(self.inputs, self.settings.hidden, outputs)
+
+    def shared_size(self, outputs):
+        """Return how many parameters all tasks share."""
+        network = self.network(outputs)
+        return network.layout.size if self.settings.single_head else network.hidden_size
+
+    def key(self, stream="initial", task_id=None):
+        """Return the key of the noise of the next task, or of another."""
+        return Key(self.seed, len(self.outputs) if task_id is None else task_id, 0, STREAMS.index(stream))
+
+    def begin(self, task):
+        """Return the parameters before training on a task: a fresh head on what is shared."""
+        vector = self.network(task.outputs).initial(generator(self.key()), self.settings.start)
+        if self.shared is not None:
+            vector[: len(self.shared)] = self.shared
+        return vector
+
+    def fit(self, start, objective, examples, progress, journal, rates=None, adapt=None):
+        """Run the minibatch loop as all methods do; :func:`ibpcl.inference.loop.fit` says what the arguments are."""
+        settings = self.settings
+
+        def save(snapshot):
+            journal.save(Partial(snapshot, settings.hidden, None, ()))
+
+        rates = np.full(len(start), settings.rate, np.float32) if rates is None else rates
+        return fit(start, objective, rates, examples=examples, epochs=settings.epochs, batch=settings.batch,
+                   key=self.key(), backend=self.backend, phase=self.name, progress=progress, adapt=adapt,
+                   resume=journal.resume.snapshot if journal and journal.resume else None,
+                   on_epoch=save if journal else None, rate_end=settings.rate_end)
+
+    def _check(self, task):
+        if not isinstance(task, Task):
+            raise TypeError(f"{self.name}: a task must be a classification Task, got {type(task).__name__}")
+        if self.inputs is not None and task.inputs != self.inputs:
+            raise ValueError(f"{self.name}: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+        if self.settings.single_head and self.outputs and task.outputs != self.outputs[0]:
+            raise ValueError(f"{self.name}: task {task.name!r} has {task.outputs} outputs, "
+                             f"the one head {self.outputs[0]}")
+        self.inputs = task.inputs

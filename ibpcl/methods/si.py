@@ -1,0 +1,111 @@
+r"""SI, synaptic intelligence: each weight adds up, while it learns, how much it helped.
+
+Zenke, Poole and Ganguli (2017), "Continual Learning Through Synaptic Intelligence", Eqs. 3 to 5.  Along the path of
+training, a weight's part in the fall of the loss L (of the data alone) is
+
+.. math:: \omega_i = -\sum_{\text{steps}} \partial_i L\, \Delta\theta_i,
+
+and after task s it counts for :math:`\Omega_i \leftarrow \Omega_i + \max(0, \omega_i) / ((\theta_{s, i} - \theta_{s -
+1, i})^2 + \xi)`.  The loss of a later task is, in nats an example,
+
+.. math:: L_t + c \sum_i \Omega_i (\theta_i - \theta_{t - 1, i})^2.
+
+No pass over the data is needed at a task's end.  A weight can have :math:`\omega_i < 0`, which would make the penalty
+unbounded below; it counts as 0, which the paper does not say.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.methods import option
+from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.models.supervised import Elbo
+from ibpcl.primitives import quadratic
+
+
+@dataclass(frozen=True)
+class Settings(SequentialSettings):
+    """The settings of synaptic intelligence."""
+
+    weight: float = option(1.0, "Weight c of the penalty, without a half.")
+    damping: float = option(0.001, "Xi, which bounds the importance of a weight that hardly moved.")
+
+    def at_least(self):
+        """Return the settings that have a least value."""
+        return {**super().at_least(), "weight": 0}
+
+    def above_zero(self):
+        """Return the settings that must be above zero."""
+        return (*super().above_zero(), "damping")
+
+
+class Path:
+    """The path integral of a task, and a journal that keeps it behind the parameters, so that a task can go on."""
+
+    def __init__(self, integral, size, journal):
+        self.integral, self._journal, self.resume = integral, journal, journal.resume if journal else None
+        if self.resume is not None:
+            snapshot = self.resume.snapshot
+            self.integral = snapshot.vector[size:]
+            self.resume = self.resume._replace(snapshot=snapshot._replace(vector=snapshot.vector[:size]))
+
+    def save(self, partial):
+        """Keep the progress with the integral."""
+        whole = np.concatenate([partial.snapshot.vector, self.integral])
+        self._journal.save(partial._replace(snapshot=partial.snapshot._replace(vector=whole)))
+
+
+class SI(Sequential):
+    """Learn tasks with intelligent synapses; parameters as in :class:`Sequential`.
+
+    ``memory`` has ``anchor``, where the last task ended, and ``importance``, both of what tasks share.
+    """
+
+    settings_type = Settings
+
+    def penalty(self, vector, task):
+        """Pull what mattered back to where the last task ended."""
+        if not self.memory:
+            return 0.0, None
+        anchor = self.memory["anchor"]
+        precision = 2 * self.settings.weight * len(task.x_train) * self.memory["importance"]
+        value, cache = quadratic.penalty(vector[: len(anchor)], anchor, precision.astype(vector.dtype))
+        gradient = np.zeros_like(vector)
+        gradient[: len(anchor)] = quadratic.penalty_vjp(1.0, cache)[0]
+        return value, gradient
+
+    def train(self, task, progress, journal):
+        """Fit the network; return its parameters with the path integral behind them, and the history."""
+        network, examples, shared = self.network(task.outputs), len(task.x_train), self.shared_size(task.outputs)
+        begin = self.begin(task)
+        path = Path(np.zeros(shared, begin.dtype), len(begin), journal)
+        before = slopes = path.integral
+
+        def objective(vector, rows, step, steps):
+            nonlocal before, slopes
+            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
+            gradient = network.log_likelihood_vjp(-1 / len(rows), cache)
+            before, slopes = vector[:shared].copy(), gradient[:shared].copy()
+            value, dpenalty = self.penalty(vector, task)
+            if dpenalty is not None:
+                gradient += dpenalty / examples
+            return Elbo(total * examples / len(rows), value, 0.0, 0.0), gradient, 0.0
+
+        def integrate(step, vector, state, rates):
+            path.integral = path.integral - slopes * (vector[:shared] - before)
+            return vector, state, rates
+
+        vector, history = self.fit(begin, objective, examples, progress, path if journal else None, adapt=integrate)
+        return np.concatenate([vector, path.integral]), history
+
+    def keep(self, task, vector):
+        """Keep what was trained, and turn the path integral into importance."""
+        shared = self.shared_size(task.outputs)
+        start = self.begin(task)[:shared]                    # before the new task is counted: where it started
+        path, weights = vector[-shared:], vector[:-shared]
+        moved = weights[:shared] - start
+        gained = np.maximum(path, 0) / (moved * moved + self.settings.damping)
+        importance = self.memory.get("importance", 0) + gained
+        super().keep(task, weights)
+        self.memory = {"anchor": self.shared, "importance": importance.astype(weights.dtype)}

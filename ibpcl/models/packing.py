@@ -1,0 +1,148 @@
+r"""The part of a network that a task can use: work that need not be done is not done.
+
+**Inputs** that are zero for all examples of a task send nothing to any unit, whatever their weights.  The ELBO knows of
+these weights only their divergences, so its maximum over them is known: the posterior of a weight is its prior, and
+:math:`\rho = 0`, for then the mask's posterior is its prior too, :math:`\theta_{dk} = \pi_k`, whatever the sticks are.
+Both divergences of a mask (Bernoulli and concrete) are then exactly zero, and so is their gradient at the sticks.  Such
+rows need no samples, no noise, no product and no step.  (Under the plain mean field, :math:`\theta = \sigma(\rho)`
+cannot follow the sticks, and nothing is left out.)  While masks are sampled, a unit's activity, which scales its bias,
+is the largest mask of the inputs that are left: a connection to an input that is always zero does not make it active.
+
+**Units** whose hard mask is empty output zero (under an activation with f(0) = 0) for sure, and what follows sees
+nothing of them.  The weights of an empty unit, and those that lead on from it, are at their prior again.
+
+So a part of the network is trained, smaller but of the same kind, and its parameters are written back at the end.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+ZERO_AT_ZERO = ("relu", "leaky_relu", "tanh")
+
+
+class Part(NamedTuple):
+    """A part of a network: ``model`` is the smaller one, and element i of its vector is element ``index[i]``.
+
+    ``inputs`` (D,) and ``units``, a boolean array (K,) a hidden layer, say what was kept of the larger one.
+    """
+
+    model: object
+    index: np.ndarray
+    inputs: np.ndarray
+    units: tuple
+
+    def columns(self, x):
+        """Return the kept columns of inputs (N, D)."""
+        return x if self.inputs.all() else x[:, self.inputs]
+
+
+def part(model, inputs, units=None):
+    """Cut out the part of a network with the given inputs and hidden units.
+
+    Parameters
+    ----------
+    model : MaskedMLP
+        The network.
+    inputs : ndarray of bool, shape (D,)
+        Which inputs to keep, at least one.
+    units : sequence of ndarray of bool, shape (K,), optional
+        Which units of each hidden layer to keep, at least one; all of them if not given.
+
+    Examples
+    --------
+    >>> from ibpcl.models.classifier import Classifier
+    >>> small = part(Classifier(4, (3,), 2), np.array([True, False, False, True]))
+    >>> small.model.inputs, small.index[:6].tolist()
+    (2, [0, 1, 2, 9, 10, 11])
+    """
+    units = tuple(np.ones(width, bool) for width in model.hidden) if units is None else tuple(units)
+    rows = {f"hidden{i}": kept for i, kept in enumerate((inputs, *units[:-1]))} | {"head": units[-1]}
+    columns = {f"hidden{i}": kept for i, kept in enumerate(units)}
+    kept = []
+    for name, places in model.layout.views(np.arange(model.layout.size)).items():
+        layer = name.split(".", 1)[0]
+        if places.ndim == 2:
+            places = places[rows[layer]]
+        if layer in columns and places.ndim > 0:
+            places = places[..., columns[layer]]
+        kept.append(places.ravel())
+    small = replace(model, inputs=int(inputs.sum()), hidden=tuple(int(kept.sum()) for kept in units))
+    return Part(small, np.concatenate(kept), inputs, units)
+
+
+def whole(model):
+    """Return the part that is the whole network."""
+    return part(model, np.ones(model.inputs, bool))
+
+
+def pack_prior(part, model, prior):
+    """Return the prior of a part of a network."""
+    block = model.layout.block("mu")
+    kept = part.index[(part.index >= block.start) & (part.index < block.stop)] - block.start
+    informative = None if prior.informative is None else prior.informative[kept]
+    return prior._replace(mu=prior.mu[kept], log_sigma=prior.log_sigma[kept], informative=informative)
+
+
+def pack_masks(part, masks):
+    """Return the hard masks of a part of a network."""
+    rows = (part.inputs, *part.units[:-1])
+    return tuple(mask[kept][:, columns] for mask, kept, columns in zip(masks, rows, part.units, strict=True))
+
+
+def at_rest(model, vector, prior):
+    """Return a copy of ``vector`` with every weight at its prior, where it has one."""
+    resting, informative = vector.copy(), slice(None) if prior.informative is None else prior.informative
+    for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
+        resting[model.layout.block(block)][informative] = values[informative]
+    return resting
+
+
+def unpack(part, vector, rest):
+    """Write the parameters of a part back: into a copy of ``rest``, which says what all others are."""
+    whole = rest.copy()
+    whole[part.index] = vector
+    return whole
+
+
+def live_inputs(x):
+    """Return which inputs (D,) are not zero in all of the examples (N, D); the first one if there is none."""
+    live = x.any(axis=0)
+    live[0] |= not live.any()
+    return live
+
+
+def masked_part(model, x):
+    """Return the part of a network that has to be trained while its masks are sampled."""
+    return part(model, live_inputs(x) if model.mask_model.structured else np.ones(model.inputs, bool))
+
+
+def fixed_part(model, masks, x):
+    """Return the part of a network that inputs (N, D) can reach under hard masks, one (D, K) a hidden layer.
+
+    A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
+    """
+    units = [np.ones(width, bool) for width in model.hidden]
+    if model.activation in ZERO_AT_ZERO:
+        units = [mask.any(axis=0) for mask in masks]
+        for kept in units:
+            kept[0] |= not kept.any()
+    sources = [live_inputs(x), *units[:-1]]
+    for mask, source in zip(masks, sources, strict=True):
+        stranded = mask.any(axis=0) & ~mask[source].any(axis=0)
+        source[mask[:, stranded].argmax(axis=0)] = True
+    return part(model, sources[0], units)
+
+
+def off_weights_rest(model, vector, prior, masks):
+    """Say whether every weight that hard masks switch off is at its prior, where it has one.
+
+    Only then are they left out of training: somebody may want to see where they drift.
+    """
+    count = sum(mask.size + mask.shape[1] for mask in masks)
+    off = ~np.concatenate([flat for mask in masks for flat in (mask.ravel(), mask.any(axis=0))])
+    if prior.informative is not None:
+        off &= prior.informative[:count]
+    return all(np.array_equal(vector[model.layout.block(block)][:count][off], values[:count][off])
+               for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)))

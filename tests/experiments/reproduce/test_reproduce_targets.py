@@ -1,0 +1,217 @@
+"""Every target from the command line to its files, on small images."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from ibpcl.cli import main
+from ibpcl.cli.reproduce import assignments, listed
+from ibpcl.data import registry
+from ibpcl.data.overlap import blank, duplicates_of_training
+from ibpcl.errors import TrainingError, UserError
+from ibpcl.evaluation import metrics, structure
+from ibpcl.experiments.reproduce import cells, results
+from ibpcl.experiments.reproduce.benchmarks import BENCHMARKS
+from ibpcl.experiments.reproduce.choice import Choice
+from ibpcl.experiments.reproduce.names import TARGETS
+from ibpcl.experiments.reproduce.report import KINDS
+from ibpcl.experiments.reproduce.rows import OURS, REFERENCE
+from ibpcl.methods.npbcl import NPBCL
+
+
+def typed(capsys, out, tiny, target, *arguments):
+    """Run the command; return its exit code, standard output, and the lines of standard error."""
+    # A target that is about a key sets it itself.
+    about = {key for row in KINDS[target].rows(True) for key in row.settings} if target in KINDS else set()
+    texts = [f"--set={key}={text}" for key, text in tiny.items() if key not in about]
+    code = main(["reproduce", target, "--out", str(out), *texts, *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err.splitlines()
+
+
+def test_the_names_are_the_targets():
+    assert list(TARGETS) == list(KINDS)
+
+
+ROWS = {"accuracy": "npbcl,npbcl-coreset,independent", "metrics": "npbcl,independent",
+        "curves": "npbcl,independent", "forgetting": "npbcl,npbcl-coreset,independent"}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
+    rows = ["--methods", ROWS[target]] if target in ROWS else []
+    data = {"metrics": "permuted_glyphs", "sharing": "glyphs,permuted_glyphs"}.get(target, "glyphs")
+    code, out, err = typed(capsys, tmp_path, tiny, target, "--quick", "--datasets", data, *rows)
+    assert (code, err) == (0, [])
+    folder = tmp_path / f"{target}-quick"
+    table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
+    assert table["quick"] and table["target"] == target and table["preset"] == "default"
+    assert "QUICK LOOK" in out and (folder / "table.md").read_text(encoding="utf-8").startswith("# QUICK LOOK")
+    assert max(len(line) for line in out.splitlines() if not line.startswith("written to")) <= 80
+    for picture in table["pictures"]:
+        assert (folder / picture).read_bytes().startswith(b"\x89PNG")
+        assert picture in (folder / "table.md").read_text(encoding="utf-8")
+    assert {path.name for path in folder.iterdir()} == {"table.md", "table.json", *table["pictures"]}
+    for cell in table["cells"]:
+        assert (folder / cell["folder"] / "result.json").is_file()
+        assert cell["seconds"] >= 0 and cell["settings"]["seed"] == cell["seed"] == 0
+    for entry in (entry for one in table["tables"] for entry in one["entries"]):
+        assert entry["seeds"] == 1 and entry["standard_deviation"] is None
+        assert f"{entry['row']}" in out
+
+
+def test_means_over_seeds_are_those_of_the_runs(tmp_path, tiny, capsys):
+    code, out, _ = typed(capsys, tmp_path, tiny, "accuracy", "--seeds", "3", "--datasets", "mnist",
+                         "--methods", "npbcl,independent")
+    assert code == 0 and "QUICK" not in out and "mean ± sd over 3 seeds" in out
+    table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
+    runs = [100 * cell["accuracy"] for cell in table["cells"] if cell["row"] == "npbcl"]
+    assert len(set(runs)) > 1
+    entry = table["tables"][0]["entries"][0]
+    assert entry["values"] == pytest.approx(runs)
+    assert entry["mean"] == pytest.approx(np.mean(runs))
+    assert entry["standard_deviation"] == pytest.approx(np.std(runs, ddof=1))
+    assert entry["printed"]["value"] == 99.819
+    assert entry["difference"] == pytest.approx(np.mean(runs) - 99.819)
+    assert re.search(r"paper +99\.82 ± 0\.1", out) and f"{np.mean(runs):.2f} ± {np.std(runs, ddof=1):.2f}" in out
+
+
+def test_a_second_target_takes_the_runs_of_the_first(tmp_path, tiny, capsys):
+    arguments = ["--seeds", "1", "--datasets", "glyphs", "--methods", "npbcl,independent"]
+    _, first, _ = typed(capsys, tmp_path, tiny, "accuracy", *arguments)
+    _, second, _ = typed(capsys, tmp_path, tiny, "curves", *arguments)
+    assert "split-glyphs, npbcl, seed 0:" in first and "seed 0:" not in second
+    assert len(list((tmp_path / "cells").iterdir())) == 2
+
+
+def measured(folder, row, benchmark, tiny):
+    planned = cells.plan((row,), (BENCHMARKS[benchmark],), Choice(1, assignments=tiny, out=folder))
+    return cells.measure(planned, False)[0][0]
+
+
+def test_accuracy_without_repeats_leaves_them_out(tmp_path, tiny):
+    m = measured(tmp_path, REFERENCE, "split-notmnist", tiny | {"independent.epochs": "1"})
+    images = registry.load("notmnist")
+    out = duplicates_of_training(images) | blank(images)
+    assert out.sum() == 2 and results.count_repeats(m.cell.config) == (1, 1)
+    learned, accuracies = results.learner(m), []
+    for t in range(3):
+        of_task = np.isin(images.test_labels, (2 * t, 2 * t + 1)) & ~out
+        x = images.test_images[of_task].reshape(-1, 16).astype(np.float32) / np.float32(255)
+        accuracies.append(metrics.accuracy(learned.predict(x, t), images.test_labels[of_task].astype(int) - 2 * t))
+    results._repeated_images.cache_clear()
+    assert results.accuracy_without_repeats(m) == pytest.approx(100 * np.mean(accuracies))
+    results._repeated_images.cache_clear()
+
+
+def test_an_untrained_head_guesses(tmp_path, tiny):
+    tiny |= {"independent.hidden": "30", "independent.rate": "0.05"}
+    for row in (OURS, REFERENCE):                            # 300 guesses among ten classes
+        m = measured(tmp_path, row, "permuted-glyphs", tiny)
+        assert abs(results.untrained_accuracy(m) - 10) < 4 * 100 * np.sqrt(0.1 * 0.9 / 300)
+    assert results.final_accuracy(m) > 30                    # the reference learns in so many epochs
+    assert np.isnan(results.untrained_accuracy(measured(tmp_path, OURS, "split-glyphs", tiny)))
+
+
+def test_numbers_of_the_masks(tmp_path, tiny):
+    m = measured(tmp_path, OURS, "split-glyphs", tiny | {"alpha": "4"})
+    masks = [layers[0] for layers in results.masks(m)]
+    used = np.stack([mask.ravel() for mask in masks])
+    assert len({int(count) for count in used.sum(axis=1)}) == 3              # the masks differ in size
+    pairs = [(i, j) for i in range(3) for j in range(i)]
+    assert results.pairwise_sharing(m) == pytest.approx(100 * np.mean(
+        [(used[i] & used[j]).sum() / used[i].sum() for i, j in pairs]))
+    assert results.pairwise_chance(m) == pytest.approx(100 * np.mean([used[j].mean() for _, j in pairs]))
+    assert results.filled(m)[-1] == pytest.approx(100 * used.any(axis=0).mean())
+    union = [used[:t].any(axis=0) for t in (1, 2)]
+    assert results.sharing_with_earlier(m) == pytest.approx(100 * np.mean(
+        [(used[t] & union[t - 1]).sum() / used[t].sum() for t in (1, 2)]))
+    assert results.chance_with_earlier(m) == pytest.approx(100 * np.mean([part.mean() for part in union]))
+    assert results.units(m) == (6, int(np.any([mask.any(axis=0) for mask in masks], axis=0).sum()))
+    _, live, _ = results.on_pixels(m)
+    pixels = results.mean_pixels(m)
+    assert live == pytest.approx(100 * np.mean([structure.input_density(mask)[mean > 0.1].mean()
+                                                for mask, mean in zip(masks, pixels, strict=True)]))
+
+
+def test_a_target_without_some_of_its_runs_is_written_and_fails(tmp_path, tiny, capsys, monkeypatch):
+    learn = NPBCL.learn
+
+    def failing(self, task, *arguments, **options):
+        if self.settings.mask_link == "log":
+            raise TrainingError("no weight is left")
+        return learn(self, task, *arguments, **options)
+
+    monkeypatch.setattr(NPBCL, "learn", failing)
+    code, out, err = typed(capsys, tmp_path, tiny, "mask-kl", "--quick", "--datasets", "glyphs")
+    assert code == 1 and err == ["ibpcl: 2 of the runs could not be trained; the tables are without them"]
+    assert "Not trained: split-glyphs, npbcl-log-1, seed 0: no weight is left" in " ".join(out.split())
+    table = json.loads((tmp_path / "mask-kl-quick" / "table.json").read_text(encoding="utf-8"))
+    assert len(table["failures"]) == 2
+    assert {entry["column"] for entry in table["tables"][0]["entries"]} == {"logit, 1", "logit, 1/784"}
+
+
+def test_if_nothing_can_be_trained_the_first_reason_is_told(tmp_path, tiny, capsys, monkeypatch):
+    def failing(self, *arguments, **options):
+        raise TrainingError("no weight is left")
+
+    monkeypatch.setattr(NPBCL, "learn", failing)
+    code, _, err = typed(capsys, tmp_path, tiny, "masks", "--quick", "--datasets", "glyphs")
+    assert code == 1 and len(err) == 1 and "no weight is left" in err[0]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["accuracies"], ["unknown target 'accuracies'", "did you mean 'accuracy'"]),
+    (["accuracy", "--datasets", "cifar"], ["unknown data set 'cifar'"]),
+    (["accuracy", "--datasets", "glyphs", "--methods", "nobody"], ["no row 'nobody'"]),
+    (["accuracy", "--preset", "best"], ["preset must be one of", "'best'"]),
+    (["accuracy", "--seeds", "0"], ["seeds must be at least 1"]),
+    (["accuracy", "--seeds", "two"], ["--seeds", "'two'"]),
+    (["accuracy", "--set", "epochs"], ["--set takes KEY=VALUE"]),
+    (["over-training", "--set", "epochs=3"], ["epochs is what the row", "npbcl-5"]),
+    (["masks", "--set", "epochs=many"], ["epochs must be a whole number"]),
+])
+def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):
+    code = main(["reproduce", *arguments, "--out", str(tmp_path / "out")])
+    out, err = capsys.readouterr()
+    assert code == 2 and out == "" and len(err.splitlines()) == 1
+    assert all(word in err for word in words), err
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_data_are_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.undo()                                       # the real registry
+    monkeypatch.delenv("IBPCL_DATA", raising=False)
+    code = main(["reproduce", "accuracy", "--datasets", "mnist", "--data-dir", str(tmp_path / "nowhere"),
+                 "--out", str(tmp_path / "out")])
+    err = capsys.readouterr().err.splitlines()
+    assert code == 2 and len(err) == 1 and "missing" in err[0] and "--data-dir" in err[0]
+
+
+def test_an_interrupt_is_one_line_and_the_next_time_goes_on(tmp_path, tiny, capsys, monkeypatch):
+    arguments = ["--seeds", "1", "--datasets", "glyphs", "--methods", "npbcl,independent"]
+    learn = NPBCL.learn
+
+    def interrupted(self, task, *rest, **options):
+        if len(self.heads) == 1:
+            raise KeyboardInterrupt
+        return learn(self, task, *rest, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NPBCL, "learn", interrupted)
+        code, _, err = typed(capsys, tmp_path, tiny, "curves", *arguments)
+        assert (code, err) == (130, ["ibpcl: interrupted"])
+    calls = []
+    monkeypatch.setattr(NPBCL, "learn", lambda self, task, *rest, **options: calls.append(task.name) or learn(
+        self, task, *rest, **options))
+    code, _, _ = typed(capsys, tmp_path, tiny, "curves", *arguments)
+    assert code == 0 and calls == ["C/D", "E/F"]             # the first task was done
+
+
+def test_what_the_command_line_gives():
+    assert assignments(["a=1", " b =x=y"]) == {"a": "1", "b": "x=y"}
+    with pytest.raises(UserError):
+        assignments(["a"])
+    assert listed("a, b,") == ("a", "b") and listed(None) is None

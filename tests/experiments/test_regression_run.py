@@ -1,0 +1,157 @@
+"""The experiment terrain from the command line to the folder: regression, with its intervals checked."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ibpcl import checkpoints, storage
+from ibpcl.cli import main
+from ibpcl.data import terrain
+from ibpcl.data.dataset import DataError
+from ibpcl.data.terrain import TerrainStream
+from ibpcl.errors import UserError
+from ibpcl.evaluation import calibration, metrics
+from ibpcl.experiments import result as results
+from ibpcl.experiments.config import RunConfig, as_table, configure
+from ibpcl.experiments.folder import OF_REGRESSION, RESULTS
+from ibpcl.experiments.run import make_learner, make_stream, run
+
+TINY = {"hidden": (20,), "samples": 1, "prediction_samples": 20, "epochs": 12, "finetune_epochs": 6, "batch": 50,
+        "tasks": 2, "train_limit": 300, "test_limit": 60, "start_sigma": 0.01, "weight_rate": 0.03, "backend": "numpy"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return run(configure("terrain", **TINY), tmp_path_factory.mktemp("terrain") / "run", progress=False)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the figures out, which take longer than a small run."""
+    monkeypatch.setattr(results, "draw", lambda *arguments: None)
+
+
+def test_the_matrix_holds_r_squared_of_what_the_learner_predicts(finished):
+    R, stream = np.array(finished.values["accuracy_matrix"], float), make_stream(finished.config)
+    for j, task in enumerate(stream):
+        assert R[-1, j] == metrics.r_squared(finished.learner.predict(task.x_test, j), task.y_test)
+    assert R[-1].min() > 0.4 and finished.values["measure"] == "R^2"
+    assert finished.values["tasks"] == ["126.0 to 124.0 W", "124.0 to 122.0 W"]
+
+
+def test_the_result_tells_coverage_and_noise(finished):
+    values = storage.read_json(finished.folder / "result.json")
+    told, stream = values["coverage"], make_stream(finished.config)
+    assert told["levels"] == list(calibration.LEVELS) and {0.5, 0.9} < set(told["levels"])
+    assert told["examples"] == [60, 60]
+    for t, task in enumerate(stream):
+        prediction = finished.learner.predict_with_uncertainty(task.x_test, t)
+        arrays = (prediction.mean, prediction.sigma, task.y_test)
+        assert told["as_predicted"][t] == calibration.coverage(*arrays).tolist()
+        assert told["recalibrated"][t] == calibration.recalibrated_coverage(*arrays).tolist()
+        assert told["scales"][t] == calibration.interval_scales(*arrays).tolist()
+        learned = np.exp(finished.learner.heads[t]["noise.log_sigma"])
+        np.testing.assert_allclose(values["noise_sigma"][t], learned, rtol=1e-4)
+        assert abs(learned[0] / finished.config.settings.noise_sigma - 1) > 0.05
+    error = calibration.calibration_error(told["as_predicted"])
+    assert values["calibration_error"]["as_predicted"] == error
+
+
+def test_the_folder_holds_the_figures_of_a_regression_too(finished):
+    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", *RESULTS, *OF_REGRESSION}
+    for path in finished.folder.glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+    assert configure(finished.folder / "config.toml") == finished.config
+
+
+def test_given_noise_stays_as_given():
+    result = run(configure("terrain", {"learn_noise": "false", "noise_sigma": "0.45"}, **TINY), progress=False)
+    np.testing.assert_allclose(result.values["noise_sigma"], 0.45, rtol=1e-4)
+    assert "noise.log_sigma" not in result.learner.heads[0]
+
+
+@pytest.mark.parametrize("after", [4, 15, 19, 37])
+def test_an_interrupted_regression_goes_on_bit_for_bit(after, finished, tmp_path, monkeypatch, undrawn):
+    folder, save, written = tmp_path / "run", checkpoints.save, []
+
+    def stopping(path, arrays, meta, **options):
+        save(path, arrays, meta, **options)
+        written.append(path)
+        if len(written) == after:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "save", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            run(finished.config, folder, progress=False)
+    assert not (folder / "result.json").exists()
+    assert main(["run", "--resume", str(folder), "--quiet"]) == 0
+    result, whole = (storage.read_json(path / "result.json") for path in (folder, finished.folder))
+    for key in ("accuracy_matrix", "coverage", "noise_sigma", "calibration_error"):
+        assert result[key] == whole[key], key
+    assert (folder / "history.csv").read_bytes() == (finished.folder / "history.csv").read_bytes()
+    arrays, expected = checkpoints.load(folder / "learner.npz").arrays, finished.learner.state()
+    assert arrays.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(arrays[name], value, err_msg=name)
+
+
+def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
+    assert main(["run", "--resume", str(finished.folder)]) == 0
+    out = capsys.readouterr().out
+    assert "Test R^2 (%) on each task so far" in out and "accuracy" not in out
+    assert f"average R^2        {100 * finished.values['average_accuracy']:.2f} %" in out
+    told = finished.values["coverage"]
+    mean = 100 * np.mean([[row[told["levels"].index(p)] for p in (0.5, 0.9)] for row in told["as_predicted"]], axis=0)
+    assert f"intervals hold     {mean[0]:.1f} % at 50 %, {mean[1]:.1f} % at 90 % (Gaussian, as predicted)" in out
+    assert max(map(len, out.replace(str(finished.folder), "").splitlines())) <= 80
+    assert main(["run", "--resume", str(finished.folder), "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("average R^2 ")
+
+
+def test_another_run_takes_the_figures_of_a_regression_away(tmp_path, undrawn):
+    few = {**TINY, "epochs": 1, "finetune_epochs": 1, "tasks": 1}
+    run(configure("terrain", **few), tmp_path / "run", progress=False)
+    other = dataclasses.replace(configure("terrain", **few), seed=1)
+    with pytest.raises(UserError, match="holds a run with seed = 0, not 1"):
+        run(other, tmp_path / "run", progress=False)
+    for name in OF_REGRESSION:
+        (tmp_path / "run" / name).write_bytes(b"of the run before")
+    run(other, tmp_path / "run", progress=False, force=True)
+    assert not [name for name in OF_REGRESSION if (tmp_path / "run" / name).exists()]
+
+
+def test_keys_of_the_run_make_the_stream():
+    config = configure("terrain", tasks=3, train_limit=30, test_limit=20, data_seed=4, validation=0.25)
+    stream, same = make_stream(config), TerrainStream(3, 4, 30, 20, 0.25)
+    assert (len(stream), stream.name, len(stream[0].x_train), len(stream[0].x_test)) == (3, "terrain", 30, 20)
+    np.testing.assert_array_equal(stream[2].x_test, same[2].x_test)
+
+
+def test_terrain_comes_in_strips_and_nothing_else_does():
+    for keys in ({"stream": "split"}, {"dataset": "glyphs"}):
+        with pytest.raises(UserError, match="stream must be strips for the data set terrain and for no other"):
+            configure("terrain", **keys)
+    with pytest.raises(UserError, match=r"dataset must be one of glyphs, .*, terrain, got 'relief'"):
+        RunConfig(dataset="relief")
+    assert as_table(configure("terrain"))["stream"] == "strips"
+
+
+def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeypatch):
+    with pytest.raises(UserError, match=r"tasks must be in 1 \.\. 30, got 31"):
+        run(configure("terrain", tasks=31), tmp_path / "run")
+    with pytest.raises(UserError, match="method independent does not do regression"):
+        run(configure("terrain", method="independent"), tmp_path / "run")
+
+    def missing():
+        raise DataError("topobathy.npz: missing; it comes with Matplotlib")
+
+    monkeypatch.setattr(terrain, "read_grid", missing)
+    with pytest.raises(UserError, match=r"topobathy\.npz: missing"):
+        run(configure("terrain"), tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_learner_of_another_kind_is_refused_only_for_regression():
+    assert make_learner(configure("split-glyphs", method="independent"))

@@ -1,0 +1,44 @@
+"""What a method stores, and the list of methods."""
+
+import pytest
+
+from ibpcl.cli import main
+from ibpcl.cli.methods import size
+from ibpcl.methods import ABOUT, METHODS, method
+from ibpcl.methods.footprint import EXAMPLES, INPUTS, footprint
+
+HIDDEN, HEAD = 4 * (INPUTS + 1) * 200, 4 * (200 + 1) * 2
+
+
+@pytest.mark.parametrize("name, once, per_task", [
+    ("naive", HIDDEN, HEAD),
+    ("independent", 0, HIDDEN + HEAD),
+    ("joint", HIDDEN, HEAD + EXAMPLES * (4 * INPUTS + 8)),
+    ("rehearsal", HIDDEN, HEAD + 200 * (4 * INPUTS + 8)),
+    ("ewc", 3 * HIDDEN, HEAD),                               # weights, anchor, information
+    ("imm", HIDDEN, HEAD + 2 * HIDDEN),                      # a solution and an information a task
+    ("vcl", 2 * HIDDEN, 2 * HEAD),                           # a mean and a scale
+    ("hat", HIDDEN + 4 * 200, HEAD + 4 * 200),               # what is used; the embedding
+])
+def test_a_method_stores_what_its_equations_say(name, once, per_task):
+    found = footprint(name)
+    assert found.per_task == pytest.approx(per_task, abs=8)  # the list of classes grows by a number a task
+    assert found.once == pytest.approx(once, abs=8)
+
+
+def test_every_method_is_described():
+    assert set(ABOUT) == set(METHODS)
+    for name in METHODS:
+        assert method(name).summary.endswith(".") and ABOUT[name].can[0] == "task"
+        assert ("domain" in ABOUT[name].can) == (name not in ("independent", "hat"))
+
+
+def test_the_command_lists_them_within_80_columns(capsys, monkeypatch):
+    monkeypatch.setattr("ibpcl.cli.methods.METHODS", {"naive": "Naive", "ewc": "EWC"})
+    assert main(["methods"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    row = next(i for i, line in enumerate(lines) if line.startswith("ewc"))
+    assert lines[row].split() == ["ewc", "1.88", "MB", "1.62", "KB", "task,", "domain"]
+    assert "Kirkpatrick et al. (2017)" in " ".join(line.strip() for line in lines[row + 1:])
+    assert size(999) == "999 B"

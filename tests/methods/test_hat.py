@@ -1,0 +1,128 @@
+"""HAT: with gates at one it is a plain network, what is used does not move, and its factors are the paper's."""
+
+import numpy as np
+import pytest
+
+from ibpcl.inference.backend import backend
+from ibpcl.methods.hat import HAT, LARGEST_EMBEDDING, Settings, compensation, scale_at
+from ibpcl.methods.naive import Naive
+from ibpcl.methods.naive import Settings as NaiveSettings
+from ibpcl.models.gated import Gated, capacity, gates
+from ibpcl.models.plain import Network
+from ibpcl.numerics import sigmoid
+from ibpcl.proofs import networks
+
+NUMPY = backend("numpy")
+SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
+
+
+def test_with_gates_at_one_the_network_is_plain():
+    rng, model = np.random.default_rng(0), Gated(Network(5, (6, 4), 3))
+    vector = np.append(rng.normal(size=model.network.layout.size), np.full(10, 6.0))
+    x, y = rng.normal(size=(7, 5)), rng.integers(0, 3, 7)
+    (total, share), cache = model.objective(vector, np.zeros(10), 400.0, x, y, NUMPY)
+    plain, plain_cache = model.network.log_likelihood(vector[:-10], x, y, NUMPY)
+    assert (total, share) == (plain, pytest.approx(1))
+    gradient = model.objective_vjp((1.0, 0.0), cache)
+    np.testing.assert_array_equal(gradient[:-10], model.network.log_likelihood_vjp(1.0, plain_cache))
+    np.testing.assert_array_equal(gradient[-10:], 0)         # a saturated gate has no gradient
+
+
+def test_training_with_gates_at_one_is_naive(make_task, monkeypatch):
+    """Gates held open, and nothing marked as used."""
+    monkeypatch.setattr("ibpcl.methods.hat.scale_at", lambda *arguments: 400.0)
+    monkeypatch.setattr(HAT, "used", property(lambda self: np.zeros(8, np.float32)))
+    monkeypatch.setattr("ibpcl.methods.hat.generator", lambda key: Sixes())
+    one = HAT(Settings(**SMALL, sparsity=0.0, embedding_rate=0.0), 3, "numpy")
+    other = Naive(NaiveSettings(**SMALL), 3, "numpy")
+    for t in range(2):
+        for learner in (one, other):
+            learner.learn(make_task(t), progress=False)
+    np.testing.assert_array_equal(one.shared, other.shared)
+    for a, b in zip(one.heads, other.heads, strict=True):
+        np.testing.assert_array_equal(a, b)
+    x = make_task(0).x_test
+    np.testing.assert_array_equal(one.predict(x, 0), other.predict(x, 0))
+
+
+class Sixes:
+    """A generator of open gates."""
+
+    def normal(self, size):
+        return np.full(size, 6.0)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_gradients_are_right(seed):
+    for check in (networks.check_gated, networks.check_gates, networks.check_capacity):
+        report = check(seed)
+        assert report.ok, str(report)
+
+
+def test_what_a_task_uses_does_not_move(make_task):
+    learner = HAT(Settings(**{**SMALL, "hidden": (8, 7), "epochs": 10, "sparsity": 0.1}))
+    learner.learn(make_task(0), progress=False)
+    used, before = learner.used, learner.shared
+    x = make_task(0).x_test
+    first = learner.predict(x, 0)
+    assert ((used > 0.999) | (used < 0.001)).mean() > 0.8 and used.max() > 0.999
+    learner.learn(make_task(1), progress=False)
+    hidden = [view for name, view in learner.network(2).layout.views(
+        np.append(learner.shared == before, np.ones(len(learner.heads[0]), bool))).items()]
+    open_first, open_second = used[:8] == 1, used[8:] == 1
+    assert hidden[0][:, open_first].all() and hidden[1][open_first].all()
+    assert hidden[2][np.ix_(open_first, open_second)].all() and hidden[3][open_second].all()
+    assert (learner.used >= used).all()
+    assert not (learner.shared == before).all()
+    np.testing.assert_allclose(learner.predict(x, 0), first, atol=0.05)
+
+
+def test_freedom_is_one_minus_the_smaller_gate():
+    model, used = Gated(Network(2, (2, 1), 2)), np.array([0.3, 1.0, 0.6])
+    views = model.network.layout.views(model.split(model.freedom(used))[0])
+    np.testing.assert_allclose(views["weight0"], [[0.7, 0.0], [0.7, 0.0]])
+    np.testing.assert_allclose(views["bias0"], [0.7, 0.0])
+    np.testing.assert_allclose(views["weight1"], [[0.7], [0.4]])
+    np.testing.assert_allclose(views["bias1"], [0.4])
+    assert (views["weight2"] == 1).all() and (views["bias2"] == 1).all()
+
+
+def test_compensation_turns_the_slope_at_one_scale_into_that_of_another():
+    """A gate's slope s a (1 - a) times the factor is s_max a' (1 - a') at scale one."""
+    e, scale, largest = np.array([-2.0, 0.1, 1.5]), 3.0, 20.0
+    slope = scale * sigmoid(scale * e) * sigmoid(-scale * e)
+    np.testing.assert_allclose(slope * compensation(e, scale, largest), largest * sigmoid(e) * sigmoid(-e), rtol=1e-12)
+    assert np.isfinite(compensation(np.array([6.0, -6.0]), 400.0, 400.0)).all()
+
+
+def test_the_scale_rises_in_every_epoch():
+    scales = [scale_at(step, 5, 400.0) for step in range(10)]
+    assert scales[:5] == scales[5:] and (np.diff(scales[:5]) > 0).all()
+    assert scales[0] == 1 / 400 and scales[4] == 400.0
+    assert scale_at(3, 1, 400.0) == 400.0
+
+
+def test_embeddings_stay_in_their_range(make_task):
+    learner = HAT(Settings(**SMALL, embedding_rate=50.0))
+    learner.learn(make_task(0), progress=False)
+    assert np.abs(learner.memory["embedding0"]).max() <= LARGEST_EMBEDDING
+
+
+def test_a_full_network_has_no_capacity_left():
+    assert capacity(np.ones(3), np.ones(3))[0] == 0
+    assert gates(np.zeros(2), 5.0)[0].tolist() == [0.5, 0.5]
+
+
+def test_sparsity_opens_fewer_gates(make_task):
+    opened = []
+    for sparsity in (0.0, 20.0):
+        learner = HAT(Settings(**{**SMALL, "hidden": (20,)}, sparsity=sparsity, embedding_rate=0.2))
+        learner.learn(make_task(0), progress=False)
+        opened.append(learner.used.sum())
+    assert opened[1] < opened[0]
+
+
+def test_settings_out_of_range_are_refused():
+    for wrong in ({"scale": 0.5}, {"sparsity": -1.0}, {"embedding_rate": -1.0}, {"single_head": True}):
+        with pytest.raises(ValueError, match=f"hat: {next(iter(wrong))} must"):
+            Settings(**wrong)

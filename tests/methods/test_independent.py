@@ -1,0 +1,147 @@
+"""The reference: plain networks that share nothing, one a task."""
+
+import numpy as np
+import pytest
+
+from ibpcl.continual.loop import learn_stream
+from ibpcl.continual.task import RegressionTask, Task
+from ibpcl.errors import NonFiniteError
+from ibpcl.methods import method
+from ibpcl.methods.independent import Independent, Network, Settings
+from ibpcl.proofs import networks
+
+SMALL = Settings(hidden=(8,), epochs=6, batch=20, rate=0.02)
+
+
+def task(t, classes=2, inputs=4, shift=2.0):
+    """Blobs: class c is bright in input c."""
+    rng = np.random.default_rng(t)
+    parts = []
+    for examples in (120, 60):
+        y = rng.integers(0, classes, examples)
+        x = rng.normal(scale=0.4, size=(examples, inputs))
+        x[np.arange(examples), y] += shift
+        parts += [x, y]
+    return Task(f"task {t}", *parts, classes, tuple("abc"[:classes]))
+
+
+def learned(count=2, **settings):
+    learner = Independent(Settings(**{**SMALL.__dict__, **settings}), seed=1)
+    *_, last = learn_stream(learner, [task(t) for t in range(count)], progress=False)
+    return learner, last
+
+
+def test_it_learns_and_nothing_is_ever_lost():
+    _, last = learned(3)
+    assert last.accuracy[-1].min() > 0.95
+    for j in range(3):                                       # a later task changes no bit of an earlier one
+        assert np.ptp(last.accuracy[j:, j]) == 0
+
+
+def test_a_task_is_learned_as_if_it_were_the_only_one_of_its_number():
+    alone, _ = learned(2)
+    other = Independent(SMALL, seed=1)
+    other.learn(task(7), progress=False)
+    other.learn(task(1), progress=False)
+    np.testing.assert_array_equal(alone.networks[1][1], other.networks[1][1])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_gradient_is_right(seed):
+    report = networks.check_independent_network(seed)
+    assert report.ok, str(report)
+
+
+def test_without_hidden_weights_it_is_softmax_regression():
+    """The head's gradient has a closed form: h^T (onehot - p)."""
+    rng, network = np.random.default_rng(0), Network(3, (5,), 4)
+    vector = rng.normal(size=network.layout.size)
+    x, y = rng.normal(size=(6, 3)), rng.integers(0, 4, 6)
+    total, cache = network.log_likelihood(vector, x, y, networks.backend("numpy"))
+    (w0, b0), (w1, b1) = network.layers(vector)
+    h = np.maximum(x @ w0 + b0, 0)
+    p = np.exp(h @ w1 + b1)
+    p /= p.sum(axis=1, keepdims=True)
+    assert total == pytest.approx(np.log(p[np.arange(6), y]).sum())
+    gradient = network.layers(network.log_likelihood_vjp(1.0, cache))
+    np.testing.assert_allclose(gradient[1][0], h.T @ (np.eye(4)[y] - p))
+
+
+def test_predictions_are_probabilities_of_any_width():
+    learner = Independent(SMALL)
+    learner.learn(task(0, classes=3, inputs=5), progress=False)
+    learner.learn(task(1, classes=2, inputs=4), progress=False)
+    for t, (classes, inputs) in enumerate(((3, 5), (2, 4))):
+        p = learner.predict(np.random.default_rng(0).normal(size=(7, inputs)), t)
+        assert p.shape == (7, classes)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    with pytest.raises(ValueError, match="unknown task_id 2"):
+        learner.predict(np.zeros((1, 4)), 2)
+    with pytest.raises(ValueError, match=r"x must have shape \(N, 5\)"):
+        learner.predict(np.zeros((1, 4)), 0)
+
+
+def test_more_epochs_fit_better_and_the_history_says_so():
+    learner = Independent(SMALL)
+    history = learner.learn(task(0), progress=False)
+    assert [record.epoch for record in history] == list(range(6))
+    assert history[-1].log_likelihood > history[0].log_likelihood
+    assert history[-1].elbo == history[-1].log_likelihood    # there is no divergence
+
+
+def test_a_saved_learner_is_the_learner(tmp_path):
+    learner, _ = learned(2, hidden=(8, 6))
+    learner.save(tmp_path / "learner.npz")
+    copy = Independent.load(tmp_path / "learner.npz")
+    assert copy.settings == learner.settings
+    x = task(0).x_test
+    for t in range(2):
+        np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
+    for one in (copy, learner):
+        one.learn(task(2), progress=False)
+    np.testing.assert_array_equal(copy.networks[2][1], learner.networks[2][1])
+
+
+class Kept:
+    """A journal that keeps all it is told."""
+
+    def __init__(self, resume=None):
+        self.resume, self.partials = resume, []
+
+    def save(self, partial):
+        self.partials.append(partial)
+
+
+def test_it_goes_on_bit_for_bit_after_any_epoch():
+    whole, journal = Independent(SMALL, seed=4), Kept()
+    whole.learn(task(0), progress=False, journal=journal)
+    assert len(journal.partials) == SMALL.epochs
+    for partial in journal.partials:
+        again = Independent(SMALL, seed=4)
+        again.learn(task(0), progress=False, journal=Kept(partial))
+        np.testing.assert_array_equal(again.networks[0][1], whole.networks[0][1])
+
+
+def test_the_two_starts_differ_and_have_their_spread():
+    network = Network(400, (300,), 2)
+    for start, deviation in (("uniform", 1 / np.sqrt(3 * 400)), ("he", np.sqrt(2 / 400))):
+        weight, _ = network.layers(network.initial(np.random.default_rng(0), start))[0]
+        assert weight.std() == pytest.approx(deviation, rel=0.02)
+
+
+@pytest.mark.parametrize("settings", [{"hidden": ()}, {"hidden": (0,)}, {"epochs": -1}, {"batch": 0},
+                                      {"rate": -1.0}, {"rate": np.nan}, {"start": "zeros"}])
+def test_settings_out_of_range_are_refused(settings):
+    with pytest.raises(ValueError, match=f"independent: {next(iter(settings))} must"):
+        Settings(**settings)
+
+
+def test_what_it_cannot_learn_is_refused():
+    with pytest.raises(TypeError, match="RegressionTask"):
+        Independent(SMALL).learn(RegressionTask("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
+    with np.errstate(all="ignore"), pytest.raises(NonFiniteError):
+        Independent(Settings(hidden=(8,), rate=1e30)).learn(task(0), progress=False)
+
+
+def test_it_is_registered():
+    assert method("independent").learner is Independent

@@ -1,0 +1,60 @@
+"""Rehearsal: with whole tasks in its buffers it is joint training."""
+
+import numpy as np
+import pytest
+
+from ibpcl.methods import joint, rehearsal
+from ibpcl.methods.rehearsal import Rehearsal, Settings
+
+SMALL = {"hidden": (8,), "epochs": 6, "batch": 1000, "rate": 0.02}
+
+
+@pytest.mark.parametrize("single_head", [False, True])
+def test_with_the_whole_data_it_is_joint_training(make_task, single_head):
+    one = joint.Joint(joint.Settings(**SMALL, restart=False, single_head=single_head))
+    other = Rehearsal(Settings(**SMALL, buffer_size=1000, single_head=single_head))
+    for t in range(3):
+        task = make_task(t, examples=80 + 20 * t)            # tasks of several sizes: they count by their size
+        histories = [learner.learn(task, progress=False) for learner in (one, other)]
+        for a, b in zip(*histories, strict=True):
+            assert a.log_likelihood == pytest.approx(b.log_likelihood, rel=1e-4)
+    np.testing.assert_allclose(one.shared, other.shared, atol=2e-3)
+    for a, b in zip(one.heads, other.heads, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-3)
+
+
+def test_its_gradient_is_joint_trainings(make_task):
+    """Of one step, in float64: loss and gradient are the same to rounding."""
+    learners = (joint.Joint(joint.Settings(**{**SMALL, "epochs": 0}, restart=False), 0, "numpy"),
+                Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer_size=1000), 0, "numpy"))
+    found = []
+    for learner in learners:
+        learner.learn(make_task(0, examples=50), progress=False)
+        task = make_task(1, examples=70)
+        groups, scales, whole = learner.groups(task, np.arange(learner.pool_size(task)))
+        model = learner.model((2, 2))
+        vector = np.random.default_rng(0).normal(size=model.size)
+        totals, cache = model.log_likelihoods(vector, groups, learner.backend)
+        loss = -sum(scale * total for scale, total in zip(scales, totals, strict=True)) / whole
+        found.append((loss, model.log_likelihoods_vjp([-scale / whole for scale in scales], cache)))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("buffer", ["random", "k_center"])
+def test_a_buffer_holds_examples_of_its_task(make_task, buffer):
+    learner, task = Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer=buffer, buffer_size=7)), make_task(0)
+    learner.learn(task, progress=False)
+    x, y = learner.memory["x0"], learner.memory["y0"]
+    assert len(np.unique(x, axis=0)) == 7
+    for row, label in zip(x, y, strict=True):
+        (n,) = np.flatnonzero((task.x_train == row).all(axis=1))
+        assert task.y_train[n] == label
+    _, scales, whole = learner.groups(make_task(1, examples=30), np.arange(10))
+    assert scales == [3, 120 / 7] and whole == 150
+
+
+def test_settings_out_of_range_are_refused():
+    for wrong in ({"buffer": "best"}, {"buffer_size": 0}):
+        with pytest.raises(ValueError, match=f"rehearsal: {next(iter(wrong))} must"):
+            rehearsal.Settings(**wrong)

@@ -1,0 +1,125 @@
+"""What every method on a plain network promises: it learns, saves, goes on after a kill, and refuses what is wrong."""
+
+import numpy as np
+import pytest
+
+from ibpcl.continual.loop import learn_stream
+from ibpcl.continual.task import RegressionTask
+from ibpcl.experiments.journal import RunJournal
+from ibpcl.methods import METHODS, method
+from ibpcl.methods.sequential import Sequential
+
+# What each method changes in the common small settings; the ones here are all of the base class.
+OWN = {name: {} for name in METHODS if issubclass(method(name).learner, Sequential)}
+SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
+
+
+def learner_of(name, seed=1, **changes):
+    found = method(name)
+    return found.learner(found.settings(**{**SMALL, **OWN[name], **changes}), seed, "numpy")
+
+
+def everything(learner):
+    return {name: np.asarray(value) for name, value in learner.state().items()}
+
+
+def same(one, other):
+    assert everything(one).keys() == everything(other).keys()
+    for name, value in everything(one).items():
+        np.testing.assert_array_equal(value, everything(other)[name], err_msg=name)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_it_learns_what_it_is_given(name, make_task):
+    *_, last = learn_stream(learner_of(name, epochs=8), [make_task(t) for t in range(2)], progress=False)
+    assert np.diagonal(last.accuracy).min() > 0.9
+    for record in last.history:
+        assert record.phase == name and np.isfinite(record.elbo)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_saved_learner_is_the_learner(name, make_task, tmp_path):
+    learner = learner_of(name)
+    for t in range(2):
+        learner.learn(make_task(t, classes=2 + t), progress=False)
+    learner.save(tmp_path / "learner.npz")
+    copy = type(learner).load(tmp_path / "learner.npz")
+    same(copy, learner)
+    x = make_task(0).x_test
+    for t in range(2):
+        p = copy.predict(x, t)
+        np.testing.assert_array_equal(p, learner.predict(x, t))
+        assert p.shape == (len(x), 2 + t)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    for one in (copy, learner):
+        one.learn(make_task(2), progress=False)
+    same(copy, learner)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_it_goes_on_bit_for_bit_after_any_epoch(name, make_task, kept):
+    whole, journal = learner_of(name, seed=4), kept()
+    whole.learn(make_task(0), progress=False)
+    before = {key: value.copy() for key, value in everything(whole).items()}
+    whole.learn(make_task(1), progress=False, journal=journal)
+    assert len(journal.partials) == SMALL["epochs"]
+    for partial in journal.partials:
+        again = learner_of(name, seed=4)
+        again.load_state(before)
+        again.learn(make_task(1), progress=False, journal=kept(partial))
+        same(again, whole)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_killed_run_goes_on_from_its_file(name, make_task, tmp_path, monkeypatch):
+    """The checkpoint on disk is enough: the second task is stopped after two epochs, and learned to its end."""
+    stream, whole = [make_task(t) for t in range(2)], learner_of(name)
+    *_, expected = learn_stream(whole, stream, progress=False)
+    journal, first = RunJournal(tmp_path, {}), learner_of(name)
+    keep = journal.save
+
+    def killed(partial):
+        keep(partial)
+        if first.outputs and partial.snapshot.epoch == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(journal, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        list(learn_stream(first, stream, progress=False, journal=journal))
+    again, second = learner_of(name), RunJournal(tmp_path, {})
+    second.restore(again)
+    assert len(second.done) == 1 and second.resume.snapshot.epoch == 2
+    *_, last = learn_stream(again, stream, progress=False, journal=second)
+    same(again, whole)
+    np.testing.assert_array_equal(last.accuracy, expected.accuracy)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_it_refuses_what_it_cannot_learn(name, make_task):
+    learner = learner_of(name)
+    with pytest.raises(ValueError, match="unknown task_id 0"):
+        learner.predict(np.zeros((1, 6)), 0)
+    with pytest.raises(TypeError, match=f"{name}: .*RegressionTask"):
+        learner.learn(RegressionTask("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
+    learner.learn(make_task(0), progress=False)
+    with pytest.raises(ValueError, match=f"{name}: task 'task 1' has 5 inputs, the network 6"):
+        learner.learn(make_task(1, inputs=5), progress=False)
+    with pytest.raises(ValueError, match=f"{name}: hidden must"):
+        method(name).settings(hidden=())
+    with pytest.raises(ValueError, match=f"{name}: start must be one of uniform, he"):
+        method(name).settings(start="zeros")
+    for wrong in ({"epochs": -1}, {"batch": 0}, {"rate": np.nan}, {"rate_end": 0.0}):
+        with pytest.raises(ValueError, match=f"{name}: {next(iter(wrong))} must"):
+            method(name).settings(**wrong)
+
+
+@pytest.mark.parametrize("name", [name for name in OWN if name != "hat"])
+def test_one_head_serves_all_tasks(name, make_task):
+    learner = learner_of(name, single_head=True)
+    for t in range(2):
+        learner.learn(make_task(t), progress=False)
+    x = make_task(0).x_test
+    np.testing.assert_array_equal(learner.predict(x, 0), learner.predict(x, 1))
+    assert all(head.size == 0 for head in learner.heads)
+    with pytest.raises(ValueError, match="has 3 outputs, the one head 2"):
+        learner.learn(make_task(2, classes=3), progress=False)

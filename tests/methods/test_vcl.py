@@ -1,0 +1,196 @@
+"""VCL: NPBCL with an all-ones mask, Bayes by Backprop on one task, and what a learner promises."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ibpcl.continual.loop import learn_stream
+from ibpcl.continual.task import RegressionTask
+from ibpcl.inference import objectives
+from ibpcl.inference.backend import backend
+from ibpcl.inference.objectives import Data, Fit
+from ibpcl.methods import method
+from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.npbcl import Settings as NPBCLSettings
+from ibpcl.methods.vcl import PHASES, VCL, Settings
+from ibpcl.models.mean_field import MeanField
+from ibpcl.models.plain import Network
+from ibpcl.models.supervised import Elbo, Prior
+from ibpcl.noise import Key
+from ibpcl.primitives import gaussian
+from ibpcl.proofs import networks
+
+NUMPY = backend("numpy")
+SMALL = Settings(hidden=(8,), epochs=4, likelihood_epochs=3, batch=20, rate=0.02, prediction_samples=10)
+
+
+def learner_of(seed=1, **changes):
+    return VCL(dataclasses.replace(SMALL, **changes), seed, "numpy")
+
+
+def same(one, other):
+    for name, value in one.state().items():
+        np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
+
+
+def random_model(seed=0, examples=7):
+    rng, model = np.random.default_rng(seed), MeanField(6, (5, 4), 3)
+    vector = rng.normal(scale=0.5, size=model.layout.size)
+    count = model.layout.block("mu").stop
+    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), np.ones(2))
+    return model, vector, prior, rng.normal(size=(examples, 6)), rng.integers(0, 3, examples)
+
+
+def test_npbcl_with_all_masks_on_is_vcl_when_weights_are_sampled():
+    """The whole relaxed ELBO, masks saturated at one: same likelihood, divergence of the weights, and gradients."""
+    model, vector, prior, x, y = random_model()
+    for i, layer in enumerate(model.layers(vector)):
+        if i < 2:
+            layer["rho"][...] = 200.0                        # sigmoid(200) is 1
+            layer["raw_a"][...] = layer["raw_b"][...] = 3.0
+    head = model.layers(vector)[-1]
+    head["weight.log_sigma"][...] = head["bias.log_sigma"][...] = -60.0    # NPBCL draws the head's outputs, not weights
+    noise = model.noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    weights = tuple((layer.weight, layer.bias) for layer in noise.hidden)
+    weights += ((np.zeros((2, 4, 3)), np.zeros((2, 3))),)
+    masked, masked_cache = model.elbo(vector, prior, x, y, noise, 0.5, 70, NUMPY)
+    plain, plain_cache = model.sampled_elbo(vector, prior, x, y, weights, 70, NUMPY)
+    np.testing.assert_allclose(masked[:2], plain[:2], rtol=1e-9)
+    down = Elbo(-1.0, 1.0, 0.0, 0.0)
+    gaussian_block = slice(0, model.layout.block("log_sigma").stop)
+    np.testing.assert_allclose(model.elbo_vjp(down, masked_cache)[gaussian_block],
+                               model.sampled_elbo_vjp(down, plain_cache)[gaussian_block], rtol=1e-9, atol=1e-9)
+
+
+def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
+    """The prior of the first task, all parts of the ELBO, and its gradient are the same, bit by bit."""
+    task = make_task(0)
+    vcl = learner_of(likelihood_epochs=0, epochs=0)
+    npbcl = NPBCL(NPBCLSettings(hidden=(8,), epochs=0, finetune_epochs=0, prior_sigma=1.0, alpha=4.0), 1, "numpy")
+    npbcl._check(task)
+    npbcl.inputs, npbcl.kind = task.inputs, type(task)
+    vcl.inputs = task.inputs
+    ours, theirs = npbcl._model(task), vcl._model(2)
+    for a, b in zip(npbcl._prior(ours)[:2], vcl.prior(theirs)[:2], strict=True):
+        np.testing.assert_array_equal(a, b)
+    vector, ones = vcl.start(theirs), theirs.all_ones
+    noise = ours.fixed_noise(Key(1, 0, 0, 0), 2, 120, NUMPY)
+    found = [model.fixed_elbo(vector, prior, ones, task.x_train, task.y_train, noise, 120, NUMPY)
+             for model, prior in ((ours, npbcl._prior(ours)), (theirs, vcl.prior(theirs)))]
+    assert found[0][0] == found[1][0]
+    down = Elbo(-1.0, 1.0, 0.0, 0.0)
+    np.testing.assert_array_equal(ours.fixed_elbo_vjp(down, found[0][1]), theirs.fixed_elbo_vjp(down, found[1][1]))
+
+
+def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
+    task, learner = make_task(0), learner_of(likelihood_epochs=0)
+    learner.learn(task, progress=False)
+    fresh = learner_of()
+    fresh.inputs = task.inputs
+    model = fresh._model(2)
+    how = Fit("finetune", 4, 20, 1, fresh._key(0, "vcl"), NUMPY, False)
+    vector, _ = objectives.train_fixed(model, fresh.start(model), fresh.prior(model), model.all_ones,
+                                       Data(task.x_train, task.y_train), how, SMALL.rate)
+    np.testing.assert_array_equal(learner._assemble(model, learner.heads[0])[: model.layout.block("log_sigma").stop],
+                                  vector[: model.layout.block("log_sigma").stop])
+
+
+def test_one_task_is_bayes_by_backprop():
+    """Blundell et al. (2015), Sec. 3.2: the gradient of a plain network at sampled weights, plus the prior's pull."""
+    model, vector, _, x, y = random_model(3)
+    learner = VCL(Settings(hidden=(5, 4), prior_sigma=0.7), 0, "numpy")
+    learner.inputs = 6
+    prior = learner.prior(model)
+    prior = prior._replace(mu=prior.mu.astype(float), log_sigma=prior.log_sigma.astype(float))
+    noise = model.sampled_noise(Key(0, 0, 0, 0), 1, NUMPY, np.float64)
+    parts, cache = model.sampled_elbo(vector, prior, x, y, noise, len(x), NUMPY)
+    gradient = model.layers(model.sampled_elbo_vjp(Elbo(-1.0, 1.0, 0.0, 0.0), cache))
+
+    plain, flat = Network(6, (5, 4), 3), []
+    for layer, eps in zip(model.layers(vector), noise, strict=True):
+        for kind, one in zip(("weight", "bias"), eps, strict=True):
+            flat.append((layer[f"{kind}.mu"] + np.exp(layer[f"{kind}.log_sigma"]) * one[0]).ravel())
+    total, plain_cache = plain.log_likelihood(np.concatenate(flat), x, y, NUMPY)
+    assert parts.log_likelihood == pytest.approx(total, rel=1e-12)
+    block = model.layout.block
+    divergence, _ = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], 0.0, np.log(np.float32(0.7)))
+    assert parts.kl_weights == pytest.approx(divergence, rel=1e-6)
+    slopes = plain.layers(plain.log_likelihood_vjp(-1.0, plain_cache))
+    for layer, found, eps, slope in zip(model.layers(vector), gradient, noise, slopes, strict=True):
+        for kind, one, dw in zip(("weight", "bias"), eps, slope, strict=True):
+            mu, sigma = layer[f"{kind}.mu"], np.exp(layer[f"{kind}.log_sigma"])
+            np.testing.assert_allclose(found[f"{kind}.mu"], dw + mu / 0.49, rtol=1e-6)
+            np.testing.assert_allclose(found[f"{kind}.log_sigma"], dw * sigma * one[0] + sigma**2 / 0.49 - 1,
+                                       rtol=1e-6, atol=1e-8)
+
+
+def test_the_gradient_with_sampled_weights_is_right():
+    report = networks.check_sampled_elbo()
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("changes", [{}, {"local": False, "samples": 2}, {"coreset": "k_center", "coreset_size": 10,
+                                                                          "coreset_epochs": 5}])
+def test_it_learns_and_keeps(make_task, changes):
+    *_, last = learn_stream(learner_of(epochs=8, **changes), [make_task(t) for t in range(2)], progress=False)
+    assert last.accuracy[1].min() > 0.9
+
+
+def test_the_posterior_is_the_next_prior(make_task):
+    learner = learner_of()
+    learner.learn(make_task(0), progress=False)
+    model = learner._model(2)
+    prior, vector = learner.prior(model), learner.start(model)
+    shared = (6 + 1) * 8
+    for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
+        np.testing.assert_array_equal(values[:shared], vector[model.layout.block(block)][:shared])
+    np.testing.assert_array_equal(prior.mu[shared:], 0)
+    np.testing.assert_array_equal(prior.log_sigma[shared:], 0)
+
+
+@pytest.mark.parametrize("changes", [{}, {"coreset": "random", "coreset_size": 10, "coreset_epochs": 3,
+                                          "single_head": True}])
+def test_it_is_saved_and_goes_on_bit_for_bit(make_task, kept, tmp_path, changes):
+    whole, journal = learner_of(**changes), kept()
+    whole.learn(make_task(0), progress=False, journal=journal)
+    assert [partial.snapshot.phase for partial in journal.partials] == ["likelihood"] * 3 + ["vcl"] * 4
+    for partial in journal.partials:
+        again = learner_of(**changes)
+        history = again.learn(make_task(0), progress=False, journal=kept(partial))
+        same(again, whole)
+        assert len(history) == 7
+    whole.save(tmp_path / "vcl.npz")
+    copy = VCL.load(tmp_path / "vcl.npz")
+    for learner in (whole, copy):
+        learner.learn(make_task(1), progress=False)
+    same(copy, whole)
+    x = make_task(0).x_test
+    np.testing.assert_array_equal(copy.predict(x, 0), whole.predict(x, 0))
+    if changes:                                              # one head, one network: tasks are predicted alike
+        np.testing.assert_array_equal(copy.predict(x, 0), copy.predict(x, 1))
+
+
+def test_a_coreset_is_taken_out_of_the_training_data(make_task):
+    learner, task = learner_of(coreset="random", coreset_size=10, epochs=0, likelihood_epochs=0), make_task(0)
+    data, coreset = learner._split(task)
+    assert (len(data.x), len(coreset.x)) == (110, 10)
+    rows = np.concatenate([data.x, coreset.x])
+    np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(task.x_train, axis=0))
+    with pytest.raises(ValueError, match="takes all 120 examples"):
+        learner_of(coreset="random", coreset_size=120).learn(task)
+
+
+def test_it_refuses_what_it_cannot_learn(make_task):
+    learner = learner_of(epochs=0, single_head=True)
+    with pytest.raises(TypeError, match="RegressionTask"):
+        learner.learn(RegressionTask("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
+    learner.learn(make_task(0), progress=False)
+    with pytest.raises(ValueError, match="5 inputs, the network 6"):
+        learner.learn(make_task(1, inputs=5))
+    with pytest.raises(ValueError, match="3 outputs, the one head 2"):
+        learner.learn(make_task(1, classes=3))
+    for wrong in ({"hidden": ()}, {"samples": 0}, {"rate": -1.0}, {"prior_sigma": 0.0}, {"coreset": "best"}):
+        with pytest.raises(ValueError, match=f"vcl: {next(iter(wrong))} must"):
+            Settings(**wrong)
+    assert len(set(PHASES)) == len(PHASES) and method("vcl").learner is VCL
