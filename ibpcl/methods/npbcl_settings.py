@@ -90,7 +90,7 @@ class Settings:
         return MaskModel(self.mask_kl, self.mask_link, self.structured)
 
 
-# Settings with a name; each changes the defaults, which are the best that a search on validation data found.
+# Settings with a name; each says what it changes in the defaults.
 PRESETS = {
     "default": {},
     # Every setting as printed, where one is printed; what is not printed (sigma_0, batch) is the default.
