@@ -4,7 +4,6 @@ import numpy as np
 
 from ibpcl.bench.problem import TAU
 from ibpcl.models import layers
-from ibpcl.primitives import likelihoods
 
 
 def parts(problem):
@@ -26,8 +25,8 @@ def parts(problem):
     def outputs():
         on, activation_cache = who.activations.relu(h)
         logits, head_cache = layers.fixed(head, None, on, noise.head, who)
-        log_p, cache = likelihoods.categorical(logits, problem.labels)
-        dlogits = likelihoods.categorical_vjp(np.full_like(log_p, 1 / (S * N)), cache)
+        log_p, cache = who.likelihoods.categorical(logits, problem.labels)
+        dlogits = who.likelihoods.categorical_vjp(np.full_like(log_p, 1 / (S * N)), cache)
         who.activations.relu_vjp(layers.fixed_vjp(dlogits, head_cache)[0], activation_cache)
 
     def divergence():

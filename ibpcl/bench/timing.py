@@ -1,4 +1,8 @@
-"""Measuring so that what else the machine does hits all alike: in turns, many times, and by ratios within a turn."""
+"""Measuring so that what else the machine does hits all alike: in turns, many times, and by ratios within a turn.
+
+Threads of BLAS and OpenMP go on spinning for a while after their last work, and would slow down whatever is measured
+next.  So there is a pause before each measurement, and then a call that is not measured.
+"""
 
 import time
 from typing import NamedTuple
@@ -7,6 +11,7 @@ import numpy as np
 
 SHORTEST = 2e-3                                              # seconds of a measurement; shorter calls are repeated
 WARM_UP = 2
+PAUSE = 0.04                                                 # seconds
 
 
 class Times(NamedTuple):
@@ -54,6 +59,8 @@ def interleave(functions, rounds, clock=time.perf_counter):
     seconds = {name: np.empty(rounds) for name in functions}
     for i in range(rounds):
         for name, function in functions.items():
+            time.sleep(PAUSE)
+            function()
             start = clock()
             for _ in range(calls[name]):
                 function()

@@ -24,6 +24,7 @@ class Backend(NamedTuple):
     local_linear: Callable
     local_linear_vjp: Callable
     activations: ModuleType
+    likelihoods: ModuleType
     gaussian_kl: Callable
     gaussian_kl_vjp: Callable
     adam: Callable
@@ -53,14 +54,14 @@ def backend(name="numba"):
     """
     if name == "numpy":
         from ibpcl import adam, noise
-        from ibpcl.primitives import activations, gaussian, linear, local_linear, masked_weights
+        from ibpcl.primitives import activations, gaussian, likelihoods, linear, local_linear, masked_weights
     elif name == "numba":
-        from ibpcl.kernels import activations, adam, gaussian, local_linear, masked_weights, noise
+        from ibpcl.kernels import activations, adam, gaussian, likelihoods, local_linear, masked_weights, noise
         from ibpcl.kernels import sparse_linear as linear
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
         name, noise.uniform, noise.normal, noise.logistic, masked_weights.sample, masked_weights.sample_vjp,
-        linear.apply, linear.apply_vjp, local_linear.apply, local_linear.apply_vjp, activations,
+        linear.apply, linear.apply_vjp, local_linear.apply, local_linear.apply_vjp, activations, likelihoods,
         gaussian.kl, gaussian.kl_vjp, adam.update,
     )

@@ -5,6 +5,7 @@ import numpy as np
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, wide
 from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.primitives.activations import leaky_relu, leaky_relu_vjp, softplus, softplus_vjp, tanh, tanh_vjp
 
 __all__ = ["leaky_relu", "leaky_relu_vjp", "relu", "relu_vjp", "softplus", "softplus_vjp", "tanh", "tanh_vjp"]
@@ -13,13 +14,15 @@ STRIP = 16384
 
 
 @compiled
-def select(begin, end, x, condition, out):
+def select(turns, x, condition, out):
     """Write ``x`` where the condition is positive, and zero elsewhere; a piece is a strip."""
-    zero = out.dtype.type(0)
-    first, last = begin * STRIP, min(end * STRIP, out.size)
-    given, sign, result = x[first:last], condition[first:last], out[first:last]
-    for i in range(wide(result.size)):
-        result[i] = given[i] if sign[i] > zero else zero
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        zero = out.dtype.type(0)
+        first, last = begin * STRIP, min(end * STRIP, out.size)
+        given, sign, result = x[first:last], condition[first:last], out[first:last]
+        for i in range(wide(result.size)):
+            result[i] = given[i] if sign[i] > zero else zero
 
 
 def _select(x, condition):

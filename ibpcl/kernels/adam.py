@@ -8,6 +8,7 @@ import numpy as np
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 1024
 
@@ -29,15 +30,17 @@ def _move(vector, rates, first, second, correction1, correction2, epsilon, new_v
 
 @compiled
 def step(
-    begin, end, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon,
+    turns, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon,
     new_vector, new_first, new_second,
 ):
     """Write a part of the new vector and of its moments; a piece is a strip."""
-    for start in range(begin * STRIP, min(end * STRIP, vector.size), STRIP):
-        strip = slice(start, min(start + STRIP, vector.size))
-        _moments(gradient[strip], first[strip], second[strip], beta1, beta2, new_first[strip], new_second[strip])
-        _move(vector[strip], rates[strip], new_first[strip], new_second[strip], correction1, correction2, epsilon,
-              new_vector[strip])
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        for start in range(begin * STRIP, min(end * STRIP, vector.size), STRIP):
+            strip = slice(start, min(start + STRIP, vector.size))
+            _moments(gradient[strip], first[strip], second[strip], beta1, beta2, new_first[strip], new_second[strip])
+            _move(vector[strip], rates[strip], new_first[strip], new_second[strip], correction1, correction2, epsilon,
+                  new_vector[strip])
 
 
 def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8):

@@ -10,6 +10,7 @@ from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, expm1, total
 from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 1024
 
@@ -24,14 +25,16 @@ def _terms(mu, log_sigma, prior_mu, prior_log_sigma, out):
 
 
 @compiled
-def forward(begin, end, mu, log_sigma, prior_mu, prior_log_sigma, partial):
+def forward(turns, mu, log_sigma, prior_mu, prior_log_sigma, partial):
     """Write the sums of some strips."""
-    terms = np.empty(STRIP, mu.dtype)
-    for strip in range(begin, end):
-        first, last = strip * STRIP, min((strip + 1) * STRIP, mu.size)
-        out = terms[:last - first]
-        _terms(mu[first:last], log_sigma[first:last], prior_mu[first:last], prior_log_sigma[first:last], out)
-        partial[strip] = total(out)
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        terms = np.empty(STRIP, mu.dtype)
+        for strip in range(begin, end):
+            first, last = strip * STRIP, min((strip + 1) * STRIP, mu.size)
+            out = terms[:last - first]
+            _terms(mu[first:last], log_sigma[first:last], prior_mu[first:last], prior_log_sigma[first:last], out)
+            partial[strip] = total(out)
 
 
 @inlined
@@ -44,27 +47,33 @@ def _means(ddivergence, mu, prior_mu, prior_log_sigma, dmu, square):
 
 
 @inlined
-def _scales(ddivergence, log_sigma, prior_log_sigma, square, dlog_sigma, dprior_log_sigma):
-    two = square.dtype.type(2)
+def _scales(ddivergence, log_sigma, prior_log_sigma, dlog_sigma):
+    two = dlog_sigma.dtype.type(2)
+    for i in range(wide(dlog_sigma.size)):
+        dlog_sigma[i] = ddivergence * expm1(two * (log_sigma[i] - prior_log_sigma[i]))
+
+
+@inlined
+def _priors(ddivergence, dmu, dlog_sigma, square, dprior_mu, dprior_log_sigma):
     for i in range(wide(square.size)):
-        excess = expm1(two * (log_sigma[i] - prior_log_sigma[i]))
-        dlog_sigma[i] = ddivergence * excess
-        dprior_log_sigma[i] = -ddivergence * (excess + square[i])
+        dprior_mu[i] = -dmu[i]
+        dprior_log_sigma[i] = -dlog_sigma[i] - ddivergence * square[i]
 
 
 @compiled
 def backward(
-    begin, end, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
+    turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
 ):
-    """Write the gradients of some strips."""
+    """Write the gradients of some strips; those at the prior only where there is room for them."""
     square = np.empty(STRIP, mu.dtype)
-    for first in range(begin * STRIP, min(end * STRIP, mu.size), STRIP):
-        strip = slice(first, min(first + STRIP, mu.size))
-        _means(ddivergence, mu[strip], prior_mu[strip], prior_log_sigma[strip], dmu[strip], square[:dmu[strip].size])
-        _scales(ddivergence, log_sigma[strip], prior_log_sigma[strip], square[:dmu[strip].size],
-                dlog_sigma[strip], dprior_log_sigma[strip])
-        for i in range(first, min(first + STRIP, mu.size)):
-            dprior_mu[i] = -dmu[i]
+    while another(turns):
+        for first in range(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mu.size), STRIP):
+            strip = slice(first, min(first + STRIP, mu.size))
+            part = square[:strip.stop - strip.start]
+            _means(ddivergence, mu[strip], prior_mu[strip], prior_log_sigma[strip], dmu[strip], part)
+            _scales(ddivergence, log_sigma[strip], prior_log_sigma[strip], dlog_sigma[strip])
+            if dprior_mu.size > 0:
+                _priors(ddivergence, dmu[strip], dlog_sigma[strip], part, dprior_mu[strip], dprior_log_sigma[strip])
 
 
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
@@ -81,11 +90,16 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     return arrays[0].dtype.type(partial.sum()), arrays
 
 
-def kl_vjp(ddivergence, cache):
+def kl_vjp(ddivergence, cache, needs_dprior=True):
     """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`."""
     arrays = cache
     flat = [array.reshape(-1) for array in arrays]
-    gradients = [empty(array.shape, array.dtype) for array in flat]
+    sizes = (flat[0].size,) * 2 + (flat[0].size if needs_dprior else 0,) * 2
+    gradients = [empty((size,), flat[0].dtype) for size in sizes]
     ddivergence = arrays[0].dtype.type(ddivergence)
     threads.run(backward, -(-flat[0].size // STRIP), ddivergence, *flat, *gradients)
-    return tuple(gradient.reshape(arrays[0].shape) for gradient in gradients)
+    dmu, dlog_sigma, *dprior = gradients
+    shape = arrays[0].shape
+    if not needs_dprior:
+        return dmu.reshape(shape), dlog_sigma.reshape(shape), None, None
+    return tuple(gradient.reshape(shape) for gradient in (dmu, dlog_sigma, *dprior))

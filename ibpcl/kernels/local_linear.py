@@ -8,48 +8,52 @@ from math import prod
 
 import numpy as np
 
-from ibpcl.kernels import thin_products, threads
+from ibpcl.kernels import blas, thin_products, threads
 from ibpcl.kernels.compilation import compiled, wide
 from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 4096
 
 
 @compiled
-def draw(begin, end, eps, mean, variance, scale, h):
+def draw(turns, eps, mean, variance, scale, h):
     """Turn some strips of the variances (M,) into standard deviations, and sample ``h`` (R, M) there."""
-    first, last = begin * STRIP, min(end * STRIP, mean.size)
-    location, spread, given = mean[first:last], scale[first:last], variance[first:last]
-    for i in range(wide(spread.size)):
-        spread[i] = np.sqrt(given[i])
-    for r in range(eps.shape[0]):
-        noise, result = eps[r, first:last], h[r, first:last]
-        for i in range(wide(result.size)):
-            result[i] = location[i] + spread[i] * noise[i]
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        first, last = begin * STRIP, min(end * STRIP, mean.size)
+        location, spread, given = mean[first:last], scale[first:last], variance[first:last]
+        for i in range(wide(spread.size)):
+            spread[i] = np.sqrt(given[i])
+        for r in range(eps.shape[0]):
+            noise, result = eps[r, first:last], h[r, first:last]
+            for i in range(wide(result.size)):
+                result[i] = location[i] + spread[i] * noise[i]
 
 
 @compiled
-def draw_vjp(begin, end, dh, eps, scale, dmean, dvariance):
+def draw_vjp(turns, dh, eps, scale, dmean, dvariance):
     """Write the gradients of some strips of the means and of the variances, summed over the samples that share them."""
-    first, last = begin * STRIP, min(end * STRIP, scale.size)
-    spread, location, variance = scale[first:last], dmean[first:last], dvariance[first:last]
-    zero, half = scale.dtype.type(0), scale.dtype.type(0.5)
-    location[:], variance[:] = zero, zero
-    for r in range(dh.shape[0]):
-        given, noise = dh[r, first:last], eps[r, first:last]
-        for i in range(wide(given.size)):
-            location[i] += given[i]
-            variance[i] += given[i] * noise[i]
-    for i in range(wide(variance.size)):
-        variance[i] = half * variance[i] / spread[i] if spread[i] > zero else zero
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        first, last = begin * STRIP, min(end * STRIP, scale.size)
+        spread, location, variance = scale[first:last], dmean[first:last], dvariance[first:last]
+        zero, half = scale.dtype.type(0), scale.dtype.type(0.5)
+        location[:], variance[:] = zero, zero
+        for r in range(dh.shape[0]):
+            given, noise = dh[r, first:last], eps[r, first:last]
+            for i in range(wide(given.size)):
+                location[i] += given[i]
+                variance[i] += given[i] * noise[i]
+        for i in range(wide(variance.size)):
+            variance[i] = half * variance[i] / spread[i] if spread[i] > zero else zero
 
 
 def _moments(x, mu, variances):
     if mu.shape[1] <= thin_products.WIDEST:
         return thin_products.moments(x, mu, variances)
     squares = np.multiply(x, x, out=empty(x.shape, x.dtype))
-    return (np.matmul(one, other, out=empty((x.shape[0], mu.shape[1]), x.dtype))
-            for one, other in ((x, mu), (squares, variances)))
+    return blas.product(x, mu), blas.product(squares, variances)
 
 
 def _pull_back(dmean, dvariance, x, mu, variances, needs_dx):
@@ -57,10 +61,10 @@ def _pull_back(dmean, dvariance, x, mu, variances, needs_dx):
         return thin_products.pull_back(dmean, dvariance, x, mu, variances, needs_dx)
     dx = None
     if needs_dx:
-        dx = np.matmul(dvariance, variances.T, out=empty(x.shape, x.dtype))
+        dx = blas.product(dvariance, variances.T)
         dx *= 2 * x
-        dx += dmean @ mu.T
-    return dx, x.T @ dmean, (x * x).T @ dvariance
+        dx += blas.product(dmean, mu.T)
+    return dx, blas.product(x.T, dmean), blas.product((x * x).T, dvariance)
 
 
 def apply(eps, x, mu, sigma, bias_mu, bias_sigma):

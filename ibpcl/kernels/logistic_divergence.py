@@ -13,6 +13,7 @@ from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.memory import empty
+from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.numerics import BERNOULLI
 
 STRIP = 4096
@@ -23,37 +24,41 @@ TERMS = len(BERNOULLI)
 
 
 @compiled
-def values(begin, end, delta, series, out):
+def values(turns, delta, series, out):
     """Write the divergences of a part of ``delta`` (n,)."""
-    one, two = out.dtype.type(1), out.dtype.type(2)
-    first, last = begin * STRIP, min(end * STRIP, delta.size)
-    x, y = delta[first:last], out[first:last]
-    for i in range(wide(x.size)):
-        d = abs(x[i])
-        s = d * d
-        near = series[0]
-        for n in range(1, TERMS):
-            near = near * s + series[n]
-        e = exp(-d)
-        far = d - two + two * d * e / (one - e)
-        y[i] = near * s if d < one else far
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        one, two = out.dtype.type(1), out.dtype.type(2)
+        first, last = begin * STRIP, min(end * STRIP, delta.size)
+        x, y = delta[first:last], out[first:last]
+        for i in range(wide(x.size)):
+            d = abs(x[i])
+            s = d * d
+            near = series[0]
+            for n in range(1, TERMS):
+                near = near * s + series[n]
+            e = exp(-d)
+            far = d - two + two * d * e / (one - e)
+            y[i] = near * s if d < one else far
 
 
 @compiled
-def slopes(begin, end, delta, series, out):
+def slopes(turns, delta, series, out):
     """Write the slopes of a part of ``delta`` (n,)."""
-    one, two = out.dtype.type(1), out.dtype.type(2)
-    first, last = begin * STRIP, min(end * STRIP, delta.size)
-    x, y = delta[first:last], out[first:last]
-    for i in range(wide(x.size)):
-        d = abs(x[i])
-        s = d * d
-        near = series[0]
-        for n in range(1, TERMS):
-            near = near * s + series[n]
-        e = exp(-d)
-        far = (one - e * e - two * d * e) / ((one - e) * (one - e))
-        y[i] = near * x[i] if d < one else (far if x[i] > 0 else -far)
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        one, two = out.dtype.type(1), out.dtype.type(2)
+        first, last = begin * STRIP, min(end * STRIP, delta.size)
+        x, y = delta[first:last], out[first:last]
+        for i in range(wide(x.size)):
+            d = abs(x[i])
+            s = d * d
+            near = series[0]
+            for n in range(1, TERMS):
+                near = near * s + series[n]
+            e = exp(-d)
+            far = (one - e * e - two * d * e) / ((one - e) * (one - e))
+            y[i] = near * x[i] if d < one else (far if x[i] > 0 else -far)
 
 
 def _each(kernel, delta, series):

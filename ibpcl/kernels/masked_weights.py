@@ -19,6 +19,7 @@ from ibpcl.kernels import logistic_divergence, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.turns import BEGIN, END, another
 
 ROWS, STRIP = 64, 512
 
@@ -152,12 +153,14 @@ def forward_block(
 
 @compiled
 def forward(
-    begin, end, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where, divergence
+    turns, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where, divergence
 ):
     """Sample some blocks."""
-    for block in range(begin, end):
-        forward_block(block, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where,
-                      divergence)
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        for block in range(begin, end):
+            forward_block(block, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest,
+                          where, divergence)
 
 
 @compiled
@@ -255,13 +258,15 @@ def backward_block(
 
 @compiled
 def backward(
-    begin, end, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
+    turns, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
     dmu, dlog_sigma, drho, dlogit_pi,
 ):
     """Write the gradients of some blocks."""
-    for block in range(begin, end):
-        backward_block(block, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
-                       dmu, dlog_sigma, drho, dlogit_pi)
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        for block in range(begin, end):
+            backward_block(block, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
+                           dmu, dlog_sigma, drho, dlogit_pi)
 
 
 def _flat(arrays):

@@ -16,6 +16,7 @@ from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import HALF, ONE, log_of
 from ibpcl.kernels.memory import empty
+from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP, Key, generator
 
 __all__ = ["Key", "generator", "logistic", "normal", "uniform"]
@@ -91,37 +92,41 @@ def units(u, x):
 
 
 @compiled
-def fill_float32(begin, end, kind, out, step, task, stream, seed):
+def fill_float32(turns, kind, out, step, task, stream, seed):
     """Fill some chunks of ``out`` (chunks, 4, 512)."""
-    words = np.empty((4, STRIP), np.uint32)
-    for chunk in range(begin, end):
-        cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
-        for j in range(0, 4, 2):
-            if kind == NORMAL:
-                box_muller(words[j], words[j + 1], out[chunk, j], out[chunk, j + 1])
-            elif kind == LOGISTIC:
-                logits(words[j], out[chunk, j])
-                logits(words[j + 1], out[chunk, j + 1])
-            else:
-                units(words[j], out[chunk, j])
-                units(words[j + 1], out[chunk, j + 1])
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        words = np.empty((4, STRIP), np.uint32)
+        for chunk in range(begin, end):
+            cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
+            for j in range(0, 4, 2):
+                if kind == NORMAL:
+                    box_muller(words[j], words[j + 1], out[chunk, j], out[chunk, j + 1])
+                elif kind == LOGISTIC:
+                    logits(words[j], out[chunk, j])
+                    logits(words[j + 1], out[chunk, j + 1])
+                else:
+                    units(words[j], out[chunk, j])
+                    units(words[j + 1], out[chunk, j + 1])
 
 
 @compiled
-def fill_float64(begin, end, kind, out, step, task, stream, seed):
+def fill_float64(turns, kind, out, step, task, stream, seed):
     """Fill some chunks of ``out`` (chunks, 4, 512), by the reference's own formulas."""
-    words = np.empty((4, STRIP), np.uint32)
-    for chunk in range(begin, end):
-        cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
-        for j in range(0, 4, 2):
-            for i in range(STRIP):
-                u, v = (words[j, i] + 0.5) * 2.0**-32, (words[j + 1, i] + 0.5) * 2.0**-32
-                if kind == NORMAL:
-                    radius, angle = math.sqrt(-2 * math.log(u)), 2 * math.pi * v
-                    u, v = radius * math.cos(angle), radius * math.sin(angle)
-                elif kind == LOGISTIC:
-                    u, v = math.log(u / (1 - u)), math.log(v / (1 - v))
-                out[chunk, j, i], out[chunk, j + 1, i] = u, v
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        words = np.empty((4, STRIP), np.uint32)
+        for chunk in range(begin, end):
+            cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
+            for j in range(0, 4, 2):
+                for i in range(STRIP):
+                    u, v = (words[j, i] + 0.5) * 2.0**-32, (words[j + 1, i] + 0.5) * 2.0**-32
+                    if kind == NORMAL:
+                        radius, angle = math.sqrt(-2 * math.log(u)), 2 * math.pi * v
+                        u, v = radius * math.cos(angle), radius * math.sin(angle)
+                    elif kind == LOGISTIC:
+                        u, v = math.log(u / (1 - u)), math.log(v / (1 - v))
+                    out[chunk, j, i], out[chunk, j + 1, i] = u, v
 
 
 def _fill(caller, kind, key, shape, dtype):

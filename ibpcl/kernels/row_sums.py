@@ -12,9 +12,12 @@ the sums need neither, for they are read and written but once; of their last vec
 ``width`` of the strip are touched.
 """
 
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
+
+from ibpcl.kernels.compilation import inlined
 
 VECTOR_BYTES = 64
 LONGEST = 7                                                  # vectors a strip
@@ -91,3 +94,32 @@ def _strip(vectors):
 # STRIPS[v] adds scaled rows of ``tile``, v vectors each, to ``width`` numbers of ``sums`` from index ``at`` on; v
 # vectors must cover the width and v - 1 must not.  Both arrays are flat.
 STRIPS = (None, *(_strip(vectors) for vectors in range(1, LONGEST + 1)))
+ADD1, ADD2, ADD3, ADD4, ADD5, ADD6, ADD7 = STRIPS[1:]
+
+
+@inlined
+def add(vectors, sums, at, width, tile, values, places, begin, end):
+    """Add the rows ``places`` of ``tile``, times ``values``, to the ``width`` numbers of ``sums`` from ``at`` on."""
+    if vectors == 7:
+        ADD7(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 6:
+        ADD6(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 5:
+        ADD5(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 4:
+        ADD4(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 3:
+        ADD3(sums, at, width, tile, values, places, begin, end)
+    elif vectors == 2:
+        ADD2(sums, at, width, tile, values, places, begin, end)
+    else:
+        ADD1(sums, at, width, tile, values, places, begin, end)
+
+
+@inlined
+def aligned(size, like):
+    """Make a flat array of zeros that begins a cache line."""
+    lanes = VECTOR_BYTES // like.itemsize
+    memory = np.zeros(size + lanes, like.dtype)
+    first = -memory.ctypes.data % VECTOR_BYTES // like.itemsize
+    return memory[first:first + size]

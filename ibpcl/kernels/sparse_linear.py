@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.kernels import threads
+from ibpcl.kernels import blas, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.memory import as_arrays, empty
-from ibpcl.kernels.row_sums import LONGEST, STRIPS, VECTOR_BYTES
+from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
+from ibpcl.kernels.turns import BEGIN, END, another
 
 DENSEST = 0.28
 BLOCK = 64                                                   # rows of a tile: with 7 vectors, 28 of 48 KB
-ADD1, ADD2, ADD3, ADD4, ADD5, ADD6, ADD7 = STRIPS[1:]
 
 
 class Sparse(NamedTuple):
@@ -53,20 +53,22 @@ def count(x, counts):
 
 
 @compiled
-def compress(begin, end, x, starts, places, values):
+def compress(turns, x, starts, places, values):
     """Write column and value of each entry of some blocks of columns, row by row.
 
     Without a branch: every number is written, and the next one over it if it was zero; one more slot takes in the last.
     """
-    zero = x.dtype.type(0)
-    for block in range(begin, end):
-        j = starts[block, 0]
-        for n in range(x.shape[0]):
-            starts[block, n] = j
-            for d in range(block * BLOCK, min((block + 1) * BLOCK, x.shape[1])):
-                places[j], values[j] = d - block * BLOCK, x[n, d]
-                j += np.int64(x[n, d] != zero)
-        starts[block, x.shape[0]] = j
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        zero = x.dtype.type(0)
+        for block in range(begin, end):
+            j = starts[block, 0]
+            for n in range(x.shape[0]):
+                starts[block, n] = j
+                for d in range(block * BLOCK, min((block + 1) * BLOCK, x.shape[1])):
+                    places[j], values[j] = d - block * BLOCK, x[n, d]
+                    j += np.int64(x[n, d] != zero)
+            starts[block, x.shape[0]] = j
 
 
 @inlined
@@ -90,37 +92,12 @@ def _transpose(block, starts, places, values, new_starts, new_places, new_values
 
 
 @compiled
-def transpose(begin, end, starts, places, values, new_starts, new_places, new_values):
+def transpose(turns, starts, places, values, new_starts, new_places, new_values):
     """Sort the entries of some blocks of rows by column."""
-    for block in range(begin, end):
-        _transpose(block, starts, places, values, new_starts, new_places, new_values)
-
-
-@inlined
-def _add(vectors, sums, at, width, tile, values, places, begin, end):
-    if vectors == 7:
-        ADD7(sums, at, width, tile, values, places, begin, end)
-    elif vectors == 6:
-        ADD6(sums, at, width, tile, values, places, begin, end)
-    elif vectors == 5:
-        ADD5(sums, at, width, tile, values, places, begin, end)
-    elif vectors == 4:
-        ADD4(sums, at, width, tile, values, places, begin, end)
-    elif vectors == 3:
-        ADD3(sums, at, width, tile, values, places, begin, end)
-    elif vectors == 2:
-        ADD2(sums, at, width, tile, values, places, begin, end)
-    else:
-        ADD1(sums, at, width, tile, values, places, begin, end)
-
-
-@inlined
-def _aligned(size, like):
-    """Make a flat array of zeros that begins a cache line."""
-    lanes = VECTOR_BYTES // like.itemsize
-    memory = np.zeros(size + lanes, like.dtype)
-    first = -memory.ctypes.data % VECTOR_BYTES // like.itemsize
-    return memory[first:first + size]
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        for block in range(begin, end):
+            _transpose(block, starts, places, values, new_starts, new_places, new_values)
 
 
 @inlined
@@ -137,7 +114,7 @@ def _product_of_one(starts, places, values, matrix, start, result):
     sums, lanes = result.reshape(-1), VECTOR_BYTES // result.itemsize
     vectors = -(-K // lanes)
     strips = -(-vectors // LONGEST)
-    tile = _aligned(BLOCK * LONGEST * lanes, result)
+    tile = aligned(BLOCK * LONGEST * lanes, result)
     for block in range(starts.shape[0]):
         for strip in range(strips):
             left, right = strip * vectors // strips, (strip + 1) * vectors // strips
@@ -148,29 +125,33 @@ def _product_of_one(starts, places, values, matrix, start, result):
             for r in range(R):
                 begin, end = starts[block, r], starts[block, r + 1]
                 if begin < end:
-                    _add(right - left, sums, r * K + column, width, tile, values, places, begin, end)
+                    add(right - left, sums, r * K + column, width, tile, values, places, begin, end)
 
 
 @compiled
-def product(begin, end, starts, places, values, matrices, first, out):
+def product(turns, starts, places, values, matrices, first, out):
     """Multiply the sparse matrix by some of ``matrices`` (S, M, K), into ``out`` (S, R, K).
 
     ``first`` (S, K) is what each row of a result begins with.
     """
-    for s in range(begin, end):
-        _product_of_one(starts, places, values, matrices[s], first[s], out[s])
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        for s in range(begin, end):
+            _product_of_one(starts, places, values, matrices[s], first[s], out[s])
 
 
 @compiled
-def column_sums(begin, end, dh, out):
+def column_sums(turns, dh, out):
     """Write the sums over the rows of some of the matrices ``dh`` (S, N, K)."""
-    for s in range(begin, end):
-        total = out[s]
-        total[:] = 0
-        for n in range(dh.shape[1]):
-            row = dh[s, n]
-            for k in range(wide(row.size)):
-                total[k] += row[k]
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        for s in range(begin, end):
+            total = out[s]
+            total[:] = 0
+            for n in range(dh.shape[1]):
+                row = dh[s, n]
+                for k in range(wide(row.size)):
+                    total[k] += row[k]
 
 
 def _blocks(size):
@@ -217,7 +198,7 @@ def apply(x, w, b, densest=DENSEST):
     sparse = _sparse(x, densest) if x.ndim == 2 else None
     if sparse is not None:
         return _product(sparse, w, b, x.shape[0]), (x, w, sparse)
-    h = np.matmul(x, w, out=empty((w.shape[0], x.shape[-2], w.shape[2]), w.dtype))
+    h = blas.product(x, w)
     h += b[:, None, :]
     return h, (x, w, None)
 
@@ -228,11 +209,11 @@ def apply_vjp(dh, cache, needs_dx=True):
     dh = np.ascontiguousarray(dh, w.dtype)
     dx = None
     if needs_dx:
-        dx = dh @ np.swapaxes(w, -1, -2)
+        dx = blas.product(dh, np.swapaxes(w, -1, -2))
         if x.ndim == 2:
             dx = dx.sum(axis=0)                              # x was shared by all samples
     if sparse is None:
-        dw = np.matmul(np.swapaxes(x, -1, -2), dh, out=empty(w.shape, w.dtype))
+        dw = blas.product(np.swapaxes(x, -1, -2), dh)
     else:
         zero = np.zeros((w.shape[0], w.shape[2]), w.dtype)
         dw = _product(_transposed(sparse, x.shape[1]), dh, zero, x.shape[1])

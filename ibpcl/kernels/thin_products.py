@@ -3,6 +3,9 @@ r"""Products with a matrix of few columns, a head's: where BLAS spends its time 
 Means and variances of the outputs need two products with the same rows, :math:`x \mu` and :math:`x^2 \sigma^2`, and so
 do the gradients.  Here both are made in one pass over the rows, and the squares are never written.  Matrices with few
 columns come transposed, (K, D), so that the innermost loops run over D.
+
+The moments are sums over D, two columns at a time.  The gradients are sums of a few scaled rows, K of them for a row of
+dx and one for each example for a row of dmu: strips of sums that stay in registers (``row_sums``).
 """
 
 import numba
@@ -11,32 +14,47 @@ import numpy as np
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.memory import empty
+from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
+from ibpcl.kernels.turns import BEGIN, END, another
 
 WIDEST = 16                                                  # columns; beyond, BLAS is the faster one
 ROWS = 256                                                   # a piece
+BLOCK = 32                                                   # rows of a tile of x, and of one of its squares: 28 KB
 
 
 @numba.njit(forceinline=True, fastmath={"nsz", "contract", "reassoc"}, error_model="numpy")
-def _dots(x, location, spread):
-    mean = variance = x.dtype.type(0)
+def _dots(x, location, spread, other_location, other_spread):
+    mean = variance = other_mean = other_variance = x.dtype.type(0)
     for d in range(wide(x.size)):
         mean += x[d] * location[d]
+        other_mean += x[d] * other_location[d]
         variance += x[d] * x[d] * spread[d]
-    return mean, variance
+        other_variance += x[d] * x[d] * other_spread[d]
+    return mean, variance, other_mean, other_variance
 
 
 @compiled
-def moments_rows(begin, end, x, location, spread, mean, variance):
+def moments_rows(turns, x, location, spread, mean, variance):
     """Write the means and variances (N, K) of some pieces of the rows of x (N, D)."""
-    for n in range(begin * ROWS, min(end * ROWS, x.shape[0])):
-        for k in range(location.shape[0]):
-            mean[n, k], variance[n, k] = _dots(x[n], location[k], spread[k])
+    K = location.shape[0]
+    while another(turns):
+        for n in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, x.shape[0])):
+            for k in range(0, K, 2):
+                j = min(k + 1, K - 1)                        # the last of an odd number is its own neighbour
+                mean[n, k], variance[n, k], mean[n, j], variance[n, j] = _dots(
+                    x[n], location[k], spread[k], location[j], spread[j])
 
 
 @inlined
-def _add(c, other_c, x, other, out):
+def _copy(x, out):
     for d in range(wide(out.size)):
-        out[d] += c * x[d] + other_c * other[d]
+        out[d] = x[d]
+
+
+@inlined
+def _square(x, out):
+    for d in range(wide(out.size)):
+        out[d] = x[d] * x[d]
 
 
 @inlined
@@ -47,61 +65,79 @@ def _join(x, through_mean, through_variance, dx):
 
 
 @compiled
-def inputs_rows(begin, end, x, dmean, dvariance, location, spread, dx):
-    """Write the gradient at some pieces of the rows of x."""
-    through_mean, through_variance = np.empty(x.shape[1], x.dtype), np.empty(x.shape[1], x.dtype)
-    K, nothing = location.shape[0], x.dtype.type(0)
-    last = K - K % 2
-    for n in range(begin * ROWS, min(end * ROWS, x.shape[0])):
-        through_mean[:], through_variance[:] = 0, 0
-        for k in range(0, last, 2):                          # two at a time: half as many passes over the sums
-            _add(dmean[n, k], dmean[n, k + 1], location[k], location[k + 1], through_mean)
-            _add(dvariance[n, k], dvariance[n, k + 1], spread[k], spread[k + 1], through_variance)
-        if last < K:
-            _add(dmean[n, last], nothing, location[last], location[last], through_mean)
-            _add(dvariance[n, last], nothing, spread[last], spread[last], through_variance)
-        _join(x[n], through_mean, through_variance, dx[n])
-
-
-@inlined
-def _add_two(m, v, other_m, other_v, x, other, dlocation, dspread):
-    for d in range(wide(x.size)):
-        dlocation[d] += m * x[d] + other_m * other[d]
-        dspread[d] += v * (x[d] * x[d]) + other_v * (other[d] * other[d])
+def inputs_rows(turns, x, dmean, dvariance, location, spread, every, dx):
+    """Write the gradient at some pieces of the rows of x; ``every`` is 0 ... K - 1."""
+    (K, D), lanes = location.shape, VECTOR_BYTES // x.itemsize
+    vectors = -(-D // lanes)
+    strips, longest = -(-vectors // LONGEST), LONGEST * lanes
+    tiles = aligned(2 * K * longest, x)
+    through_mean, through_variance = np.empty(longest, x.dtype), np.empty(longest, x.dtype)
+    while another(turns):
+        for strip in range(strips):
+            left, right = strip * vectors // strips, (strip + 1) * vectors // strips
+            first, length = left * lanes, (right - left) * lanes
+            width = min(length, D - first)
+            locations, spreads = tiles[:K * length], tiles[K * longest:K * longest + K * length]
+            for k in range(K):
+                _copy(location[k, first:first + width], locations[k * length:k * length + width])
+                _copy(spread[k, first:first + width], spreads[k * length:k * length + width])
+            for n in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, x.shape[0])):
+                through_mean[:], through_variance[:] = 0, 0
+                add(right - left, through_mean, 0, width, locations, dmean[n], every, 0, K)
+                add(right - left, through_variance, 0, width, spreads, dvariance[n], every, 0, K)
+                _join(x[n, first:first + width], through_mean, through_variance, dx[n, first:first + width])
 
 
 @compiled
-def weights_rows(begin, end, x, dmean, dvariance, dlocation, dspread):
-    """Write the gradients at means and variances, (pieces, K, D), that come from some pieces of the rows."""
-    nothing = x.dtype.type(0)
-    for piece in range(begin, end):
-        last = min((piece + 1) * ROWS, x.shape[0])
-        dlocation[piece], dspread[piece] = 0, 0
-        for n in range(piece * ROWS, last, 2):               # two rows at a time: half as many passes over the sums
-            both = n + 1 < last
-            other = n + 1 if both else n
-            for k in range(dlocation.shape[1]):
-                _add_two(dmean[n, k], dvariance[n, k], dmean[other, k] if both else nothing,
-                         dvariance[other, k] if both else nothing, x[n], x[other],
-                         dlocation[piece, k], dspread[piece, k])
+def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread):
+    """Write the gradients at means and variances, (pieces, K, D), that come from some pieces of the rows.
+
+    ``dmean`` and ``dvariance`` come transposed, (K, N); ``every`` is 0 ... BLOCK - 1.
+    """
+    (N, D), K, lanes = x.shape, dlocation.shape[1], VECTOR_BYTES // x.itemsize
+    vectors = -(-D // lanes)
+    strips, longest = -(-vectors // LONGEST), LONGEST * lanes
+    tiles = aligned(2 * BLOCK * longest, x)
+    while another(turns):
+        for piece in range(turns[BEGIN], turns[END]):
+            dlocation[piece], dspread[piece] = 0, 0
+            locations, spreads = dlocation[piece].reshape(-1), dspread[piece].reshape(-1)
+            for strip in range(strips):
+                left, right = strip * vectors // strips, (strip + 1) * vectors // strips
+                first, length = left * lanes, (right - left) * lanes
+                width = min(length, D - first)
+                given, squares = tiles[:BLOCK * length], tiles[BLOCK * longest:(BLOCK * longest + BLOCK * length)]
+                for begin in range(piece * ROWS, min((piece + 1) * ROWS, N), BLOCK):
+                    rows = min(BLOCK, N - begin)
+                    for n in range(rows):
+                        row = x[begin + n, first:first + width]
+                        _copy(row, given[n * length:n * length + width])
+                        _square(row, squares[n * length:n * length + width])
+                    for k in range(K):
+                        add(right - left, locations, k * D + first, width, given, dmean[k, begin:], every, 0, rows)
+                        add(right - left, spreads, k * D + first, width, squares, dvariance[k, begin:], every, 0, rows)
+
+
+def _pieces(x):
+    return -(-x.shape[0] // ROWS)
 
 
 def moments(x, mu, variances):
     """Return x @ mu and x**2 @ variances, for x (N, D) and matrices (D, K)."""
     mean, variance = (empty((x.shape[0], mu.shape[1]), x.dtype) for _ in range(2))
-    threads.run(moments_rows, -(-x.shape[0] // ROWS), x, np.ascontiguousarray(mu.T),
-                np.ascontiguousarray(variances.T), mean, variance)
+    threads.run(moments_rows, _pieces(x), x, np.ascontiguousarray(mu.T), np.ascontiguousarray(variances.T), mean,
+                variance)
     return mean, variance
 
 
 def pull_back(dmean, dvariance, x, mu, variances, needs_dx):
     """Pull the gradients at both moments back to ``x`` (None if not needed), ``mu`` and ``variances``."""
-    pieces = -(-x.shape[0] // ROWS)
-    partial = [np.empty((pieces, mu.shape[1], x.shape[1]), x.dtype) for _ in range(2)]
-    threads.run(weights_rows, pieces, x, dmean, dvariance, *partial)
+    partial = [np.empty((_pieces(x), mu.shape[1], x.shape[1]), x.dtype) for _ in range(2)]
+    threads.run(weights_rows, _pieces(x), x, np.ascontiguousarray(dmean.T), np.ascontiguousarray(dvariance.T),
+                np.arange(BLOCK, dtype=np.uint32), *partial)
     dx = None
     if needs_dx:
         dx = empty(x.shape, x.dtype)
-        threads.run(inputs_rows, pieces, x, dmean, dvariance, np.ascontiguousarray(mu.T),
-                    np.ascontiguousarray(variances.T), dx)
+        threads.run(inputs_rows, _pieces(x), x, dmean, dvariance, np.ascontiguousarray(mu.T),
+                    np.ascontiguousarray(variances.T), np.arange(mu.shape[1], dtype=np.uint32), dx)
     return dx, *(part.sum(axis=0).T for part in partial)

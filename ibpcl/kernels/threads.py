@@ -1,18 +1,22 @@
-"""A pool of threads that run the pieces of a kernel.
+"""A team of threads that do the pieces of a kernel together.
 
-Why not Numba's ``parallel=True``: its OpenMP threads and those of BLAS wait for work by spinning, and on a machine with
-no core to spare each waits for the other (matrix products then took ten times as long); and it multiplies the time of
-compilation.  Compiled code without the interpreter's lock needs no more than Python's own threads.
+Why not Numba's ``parallel=True``: it multiplies the time of compilation, and its OpenMP threads wait for work by
+spinning without an end.  Here compiled code without the interpreter's lock is called by Python's own threads, which
+take turns (:mod:`ibpcl.kernels.turns`), look for the next job for a tenth of a millisecond, and then sleep.
 """
 
 import functools
 import os
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import time
 
 import numba
+import numpy as np
 
-CALLS = 4                                                    # a thread, where there are enough pieces
+from ibpcl.kernels import turns
+
+TURNS = 4                                                    # a thread, where there are enough pieces
+NAP = 2e-5                                                   # seconds
 _chosen = {"count": None}
 
 
@@ -28,35 +32,97 @@ def set_count(threads):
     _chosen["count"] = threads
 
 
+class _Helper:
+    """One thread of a team, and how it is woken."""
+
+    def __init__(self, team):
+        self.bell, self.asleep = threading.Semaphore(0), False
+        threading.Thread(target=self.help, args=(team,), name="ibpcl-kernels", daemon=True).start()
+
+    def help(self, team):
+        done = 0                                             # the number of the last job that was seen
+        while not team.closed:
+            number, kernel, pieces, size, arguments = team.job
+            if kernel is not None and number > done:
+                try:
+                    kernel(turns.turns(turns.HELPER, pieces, team.state, number, size), *arguments)
+                except BaseException as error:               # the caller raises it
+                    team.error = error
+                    return
+            done = number                                    # without a kernel it is over already
+            kernel = arguments = None                        # or their memory could not be used again
+            self.asleep = True
+            if team.job[0] > done or team.closed:            # looked at after it was said, so nobody is overslept
+                self.asleep = False
+                continue
+            self.bell.acquire()
+
+    def wake(self):
+        if self.asleep:
+            self.asleep = False
+            self.bell.release()
+
+
+class _Team:
+    """The calling thread's helpers; one job at a time."""
+
+    def __init__(self, helpers):
+        self.memory = np.zeros(2 * turns.WORDS, np.int64)    # room to begin at a cache line
+        first = -self.memory.ctypes.data % 64 // 8
+        self.state = self.memory[first:first + turns.WORDS]
+        self.busy, self.closed, self.error = threading.Lock(), False, None
+        self.job = (0, None, 0, 0, ())
+        self.helpers = [_Helper(self) for _ in range(helpers)]
+
+    def run(self, kernel, pieces, arguments):
+        number, size = self.job[0] + 1, max(1, pieces // (TURNS * (1 + len(self.helpers))))
+        mine = turns.turns(turns.CALLER, pieces, self.state, number, size)
+        self.job = (number, kernel, pieces, size, arguments)
+        for helper in self.helpers:
+            helper.wake()
+        try:
+            kernel(mine, *arguments)
+            while self.state[turns.FINISHED] < pieces:       # a helper's core is busy elsewhere
+                if self.error is not None:
+                    raise self.error
+                time.sleep(NAP)
+        except BaseException:
+            self.close()
+            raise
+        self.job = (number, None, 0, 0, ())
+
+    def close(self):
+        """Let the helpers go; what they may still be doing is theirs alone."""
+        self.closed = True
+        for helper in self.helpers:
+            helper.bell.release()
+        _team.cache_clear()
+
+
 @functools.lru_cache(maxsize=1)
-def _pool(process, helpers):
-    """Make the helper threads; ``process`` because a forked child does not inherit its parent's threads."""
-    return ThreadPoolExecutor(helpers, thread_name_prefix="ibpcl-kernels")
+def _team(process, helpers):
+    """Make a team; ``process`` because a forked child does not inherit its parent's threads."""
+    return _Team(helpers)
 
 
 def run(kernel, pieces, *arguments):
-    """Do the pieces 0 ... pieces - 1 by calls of ``kernel(begin, end, *arguments)``, in any order, on several threads.
+    """Do the pieces 0 ... pieces - 1, in any order, on several threads.
 
-    Each call does the pieces begin ... end - 1, one after another: a call costs some microseconds.  One thread makes
-    but one call.  Several make some calls each, and take the next when they are done with one, so that a core that is
-    busy elsewhere holds up nobody.
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(turns, *arguments)``, which does the pieces of all turns that it gets; called once by each thread.
+    pieces : int
+        How many there are.
     """
-    calls = 1 if count() == 1 else min(pieces, CALLS * count())
-    todo = deque((i * pieces // calls, (i + 1) * pieces // calls) for i in range(calls if pieces else 0))
-
-    def work():
-        while True:
-            try:
-                begin, end = todo.popleft()                  # atomic: no two threads get the same
-            except IndexError:
-                return
-            kernel(begin, end, *arguments)
-
-    helpers = min(count(), len(todo)) - 1
-    if helpers < 1:
-        return work()
-    jobs = [_pool(os.getpid(), count() - 1).submit(work) for _ in range(helpers)]
-    work()
-    for job in jobs:
-        if not job.cancel():                                 # one that has not begun is not needed any more
-            job.result()
+    if pieces < 1:
+        return
+    threads = min(count(), pieces)
+    team = _team(os.getpid(), count() - 1) if threads > 1 else None
+    if team is None or not team.busy.acquire(blocking=False):    # another thread has the team
+        kernel(turns.turns(turns.ALONE, pieces), *arguments)
+        return
+    try:
+        team.run(kernel, pieces, arguments)
+    finally:
+        team.busy.release()

@@ -31,13 +31,16 @@ class Prediction(NamedTuple):
 class Classifier(Supervised):
     """A network whose outputs are the logits of ``outputs`` classes; parameters as in :class:`MaskedMLP`."""
 
-    def likelihood(self, vector, outputs, targets):
+    def likelihood(self, vector, outputs, targets, backend=None):
         """Evaluate the log probability of the labels (N,): see :func:`ibpcl.primitives.likelihoods.categorical`."""
-        return likelihoods.categorical(outputs, targets)
+        who = likelihoods if backend is None else backend.likelihoods
+        log_p, cache = who.categorical(outputs, targets)
+        return log_p, (who.categorical_vjp, cache)
 
     def likelihood_vjp(self, dlog_p, cache):
         """Pull the gradient back to the logits; there are no extra entries."""
-        return likelihoods.categorical_vjp(dlog_p, cache), {}
+        pull_back, inner = cache
+        return pull_back(dlog_p, inner), {}
 
     def predict(self, vector, masks, x, samples, key, backend, chunk=16384):
         r"""Predict with fixed masks, averaging over samples of the weights.

@@ -54,7 +54,7 @@ class Regressor(Supervised):
             return self.layout.views(vector)["noise.log_sigma"]
         return np.full(self.outputs, np.log(self.noise_sigma), vector.dtype)
 
-    def likelihood(self, vector, outputs, targets):
+    def likelihood(self, vector, outputs, targets, backend=None):
         """Evaluate the log density of the targets (N, C): see :func:`ibpcl.primitives.likelihoods.gaussian`."""
         return likelihoods.gaussian(outputs, self.log_noise(vector), targets)
 

@@ -51,7 +51,8 @@ class Prior(NamedTuple):
 class Supervised(MaskedMLP):
     """A masked network with a likelihood of its outputs; parameters as in :class:`MaskedMLP`.
 
-    A kind of network says what its outputs mean: ``likelihood(vector, outputs, targets) -> (log_p (S, N), cache)`` and
+    A kind of network says what its outputs mean: ``likelihood(vector, outputs, targets, backend) -> (log_p (S, N),
+    cache)`` (the primitives compute it if no backend is given) and
     ``likelihood_vjp(dlog_p, cache) -> (doutputs, gradients of its extra entries by name)``.
     """
 
@@ -90,7 +91,7 @@ class Supervised(MaskedMLP):
             What :meth:`elbo_vjp` needs.
         """
         (outputs, divergence), network_cache = self.relaxed(vector, x, noise, tau, backend)
-        log_p, likelihood_cache = self.likelihood(vector, outputs, targets)
+        log_p, likelihood_cache = self.likelihood(vector, outputs, targets, backend)
         kl_weights, weights_cache = _kl_weights(self.layout, vector, prior, backend)
         (kl_sticks, kl_alpha), stick_caches = self._kl_sticks(vector, prior)
         scale = examples / log_p.size                        # N / |b| and 1 / S
@@ -119,7 +120,7 @@ class Supervised(MaskedMLP):
         boolean arrays (D, K), one a hidden layer, and ``noise`` from ``fixed_noise``.
         """
         outputs, network_cache = self.fixed(vector, masks, x, noise, backend)
-        log_p, likelihood_cache = self.likelihood(vector, outputs, targets)
+        log_p, likelihood_cache = self.likelihood(vector, outputs, targets, backend)
         kl_weights, weights_cache = _kl_weights(self.layout, vector, prior, backend)
         scale = examples / log_p.size
         parts = Elbo(scale * log_p.sum(), kl_weights, 0.0, 0.0)
@@ -184,7 +185,7 @@ def _kl_weights(layout, vector, prior, backend):
 
 def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
     inner, informative = cache
-    dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, inner)
+    dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, inner, needs_dprior=False)
     where = slice(None) if informative is None else informative
     gradient[layout.block("mu")][where] += dmu
     gradient[layout.block("log_sigma")][where] += dlog_sigma

@@ -123,8 +123,10 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     return (shift * shift / 2 + excess / 2 - log_ratio).sum(), (shift, excess, prior_log_sigma)
 
 
-def kl_vjp(ddivergence, cache):
+def kl_vjp(ddivergence, cache, needs_dprior=True):
     r"""Pull the gradient at the divergence back to both means and both log standard deviations.
+
+    The two of the prior are None if they are not needed.
 
     .. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma_0^2} = -\partial_{\mu_0}, \quad
               \partial_{\log\sigma} = \frac{\sigma^2}{\sigma_0^2} - 1, \quad
@@ -132,4 +134,6 @@ def kl_vjp(ddivergence, cache):
     """
     shift, excess, prior_log_sigma = cache
     dmu = ddivergence * shift * np.exp(-prior_log_sigma)
+    if not needs_dprior:
+        return dmu, ddivergence * excess, None, None
     return dmu, ddivergence * excess, -dmu, -ddivergence * (excess + shift * shift)

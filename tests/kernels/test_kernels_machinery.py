@@ -1,15 +1,18 @@
 """Threads, memory and the cache of machine code: none of them changes a result."""
 
+import itertools
 import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from ibpcl.adam import State
-from ibpcl.kernels import adam, compilation, gaussian, masked_weights, memory, noise, sparse_linear, threads
+from ibpcl.kernels import adam, blas, compilation, gaussian, masked_weights, memory, noise, sparse_linear, threads
+from ibpcl.kernels.turns import BEGIN, END, another
 
 SINGLE = np.dtype(np.float32)
 
@@ -58,19 +61,62 @@ def test_several_callers_at_once():
     assert len(found) == 4 and all(np.array_equal(value, expected) for value in found.values())
 
 
-def test_each_piece_runs_once_and_an_error_is_not_lost():
+def collect(turns, done, text):
+    while another(turns):
+        done.extend((piece, text) for piece in range(turns[BEGIN], turns[END]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_each_piece_runs_once(count):
+    threads.set_count(count)
+    for pieces in (0, 1, 2, 7, 100):
+        for _ in range(20):                                  # helpers that are early, late, awake and asleep
+            done = []
+            threads.run(collect, pieces, done, "x")
+            assert sorted(done) == [(piece, "x") for piece in range(pieces)]
+
+
+def test_an_error_is_not_lost_and_does_no_harm():
     threads.set_count(3)
-    done = []
-    threads.run(lambda begin, end, text: done.extend((piece, text) for piece in range(begin, end)), 20, "x")
-    assert sorted(done) == [(piece, "x") for piece in range(20)]
 
-    def fail(begin, end):
-        raise FloatingPointError(begin, end)
+    def fail(turns, who):
+        while another(turns):
+            if who == "all" or (threading.current_thread() is threading.main_thread()) == (who == "caller"):
+                raise FloatingPointError(who)
+            time.sleep(1e-4)                                 # so that each thread gets a turn
 
-    for pieces in (1, 8):
-        with pytest.raises(FloatingPointError):
-            threads.run(fail, pieces)
-    threads.run(fail, 0)
+    for who in ("all", "caller", "helper"):
+        with pytest.raises(FloatingPointError, match=who):
+            for _ in range(200):                             # a helper may come too late to fail
+                threads.run(fail, 8, who)
+        done = []
+        threads.run(collect, 8, done, who)
+        assert sorted(done) == [(piece, who) for piece in range(8)]
+    threads.run(fail, 0, "all")
+
+
+def test_a_forked_child_has_threads_of_its_own():
+    code = ("import os, hashlib; from ibpcl.kernels import noise; draw = lambda: noise.normal((1, 2, 3, 4), 500_000); "
+            "a = draw(); child = os.fork(); same = (draw() == a).all(); "
+            "os._exit(not same) if child == 0 else print(same and os.waitpid(child, 0)[1] == 0)")
+    environment = os.environ | {"NUMBA_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True, env=environment)
+    assert done.stdout.strip() == "True"
+
+
+def test_dense_products_do_not_depend_on_threads_and_leave_blas_as_it_was():
+    a, b = noise.normal((1, 0, 0, 0), (3, 300, 40)), noise.normal((1, 0, 0, 1), (3, 40, 50))
+    library = blas._library()
+    before = library[0]() if library else None
+    found = []
+    for count in (1, 2, 3):
+        threads.set_count(count)
+        found.append((blas.product(a, b), blas.product(a[0], b), blas.product(a[0], b[0])))
+    for one, other in itertools.product(found, found):
+        assert all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
+    for x, y in zip(found[0], (a @ b, a[0] @ b, a[0] @ b[0]), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
+    assert library is None or library[0]() == before
 
 
 def test_the_number_of_threads():

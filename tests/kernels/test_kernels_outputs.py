@@ -1,0 +1,75 @@
+"""The compiled head and the compiled likelihood of labels, against their references."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibpcl.kernels import likelihoods, local_linear, thin_products
+from ibpcl.primitives import gaussian as reference_gaussian
+from ibpcl.primitives import likelihoods as reference_likelihoods
+from ibpcl.primitives import local_linear as reference_local_linear
+
+DTYPES = [(np.float32, 2e-4), (np.float64, 1e-11)]
+
+
+def close(found, expected, tolerance):
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * max(1, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@given(S=st.integers(1, 4), N=st.integers(1, 300), D=st.sampled_from([1, 7, 16, 113, 200]),
+       K=st.sampled_from([1, 2, 5, thin_products.WIDEST, thin_products.WIDEST + 1]), shared=st.booleans(),
+       seed=st.integers(0, 2**32 - 1))
+def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, seed):
+    rng = np.random.default_rng(seed)
+    eps, x = rng.normal(size=(S, N, K)), rng.normal(size=(N, D) if shared else (S, N, D))
+    given_ = (eps, x, rng.normal(size=(D, K)), rng.uniform(0.1, 1, (D, K)), rng.normal(size=K), rng.uniform(0.1, 1, K))
+    expected, exact_cache = reference_local_linear.apply(*given_)
+    found, cache = local_linear.apply(*(array.astype(dtype) for array in given_))
+    assert found.dtype == dtype
+    close(found, expected, tolerance)
+    dh = rng.normal(size=expected.shape)
+    for one, other in zip(local_linear.apply_vjp(dh.astype(dtype), cache),
+                          reference_local_linear.apply_vjp(dh, exact_cache), strict=True):
+        assert one.dtype == dtype
+        close(one, other, tolerance)
+    assert local_linear.apply_vjp(dh.astype(dtype), cache, needs_dx=False)[0] is None
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@given(S=st.integers(1, 3), N=st.integers(1, 600), C=st.integers(1, 12), scale=st.sampled_from([1.0, 80.0]),
+       seed=st.integers(0, 2**32 - 1))
+def test_the_likelihood_of_labels(dtype, tolerance, S, N, C, scale, seed):
+    rng = np.random.default_rng(seed)
+    logits, labels, dlog_p = scale * rng.normal(size=(S, N, C)), rng.integers(0, C, N), rng.normal(size=(S, N))
+    logits = logits.astype(dtype).astype(np.float64)
+    expected, exact_cache = reference_likelihoods.categorical(logits, labels)
+    found, cache = likelihoods.categorical(logits.astype(dtype), labels)
+    close(found, expected, tolerance)
+    close(likelihoods.categorical_vjp(dlog_p.astype(dtype), cache),
+          reference_likelihoods.categorical_vjp(dlog_p, exact_cache), tolerance)
+
+
+def test_labels_out_of_range_are_refused():
+    for labels in ([0, 3], [-1, 0]):
+        with pytest.raises(IndexError, match=r"labels must be in 0 \.\.\. 2"):
+            likelihoods.categorical(np.zeros((1, 2, 3)), np.array(labels))
+
+
+def test_not_a_number_comes_out_again():
+    logits = np.zeros((1, 2, 3), np.float32)
+    logits[0, 0, 1] = np.nan
+    log_p = likelihoods.categorical(logits, np.array([1, 1]))[0]
+    assert np.isnan(log_p[0, 0]) and np.isfinite(log_p[0, 1])
+
+
+def test_gradients_of_the_prior_only_where_they_are_needed():
+    from ibpcl.kernels import gaussian
+
+    arrays = np.random.default_rng(0).normal(size=(4, 3, 5))
+    for module in (gaussian, reference_gaussian):
+        cache = module.kl(*arrays)[1]
+        both, alone = module.kl_vjp(0.5, cache), module.kl_vjp(0.5, cache, needs_dprior=False)
+        assert alone[2:] == (None, None)
+        assert all(np.array_equal(x, y) for x, y in zip(both[:2], alone[:2], strict=True))
