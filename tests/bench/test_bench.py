@@ -1,0 +1,96 @@
+"""The benchmark: that it measures what it says, not how fast anything is."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ibpcl.bench import figure, frameworks, fresh, measure, timing
+from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, random_images
+from ibpcl.cli.bench import TARGETS, table
+from ibpcl.inference.backend import backend
+
+SMALL = Sizes(S=2, N=12, D=30, K=6, C=3)
+# The keys that stand at the top of the JSON file.
+FIRST = ("step_ms", "products_ms", "step_over_products", "step_over_products_dense", "torch_eager_over_step",
+         "torch_compile_over_step", "jax_over_step", "noise_speedup", "peak_step_mb")
+
+
+@pytest.fixture
+def no_pause(monkeypatch):
+    monkeypatch.setattr(timing, "PAUSE", 0.0)
+
+
+def test_functions_are_timed_in_turns(no_pause):
+    now, calls = [0.0], []
+
+    def takes(name, seconds):
+        def work():
+            calls.append(name)
+            now[0] += seconds
+        return work
+
+    times = timing.interleave({"a": takes("a", 1.0), "b": takes("b", 3.0)}, 4, clock=lambda: now[0])
+    assert calls[-4:] == ["a", "a", "b", "b"]                # one unmeasured call, one measured
+    assert times.median("b") == 3000.0 and times.ratio("b", "a") == 3.0
+    assert timing.interleave({"short": takes("short", 1e-4)}, 1, clock=lambda: now[0]).median("short") == pytest.approx(
+        0.1)
+
+
+def test_the_products_are_those_of_the_step(monkeypatch):
+    problem = Problem(SMALL, random_images(SMALL, 0.5), backend("numpy"), pack=False)
+    shapes, multiply = [], np.matmul
+    products = problem.products()
+    monkeypatch.setattr(np, "matmul", lambda a, b, out: shapes.append((a.shape, b.shape)) or multiply(a, b, out=out))
+    products()
+    S, N, D, K, C = SMALL
+    flops = sum(2 * S * a[-2] * a[-1] * b[-1] for a, b in shapes)
+    assert len(shapes) == 5 and flops == S * (4 * N * D * K + 6 * N * K * C)
+
+
+def test_backends_take_the_same_step():
+    problems = [Problem(SMALL, random_images(SMALL, MNIST_DENSITY), backend(name)) for name in ("numba", "numpy")]
+    for problem in problems:
+        for _ in range(3):
+            problem.step()
+    np.testing.assert_allclose(problems[0].vector, problems[1].vector, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["torch", "jax"])
+def test_a_framework_computes_the_same_elbo_and_gradient(name):
+    if reason := frameworks.missing(name):
+        pytest.skip(reason)
+    module = frameworks.load(name)
+    problem = Problem(SMALL, random_images(SMALL, 0.3), backend("numpy"), pack=False)
+    assert frameworks.disagreement(module, problem) < frameworks.TOLERANCE
+    case = frameworks.case(problem)
+    case["tau"] *= 1.01                                      # and another temperature is noticed
+    parts, _ = module.elbo_and_gradient(case, frameworks.noise_arrays(problem.noise()))
+    assert abs(parts[0] / problem.elbo_and_gradient(problem.noise())[0][0] - 1) > 1e-5
+
+
+def test_what_is_missing_is_said(tmp_path, monkeypatch):
+    assert "not installed" in frameworks.missing("no_such_framework")
+    monkeypatch.setattr(frameworks.importlib.util, "find_spec", lambda name: object())
+    assert "tests/benchmarks" in frameworks.missing("torch", tmp_path)
+
+
+def test_a_new_process_measures_import_compilation_and_memory(tmp_path):
+    measured = fresh.measure(SMALL, tmp_path)
+    assert set(measured) == {"import_s", "compile_s", "peak_step_mb"} and list(tmp_path.iterdir())
+    assert measured["import_s"] >= 0 and measured["compile_s"] > 0
+
+
+def test_everything_small(no_pause, monkeypatch, tmp_path):
+    monkeypatch.setattr(fresh, "cold_and_cached", lambda sizes: [{"compile_s": 2.0, "peak_step_mb": 1.0}] * 2)
+    monkeypatch.setattr(fresh, "import_seconds", lambda rounds: 0.1)
+    plan = measure.QUICK._replace(sizes=Sizes(2, 16, 784, 10, 10), axes={"S": (1, 2)}, densities=(0.1,), examples=40)
+    said = []
+    found = measure.everything(plan, say=said.append)
+    assert tuple(found)[: len(FIRST)] == FIRST and len(said) == 6
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["torch_eager_over_step"] is None            # left out by a quick plan
+    assert all(key in found for key, *_ in TARGETS) and all(text in table(found) for _, text, *_ in TARGETS)
+    assert min(found["milliseconds"].values()) > 0
+    figure.draw(found, tmp_path / "bench.png")
+    assert (tmp_path / "bench.png").stat().st_size > 10_000
