@@ -134,6 +134,7 @@ def kl_vjp(ddivergence, cache, needs_dprior=True):
     """
     shift, excess, prior_log_sigma = cache
     dmu = ddivergence * shift * np.exp(-prior_log_sigma)
+    dlog_sigma = ddivergence * excess
     if not needs_dprior:
-        return dmu, ddivergence * excess, None, None
-    return dmu, ddivergence * excess, -dmu, -ddivergence * (excess + shift * shift)
+        return dmu, dlog_sigma, None, None
+    return dmu, dlog_sigma, -dmu, -ddivergence * (excess + shift * shift)
