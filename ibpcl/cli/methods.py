@@ -2,14 +2,15 @@
 
 import textwrap
 
-from ibpcl.methods import ABOUT, METHODS, method
+from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
 from ibpcl.methods.footprint import EXAMPLES, INPUTS, footprint
 
 WIDTH = 80
 UNITS = ("B", "KB", "MB", "GB")
 HEADER = ("Methods, `--method NAME`; `ibpcl settings NAME` lists the settings of one.\n"
           f"Stored once and a task: at default settings, for binary tasks of {EXAMPLES} examples\n"
-          f"with {INPUTS} inputs. Can: task (a head a task), domain (one head), grow, regression.")
+          f"with {INPUTS} inputs. Can: task (a head a task), domain (one head), grow (add units),\n"
+          "regression, images (generative, without labels: the experiments vae-...).")
 
 
 def execute(options):
@@ -17,7 +18,8 @@ def execute(options):
     print(f"{HEADER}\n\n{_row('method', 'once', 'a task', 'can')}")
     for name in METHODS:
         stored, about = footprint(name), ABOUT[name]
-        print(_row(name, size(stored.once), size(stored.per_task), ", ".join(about.can)), flush=True)
+        can = (*about.can, *["images"] * (f"vae_{name}" in GENERATIVE))
+        print(_row(name, size(stored.once), size(stored.per_task), ", ".join(can)), flush=True)
         text = f"{method(name).summary} {about.paper}".strip()
         print(textwrap.fill(text, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4))
 

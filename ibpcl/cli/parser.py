@@ -6,6 +6,8 @@ from ibpcl import __version__
 from ibpcl.errors import UserError
 from ibpcl.experiments.presets import DEFAULT, PRESETS
 from ibpcl.experiments.reproduce.names import OUT, SEEDS, TARGETS
+from ibpcl.experiments.search_spaces import OUT as RECORDS
+from ibpcl.experiments.search_spaces import TRIALS
 from ibpcl.proofs.command import add_parser as add_check
 
 
@@ -33,6 +35,8 @@ def parser():
     top.set_defaults(command=None)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     _add_run(commands)
+    _add_compare(commands)
+    _add_tune(commands)
     _add_reproduce(commands)
     _add_settings(commands)
     _add_methods(commands)
@@ -68,6 +72,42 @@ def _add_run(commands):
     run.add_argument("--list", action=ListExperiments, nargs=0, help="list the experiments and stop")
 
 
+def _add_compare(commands):
+    compare = commands.add_parser(
+        "compare", help="run several methods with several seeds on one experiment, and tabulate them",
+        description="Run every method with every seed; print and write a table of accuracy, backward transfer, time "
+                    "and memory, and draw the curves. Runs that are there are used again, interrupted ones go on.")
+    compare.set_defaults(command="compare")
+    compare.add_argument("experiment", metavar="EXPERIMENT", help="a name from `ibpcl run --list` or a TOML file")
+    compare.add_argument("--methods", metavar="A,B", help="who (default: all that can do the experiment)")
+    compare.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"number of seeds (default: {SEEDS})")
+    compare.add_argument("--tuned", action="store_true", help="with the settings that a search found, where there are")
+    compare.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+    compare.add_argument("--out", metavar="DIR", default="comparison",
+                         help="folder for runs and tables (default: comparison)")
+    compare.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",
+                         help="set a key of every run, or of every method that has it, or METHOD.KEY of one")
+    compare.add_argument("--progress", action="store_true", help="show the progress bar also off a terminal")
+
+
+def _add_tune(commands):
+    tune = commands.add_parser(
+        "tune", help="search the settings of a method, on validation data",
+        description="Try settings at random, score each trial on validation data cut from the training data, never on "
+                    "the test set, and record all. A record that is there is gone on with.")
+    tune.set_defaults(command="tune")
+    tune.add_argument("experiment", metavar="EXPERIMENT", help="a name from `ibpcl run --list` or a TOML file")
+    tune.add_argument("--method", metavar="NAME", required=True, help="whose settings")
+    tune.add_argument("--trials", type=int, default=TRIALS, metavar="N",
+                      help=f"how many in the end; the first has the settings as they are (default: {TRIALS})")
+    tune.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the settings that are tried")
+    tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners a trial (default: 1)")
+    tune.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+    tune.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",
+                      help="set any configuration key of all trials; it is then not searched")
+    tune.add_argument("--out", metavar="DIR", default=RECORDS, help=f"folder of the record (default: {RECORDS})")
+
+
 def _add_reproduce(commands):
     width = max(map(len, TARGETS))
     listed = "\n".join(f"  {name:{width}}  {sentence}" for name, sentence in TARGETS.items())
@@ -79,8 +119,9 @@ def _add_reproduce(commands):
     reproduce.set_defaults(command="reproduce")
     reproduce.add_argument("target", metavar="TARGET", help="a name from the list below")
     reproduce.add_argument("--seeds", type=int, metavar="N", help=f"number of seeds (default: {SEEDS}; 1 with --quick)")
-    reproduce.add_argument("--quick", action="store_true", help="small data, few epochs: only to see that it works")
+    reproduce.add_argument("--quick", action="store_true", help="small data, few samples: the order, not the numbers")
     reproduce.add_argument("--preset", metavar="NAME", help="named settings of npbcl")
+    reproduce.add_argument("--tuned", action="store_true", help="the methods with settings that a search found")
     reproduce.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
     reproduce.add_argument("--out", metavar="DIR", default=OUT, help=f"folder for runs and tables (default: {OUT})")
     reproduce.add_argument("--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs")

@@ -7,12 +7,14 @@ from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments.reproduce import report
 from ibpcl.experiments.reproduce.cells import Failure
 from ibpcl.experiments.reproduce.choice import Choice
+from ibpcl.experiments.reproduce.names import GENERATIVE_TARGETS
 
 
 def execute(options):
     """Reproduce what the command line says."""
+    ours = "vae_npbcl" if options.target in GENERATIVE_TARGETS else "npbcl"
     choice = Choice(options.seeds, options.quick, options.preset, assignments(options.assignments), options.data_dir,
-                    options.out, listed(options.datasets), listed(options.methods))
+                    options.out, listed(options.datasets), listed(options.methods), options.tuned, ours)
     # An overflow is about to stop a run with a message that says more than NumPy's warning.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         done = report.reproduce(options.target, choice, True if options.progress else None, print_cell)
@@ -27,8 +29,10 @@ def print_cell(outcome):
     if isinstance(outcome, Failure):
         tqdm.write(f"{outcome.cell}: {outcome.reason}")
     else:
-        seconds = outcome.values["seconds"]["total"]
-        tqdm.write(f"{outcome.cell}: {100 * outcome.values['average_accuracy']:.2f} % in {seconds:.1f} s")
+        values, seconds = outcome.values, outcome.values["seconds"]["total"]
+        found = (f"{values['average_log_likelihood']:.2f} nats an image" if outcome.cell.config.generative
+                 else f"{100 * values['average_accuracy']:.2f} %")
+        tqdm.write(f"{outcome.cell}: {found} in {seconds:.1f} s")
 
 
 def assignments(given):

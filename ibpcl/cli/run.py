@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ibpcl.cli.table import AccuracyTable, percent
+from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import CONFIG, free_folder
@@ -25,7 +25,8 @@ def execute(options):
     if options.json:
         print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
     elif options.quiet:
-        print(f"average {config.measure} {percent(result.values['average_accuracy'])}, results in {result.folder}")
+        average = nats(result.values) if config.generative else percent(result.values["average_accuracy"])
+        print(f"average {config.measure} {average}, results in {result.folder}")
     else:
         print(summary(result))
 
@@ -72,17 +73,20 @@ class Printer:
         """Print the row of a task, and the header above the first."""
         if self.table is None:
             config = self.config
-            self.table = AccuracyTable(report.names)
+            self.table = (LikelihoodTable if config.generative else AccuracyTable)(report.names)
+            unit = "nats an image" if config.generative else "%"
             print(f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend {config.backend}, "
-                  f"seed {config.seed}\nTest {config.measure} (%) on each task so far, a line after each task "
-                  "learned:\n")
+                  f"seed {config.seed}\nTest {config.measure} ({unit}) on each task so far, a line after each task"
+                  f"{':' if config.generative else ' learned:'}\n")
             print(self.table.header())
         print(self.table.row(report), flush=True)
 
 
 def summary(result):
     """Return what the run came to, and where its files are, as a few lines."""
-    values, seconds = result.values, result.values["seconds"]
+    if result.config.generative:
+        return generative_summary(result)
+    values = result.values
     drops = np.array(values["accuracy_drop"])
     worst = int(drops.argmax())
     lines = [(f"average {values['measure']}", f"{percent(values['average_accuracy'])} of all tasks at the end")]
@@ -95,8 +99,40 @@ def summary(result):
                                       "together"))
     if "coverage" in values:
         lines += intervals(values["coverage"])
+    return _lines(lines, result)
+
+
+def generative_summary(result):
+    """Return the same of a run on images without labels."""
+    values, knn = result.values, result.values["knn"]
+    drops = np.array(values["log_likelihood_drop"])
+    worst, effective = int(drops.argmax()), np.median(values["final"]["effective_samples"])
+    lines = [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples; "
+                                f"worth {effective:.0f})"),
+             ("reconstruction", f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)")]
+    if len(drops) > 1:
+        lines += [("backward transfer", f"{values['backward_transfer']:+.2f} nats (below 0: forgetting)"),
+                  ("largest drop", f"{drops[worst]:.2f} nats on {values['tasks'][worst]}, since it was learned"
+                                   if drops[worst] > 0 else "none: no task lost anything since it was learned")]
+    if len(drops) > 1:
+        k = knn["neighbours"][0]
+        errors = ", ".join(f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common"))
+        lines.append((f"{k}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %"))
+    if values["share_used"] is not None:
+        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the masked weights, all tasks "
+                                      "together"))
+    return _lines(lines, result)
+
+
+def nats(values):
+    """Write the mean log-likelihood over tasks in the end with its standard error."""
+    return f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats an image"
+
+
+def _lines(lines, result):
+    values, seconds = result.values, result.values["seconds"]
     memory = "" if values["peak_memory_mb"] is None else f"; {values['peak_memory_mb']:.0f} MB at most"
-    lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test']:.1f} s testing, "
+    lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test'] + seconds.get('final', 0):.1f} s testing, "
                        f"{seconds['total']:.1f} s in all{memory}"),
               ("results in", f"{result.folder}")]
     return "\n" + "\n".join(f"{name:18} {text}" for name, text in lines)

@@ -4,6 +4,7 @@ import textwrap
 
 from ibpcl.experiments import values
 from ibpcl.experiments.config import keys, run_keys
+from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import method
 
 WIDTH = 80
@@ -21,7 +22,9 @@ def execute(options):
         for name in (name for name in known if name in chosen):
             print_key(name, known[name])
     print("\nPresets, `--preset NAME`, and what each changes:")
-    for name, changes in method(options.method).presets.items():
+    tuned = {f"tuned (in {experiment})": methods[options.method] for experiment, methods in TUNED.items()
+             if options.method in methods}
+    for name, changes in (method(options.method).presets | tuned).items():
         text = ", ".join(f"{key} = {values.toml(value)}" for key, value in changes.items()) or "nothing"
         print(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="  ", subsequent_indent=" " * 6))
 

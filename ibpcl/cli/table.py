@@ -49,3 +49,26 @@ class AccuracyTable:
     def _line(self, number, name, cells, *last):
         middle = "".join(f"{cell:>{CELL}}" for cell in cells)
         return f"{number:>2} {name:<{self.name_width}}{middle}" + "".join(f"{text:>8}" for text in last)
+
+
+class LikelihoodTable(AccuracyTable):
+    """Prints the log-likelihood of every task so far, nats an image; with too many tasks for a line, of the newest.
+
+    Behind it stand the mean of all tasks so far, and how far the earlier ones have moved since they were learned.
+    """
+
+    def header(self):
+        """Return the line of column names."""
+        cells = [str(j + 1) for j in range(len(self.names))] if self.full else ["newest"]
+        return self._line("", "task", cells, "mean", "change", "seconds")
+
+    def row(self, report):
+        """Return the line of a task from its :class:`ibpcl.experiments.run.Report`."""
+        done, t = report.progress, report.progress.task
+        so_far, learned = done.log_likelihood[t, : t + 1], done.log_likelihood.diagonal()[: t + 1]
+        cells = [f"{value:.1f}" for value in (so_far if self.full else so_far[t:])]
+        if self.full:
+            cells += [""] * (len(self.names) - t - 1)
+        change = f"{np.mean((so_far - learned)[:t]):+.2f}" if t else "-"
+        seconds = f"{done.train_seconds + done.test_seconds:.1f}"
+        return self._line(str(t + 1), done.name, cells, f"{so_far.mean():.1f}", change, seconds)

@@ -67,8 +67,13 @@ def check_inputs(caller, x, inputs, task_id, learned):
     ValueError
         Saying what is allowed and what came.
     """
+    check_task_id(caller, task_id, learned)
+    if np.ndim(x) != 2 or np.shape(x)[1] != inputs:
+        raise ValueError(f"{caller}: x must have shape (N, {inputs}), got {np.shape(x)}")
+
+
+def check_task_id(caller, task_id, learned):
+    """Refuse tasks that were not learned; ``caller`` is named in the error."""
     if not 0 <= task_id < learned:
         known = f"0 ... {learned - 1}" if learned else "no task has been learned yet"
         raise ValueError(f"{caller}: unknown task_id {task_id}; {known}")
-    if np.ndim(x) != 2 or np.shape(x)[1] != inputs:
-        raise ValueError(f"{caller}: x must have shape (N, {inputs}), got {np.shape(x)}")

@@ -160,6 +160,62 @@ class RegressionTask:
         return self.y_train.shape[1]
 
 
+@dataclass(frozen=True, eq=False)
+class ImageTask:
+    """Hold the training and the test images of one task without labels: the images of one class.
+
+    Kumar et al. (2021), Sec. 3.3: each task is to learn a generative model.
+
+    Parameters
+    ----------
+    name : str
+        What the task is called in tables and messages.
+    x_train, x_test : array_like, shape (N, D) and (M, D)
+        Pixels in 0 .. 1; kept as float32.
+    image_shape : (int, int), optional
+        Height and width of the image that a row is, with height * width = D.
+    label : int
+        The class that the task holds, at least 0; for evaluation only, no learner looks at it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Task`; also for pixels outside 0 .. 1.
+
+    Examples
+    --------
+    >>> ImageTask("a", [[0.0, 0.5, 1.0, 0.0]], [[0.0, 0.0, 1.0, 0.0]], (2, 2), 7).inputs
+    4
+    """
+
+    name: str
+    x_train: np.ndarray
+    x_test: np.ndarray
+    image_shape: tuple[int, int] | None = None
+    label: int = 0
+
+    def __post_init__(self):
+        if not isinstance(self.name, str) or not self.name:
+            raise TypeError(f"ImageTask: name must be a non-empty string, got {self.name!r}")
+        where = f"ImageTask {self.name!r}"
+        train, test = (_pixels(getattr(self, f"x_{part}"), f"{where}: x_{part}") for part in ("train", "test"))
+        if train.shape[1] != test.shape[1]:
+            raise ValueError(f"{where}: x_train and x_test must have the same width, "
+                             f"got {train.shape[1]} and {test.shape[1]} columns")
+        label = _whole_number(self.label, f"{where}: label")
+        if label < 0:
+            raise ValueError(f"{where}: label must be at least 0, got {label}")
+        checked = {"x_train": train, "x_test": test, "label": label,
+                   "image_shape": _image_shape(self.image_shape, train.shape[1], where)}
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)          # frozen: the one place where fields are set
+
+    @property
+    def inputs(self):
+        """The width D of one image."""
+        return self.x_train.shape[1]
+
+
 class Stream(Protocol):
     """What a sequence of tasks offers; any object that has these is a stream."""
 
@@ -261,6 +317,13 @@ def _inputs(values, what):
         row, column = np.argwhere(~finite)[0]
         raise ValueError(f"{what} must be finite, got {np.count_nonzero(~finite)} NaN or infinite values "
                          f"(the first in row {row}, column {column}: {x[row, column]})")
+    return x
+
+
+def _pixels(values, what):
+    x = _inputs(values, what)
+    if x.min() < 0 or x.max() > 1:
+        raise ValueError(f"{what} must lie in 0 .. 1, got pixels from {x.min():g} to {x.max():g}")
     return x
 
 

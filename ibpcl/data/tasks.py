@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.task import Task
+from ibpcl.continual.task import ImageTask, Task
 from ibpcl.data.dataset import Dataset, check_dataset
 
 CONSECUTIVE_PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (8, 9))
@@ -154,6 +154,58 @@ class PermutedStream:
         names = self.dataset.class_names
         return Task(f"permuted {check_index(t, self) + 1}", *arrays, len(names), names,
                     self.dataset.train_images.shape[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassStream:
+    """Give each task the images of one class and no labels: digits 0 to 9, or letters A to J.
+
+    Kumar et al. (2021), Sec. 6.2: the tasks of a generative model.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The images.
+    labels : sequence of int, optional
+        The class of each task; all, in their order, if not given.
+
+    Raises
+    ------
+    ValueError
+        When there are no labels, or the data set lacks one.
+
+    Examples
+    --------
+    >>> images, labels = np.zeros((4, 2, 2), np.uint8), np.array([0, 1, 1, 1], np.uint8)
+    >>> stream = ClassStream(Dataset("tiny", images, labels, images, labels, ("a", "b")))
+    >>> stream.name, stream[1].name, stream[1].x_train.shape
+    ('classes-tiny', 'b', (3, 4))
+    """
+
+    dataset: Dataset
+    labels: tuple[int, ...] | None = None
+
+    def __post_init__(self):
+        check_dataset(self.dataset)
+        count = len(self.dataset.class_names)
+        labels = tuple(range(count)) if self.labels is None else tuple(operator.index(label) for label in self.labels)
+        if not labels or min(labels) < 0 or max(labels) >= count:
+            raise ValueError(f"ClassStream: labels must be at least one in 0 .. {count - 1} (data set "
+                             f"{self.dataset.name!r}), got {labels}")
+        object.__setattr__(self, "labels", labels)
+
+    @property
+    def name(self):
+        """The stream's name, such as ``"classes-mnist"``."""
+        return f"classes-{_dashed(self.dataset.name)}"
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __getitem__(self, t):
+        label = self.labels[check_index(t, self)]
+        train, test = (_to_inputs(images[labels == label]) for images, labels in _parts(self.dataset))
+        return ImageTask(self.dataset.class_names[label], train, test, self.dataset.train_images.shape[1:], label)
 
 
 def _parts(dataset):

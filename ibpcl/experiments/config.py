@@ -15,11 +15,13 @@ from ibpcl import storage
 from ibpcl.data.registry import available
 from ibpcl.errors import UserError
 from ibpcl.experiments import values
-from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS
+from ibpcl.experiments.measurement import Measurement
+from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF
+from ibpcl.experiments.tuned import TUNED
 from ibpcl.inference.backend import BACKENDS
-from ibpcl.methods import METHODS, method, option
+from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method, option
 
-STREAMS = ("split", "permuted", "strips")
+STREAMS = ("split", "permuted", "strips", "classes")
 TERRAIN = "terrain"                                          # the one data set that is not of images
 LARGEST_SEED = 2**63 - 1                                     # the largest whole number of TOML
 
@@ -44,8 +46,9 @@ class RunConfig:
 
     experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
     dataset: str = option("glyphs", "Image set, one that `ibpcl data list` shows, or terrain (see docs/regression.md).")
-    stream: str = option("split", "How tasks are made: split (two classes each), permuted (pixels), strips (terrain).")
-    tasks: int = option(5, "Number of tasks; a split stream has at most 5.")
+    stream: str = option("split", "How tasks are made: split (two classes each), permuted (pixels), strips (terrain), "
+                                  "classes (one class each, without labels).")
+    tasks: int = option(5, "Number of tasks; a split stream has at most 5, one of classes as many as there are.")
     data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.")
     validation: float | None = option(None, "Test on this share of the training data, for a search, not on test data.")
     train_limit: int | None = option(None, "At most so many training examples a task, for a quick look.")
@@ -56,6 +59,7 @@ class RunConfig:
     seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.")
     backend: str = option(BACKENDS[0], f"Who computes: {' or '.join(BACKENDS)}.")
     settings: Any = field(default=None)                      # the method's own; its defaults if not given
+    measurement: Any = field(default=None)                   # of a generative model, else None
 
     def __post_init__(self):
         _require(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.experiment), "experiment",
@@ -72,23 +76,34 @@ class RunConfig:
         _require(self.dataset in datasets, "dataset", f"one of {', '.join(datasets)}", self.dataset)
         _require((self.dataset == TERRAIN) == (self.stream == "strips"), "stream",
                  f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})", self.stream)
+        _method(self.method)
+        _require(self.generative == (self.method in GENERATIVE), "stream",
+                 f"classes for the methods {', '.join(GENERATIVE)} and for no other (here: {self.method})", self.stream)
         if self.settings is None:
             object.__setattr__(self, "settings", _method(self.method).settings())
+        if self.generative and self.measurement is None:
+            object.__setattr__(self, "measurement", Measurement())
+
+    @property
+    def generative(self):
+        """Whether the tasks have no labels and a model of the images themselves is learned."""
+        return self.stream == "classes"
 
     @property
     def measure(self):
-        """What stands in the accuracy matrix: "accuracy", or "R^2" for a regression."""
-        return "R^2" if self.dataset == TERRAIN else "accuracy"
+        """What stands in the matrix: "accuracy", "R^2" for a regression, "log-likelihood" for a generative model."""
+        return "log-likelihood" if self.generative else "R^2" if self.dataset == TERRAIN else "accuracy"
 
 
 def keys(method_name):
     """Return every key of a run with this method, in order, as a dict of name to :class:`Key`."""
-    return run_keys() | _keys_of(_method(method_name).settings)
+    own = _keys_of(_method(method_name).settings)
+    return run_keys() | (_keys_of(Measurement) if method_name in GENERATIVE else {}) | own
 
 
 def run_keys():
     """Return the keys that every run has, whatever its method."""
-    return {name: key for name, key in _keys_of(RunConfig).items() if name != "settings"}
+    return {name: key for name, key in _keys_of(RunConfig).items() if name not in ("settings", "measurement")}
 
 
 def _keys_of(dataclass_type):
@@ -134,27 +149,65 @@ def configure(target=DEFAULT, texts=None, **overrides):
         if "method" in layer:
             name, origin = layer["method"], where
     with _named(origin):
-        name = values.convert("method", name, str)
+        name = _full_name(values.convert("method", name, str), preset, layers)
         known = keys(name)
+        _check_ability(name, preset.asks)
         named = _preset(name, layers, preset)
-    chosen = {**preset.run, **named}
+    chosen = {**preset.run, **named, **SETTINGS_OF[preset.asks]}
     for layer, where in layers:
         read = values.parse if layer is texts else values.convert
         with _named(where):
             for key, value in layer.items():
                 _check_key(key, known, name)
                 chosen[key] = read(key, value, known[key].kind)
+                _check_asked(key, chosen[key], preset.asks)
+    chosen["method"] = name
     with _named("" if texts or overrides else source):       # whose value is out of range is not known
         return _build(name, chosen)
 
 
+def _full_name(name, preset, layers):
+    """Return the module of a method: npbcl is vae_npbcl where the tasks are classes without labels."""
+    stream = {**preset.run, **{key: value for layer, _ in layers for key, value in layer.items()}}.get("stream")
+    return f"vae_{name}" if stream == "classes" and f"vae_{name}" in GENERATIVE else name
+
+
 def _preset(method_name, layers, experiment):
     """Return the settings of the preset that is asked for; an experiment changes only those of the default."""
-    chosen = next((layer["preset"] for layer, _ in reversed(layers) if "preset" in layer), RunConfig.preset)
-    presets = _method(method_name).presets
+    last = {key: value for layer, _ in layers for key, value in layer.items()}
+    chosen, presets = last.get("preset", RunConfig.preset), dict(_method(method_name).presets)
+    if method_name in TUNED.get(last["experiment"], {}):
+        presets["tuned"] = experiment.methods.get(method_name, {}) | TUNED[last["experiment"]][method_name]
     if chosen not in presets:
-        raise UserError(f"preset must be one of {', '.join(presets)} for method {method_name}, got {chosen!r}")
+        raise UserError(f"preset must be one of {', '.join(presets)} for method {method_name} here, got {chosen!r}")
     return presets[chosen] | (experiment.methods.get(method_name, {}) if chosen == "default" else {})
+
+
+def able(target):
+    """Return the methods that can do what an experiment, by its name or its TOML file, asks for.
+
+    >>> "hat" in able("split-mnist"), "hat" in able("domain-mnist")
+    (True, False)
+    """
+    return _able(_read(target)[2].asks)
+
+
+def _able(asked):
+    if asked == "images":
+        return list(GENERATIVE)
+    return [name for name, about in ABOUT.items() if asked in about.can]
+
+
+def _check_ability(method_name, asked):
+    if asked != "task" and method_name not in _able(asked):  # a head for each task is what all can
+        raise UserError(f"method {method_name} does not do {asked}, which the experiment asks for; these do: "
+                        f"{', '.join(_able(asked))} (`ibpcl methods` says what each can do)")
+
+
+def _check_asked(key, value, asked):
+    needed = SETTINGS_OF[asked].get(key, value)
+    if value != needed:
+        raise UserError(f"{key} must be {values.toml(needed)} in an experiment that asks for {asked}")
 
 
 def as_table(config):
@@ -164,7 +217,8 @@ def as_table(config):
     Reading the table gives the same configuration again.
     """
     table = {name: getattr(config, name) for name in run_keys()}
-    table |= {f.name: getattr(config.settings, f.name) for f in fields(config.settings)}
+    for part in (config.measurement, config.settings):
+        table |= {} if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
     if config.data_dir is None:
         del table["data_dir"]
     return {key: values.NONE if value is None else list(value) if isinstance(value, tuple) else value
@@ -221,17 +275,20 @@ def _check_key(key, known, method_name):
 
 def _build(method_name, chosen):
     """Make the configuration; what the settings' own checks refuse is the user's mistake too."""
-    settings_type = _method(method_name).settings
-    own = {f.name for f in fields(settings_type)}
+    parts = {"settings": _method(method_name).settings}
+    if method_name in GENERATIVE:
+        parts["measurement"] = Measurement
+    of_part = {f.name: part for part, kind in parts.items() for f in fields(kind)}
     try:
-        settings = settings_type(**{key: value for key, value in chosen.items() if key in own})
+        made = {part: kind(**{key: value for key, value in chosen.items() if of_part.get(key) == part})
+                for part, kind in parts.items()}
     except ValueError as error:
         raise UserError(str(error)) from error
-    return RunConfig(**{key: value for key, value in chosen.items() if key not in own}, settings=settings)
+    return RunConfig(**{key: value for key, value in chosen.items() if key not in of_part}, **made)
 
 
 def _method(name):
-    if name not in METHODS:
+    if name not in METHODS | GENERATIVE:
         raise UserError(f"unknown method {name!r}{nearest(name, METHODS)} (known: {', '.join(METHODS)})")
     return method(name)
 

@@ -20,6 +20,8 @@ RESULTS = ("result.json", "history.csv", "learner.npz", "checkpoint.npz", "check
            "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
            "receptive_fields.png", "sharing.png", "history.png")
 OF_REGRESSION = ("reliability.png", "intervals.png")
+OF_IMAGES = ("stages.npz", "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
+             "few_labels.png")
 
 
 def free_folder(config, runs=RUNS):
@@ -77,7 +79,7 @@ def _claim(folder, table, force):
                 if not force:
                     raise UserError(f"{folder} holds a run with {_difference(earlier, table)}; name "
                                     "another folder with --out, or replace that run with --force")
-                for name in (*RESULTS, *OF_REGRESSION):
+                for name in (*RESULTS, *OF_REGRESSION, *OF_IMAGES):
                     Path(folder, name).unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         storage.write_toml(folder / CONFIG, table)

@@ -5,6 +5,8 @@ It holds the learner as it was before the task under way, how far that task has 
 
 from pathlib import Path
 
+import numpy as np
+
 from ibpcl import checkpoints
 from ibpcl.adam import State
 from ibpcl.continual.journal import Partial
@@ -24,10 +26,13 @@ class RunJournal:
         Of the run.
     table : dict
         The run's configuration, which a checkpoint must have to be resumed.
+    kind : type
+        The named tuple that a finished task gives: fields ``task``, ``name``, ``history``, ``train_seconds`` and
+        ``test_seconds``, and arrays.
 
     Attributes
     ----------
-    done : list of Progress
+    done : list of ``kind``
         What the finished tasks gave.
     resume : Partial or None
         Where the task under way had been.
@@ -35,8 +40,8 @@ class RunJournal:
         Why the newest checkpoint could not be used, if so.
     """
 
-    def __init__(self, folder, table):
-        self.path, self.table = Path(folder, FILE), table
+    def __init__(self, folder, table, kind=Progress):
+        self.path, self.table, self.kind = Path(folder, FILE), table, kind
         self.done, self.resume, self.warning = [], None, None
         self._learner = {}
 
@@ -63,12 +68,16 @@ class RunJournal:
             raise UserError(f"{self.path} is of a run with another configuration")
         self._learner = _under("learner/", arrays)
         learner.load_state(self._learner)
-        self.done = [Progress(task["task"], task["name"], arrays[f"accuracy/{task['task']}"],
-                              arrays[f"log_likelihood/{task['task']}"],
-                              [Record(*record) for record in task["history"]], *task["seconds"])
-                     for task in meta["done"]]
+        self.done = [self._finished(task, arrays) for task in meta["done"]]
         if meta["partial"] is not None:
             self.resume = _partial(meta["partial"], _under("partial/", arrays))
+
+    def _finished(self, task, arrays):
+        train, test = task["seconds"]
+        plain = {"task": task["task"], "name": task["name"], "train_seconds": train, "test_seconds": test,
+                 "history": [Record(*record) for record in task["history"]]}
+        return self.kind(**plain, **{name: arrays[f"{name}/{task['task']}"]
+                                     for name in self.kind._fields if name not in plain})
 
     def start_task(self, learner):
         """Remember the learner as it is before a task."""
@@ -87,7 +96,8 @@ class RunJournal:
     def _write(self, partial):
         arrays = {f"learner/{name}": value for name, value in self._learner.items()}
         for done in self.done:
-            arrays |= {f"accuracy/{done.task}": done.accuracy, f"log_likelihood/{done.task}": done.log_likelihood}
+            arrays |= {f"{name}/{done.task}": value for name, value in done._asdict().items()
+                       if isinstance(value, np.ndarray)}
         meta = {"config": self.table, "partial": None, "done": [
             {"task": done.task, "name": done.name, "history": [list(record) for record in done.history],
              "seconds": [done.train_seconds, done.test_seconds]} for done in self.done]}

@@ -6,22 +6,30 @@ All hyperparameters that an experiment sets are here; the defaults are those of 
 from typing import NamedTuple
 
 DEFAULT = "split-glyphs"
+# What an experiment can ask of a method (a word of its `can`), and the settings that it then must have.
+SETTINGS_OF = {"task": {}, "domain": {"single_head": True}, "regression": {}, "images": {}}
 
 
 class Preset(NamedTuple):
-    """An experiment: one sentence on it, its keys of the run, and for each method the settings it changes."""
+    """An experiment: one sentence on it, its keys of the run, and for each method the settings it changes.
+
+    ``asks`` is what a method must be able to do: a word of :class:`ibpcl.methods.About`, or ``images``, a generative
+    model.
+    """
 
     sentence: str
     run: dict
     methods: dict
+    asks: str = "task"
 
 
+SMALL_AUTOENCODER = {"hidden": (100, 100, 100), "latent": 10, "activation": "tanh", "batch": 64}
 NO_PRESET = Preset("The defaults alone.", {}, {})
 PRESETS = {
     "split-glyphs": Preset(
-        "Letters A/B to I/J, five tasks; drawn here, no files.",
+        "Letters A/B to I/J, five tasks; needs no files.",
         {"dataset": "glyphs", "stream": "split"},
-        {"npbcl": {"samples": 4}},
+        {"npbcl": {}},
     ),
     "split-mnist": Preset(
         "Handwritten digits 0/1 to 8/9, five tasks.",
@@ -34,19 +42,53 @@ PRESETS = {
         {"npbcl": {}},
     ),
     "split-fashion-mnist": Preset(
-        "Clothes, T-shirt/Trouser to Bag/Ankle boot, five tasks.",
+        "T-shirt/Trouser to Bag/Ankle boot, five tasks.",
         {"dataset": "fashion_mnist", "stream": "split"},
         {"npbcl": {}},
     ),
     "permuted-mnist": Preset(
-        "All ten digits, five tasks, each with its pixel order.",
+        "All ten digits, five tasks, a pixel order each.",
         {"dataset": "mnist", "stream": "permuted"},
         {"npbcl": {}},
+    ),
+    "permuted-mnist-10-domain": Preset(
+        "All ten digits, ten pixel orders, one head for all.",
+        {"dataset": "mnist", "stream": "permuted", "tasks": 10},
+        {"npbcl": {}}, "domain",
+    ),
+    "domain-mnist": Preset(
+        "First or second of a pair, 0/1 to 8/9, one head.",
+        {"dataset": "mnist", "stream": "split"},
+        {"npbcl": {}}, "domain",
+    ),
+    "domain-glyphs": Preset(
+        "The same with letters, A/B to I/J, drawn here.",
+        {"dataset": "glyphs", "stream": "split"},
+        {"npbcl": {}}, "domain",
     ),
     "terrain": Preset(
         "Regression: land and sea floor heights, five tasks.",
         {"dataset": "terrain", "stream": "strips"},
         {"npbcl": {"samples": 2, "batch": 128, "epochs": 60, "finetune_epochs": 30, "start_sigma": 0.002,
-                   "noise_sigma": 0.3}},
+                   "noise_sigma": 0.3, "prior_sigma": 3.0, "unused_prior": "gaussian", "rate_end": 0.1}},
+        "regression",
+    ),
+    "vae-glyphs": Preset(
+        "Generative: letters A to E, drawn here, one a task.",
+        {"dataset": "glyphs", "stream": "classes", "tasks": 5, "method": "vae_npbcl"},
+        {"vae_npbcl": {"hidden": (100, 100), "latent": 10, "activation": "tanh", "batch": 64, "epochs": 15,
+                       "finetune_epochs": 45, "finetune_rate": 0.01, "prior_sigma": 0.3, "start_sigma": 0.01},
+         "vae_naive": SMALL_AUTOENCODER, "vae_ewc": SMALL_AUTOENCODER, "vae_vcl": SMALL_AUTOENCODER},
+        "images",
+    ),
+    "vae-mnist": Preset(
+        "Generative: digits 0 to 9, no labels, one a task.",
+        {"dataset": "mnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
+        {}, "images",
+    ),
+    "vae-notmnist": Preset(
+        "Generative: letters A to J, no labels, one a task.",
+        {"dataset": "notmnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
+        {}, "images",
     ),
 }

@@ -44,21 +44,28 @@ def collect(config, progresses, learner):
     R = progresses[-1].accuracy
     train, test = ([getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test"))
     return {
-        "experiment": config.experiment,
-        "method": config.method,
-        "seed": config.seed,
-        "dataset": config.dataset,
-        "stream": config.stream,
-        "tasks": [done.name for done in progresses],
-        "measure": config.measure,
+        **head(config, [done.name for done in progresses]),
         "accuracy_matrix": R.tolist(),
         "log_likelihood": progresses[-1].log_likelihood.tolist(),
         "average_accuracy": metrics.average_accuracy(R),
         "backward_transfer": metrics.backward_transfer(R),
         "forward_transfer": metrics.forward_transfer(R),
         "accuracy_drop": metrics.accuracy_drop(R).tolist(),
-        **_structure(masks_of(learner, len(progresses))),
+        **structure_of(masks_of(learner, len(progresses))),
         "alpha": learner.alpha.tolist() if hasattr(learner, "alpha") else None,
+        **tail(config, train, test),
+    }
+
+
+def head(config, names):
+    """Return what ``result.json`` begins with: which run it is, and the names of its tasks."""
+    return {**{key: getattr(config, key) for key in ("experiment", "method", "seed", "dataset", "stream")},
+            "tasks": names, "measure": config.measure}
+
+
+def tail(config, train, test):
+    """Return what it ends with: weights in the objective, times (lists of one number a task), memory, versions."""
+    return {
         "elbo_weights": {f.name: getattr(config.settings, f.name) for f in fields(config.settings)
                          if f.name.endswith("_kl_weight")},
         "seconds": {"train": round(math.fsum(train), 3), "test": round(math.fsum(test), 3), "total": None,
@@ -111,7 +118,8 @@ def masks_of(learner, tasks):
     return [learner.masks(t) for t in range(tasks)] if hasattr(learner, "masks") else None
 
 
-def _structure(masks):
+def structure_of(masks):
+    """Return how the masks of all tasks use the network; None for each where there are no masks."""
     if masks is None:
         return dict.fromkeys(("mask_density", "share_used", "sharing", "sharing_with_earlier"))
     return {

@@ -10,11 +10,12 @@ from ibpcl import storage
 from ibpcl.continual.loop import Progress, learn_stream
 from ibpcl.continual.task import check_width
 from ibpcl.data import registry
-from ibpcl.data.subsets import limited, with_validation
-from ibpcl.data.tasks import CONSECUTIVE_PAIRS, PermutedStream, SplitStream
+from ibpcl.data.subsets import limited, limited_dataset, with_validation
+from ibpcl.data.tasks import CONSECUTIVE_PAIRS, ClassStream, PermutedStream, SplitStream
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
+from ibpcl.experiments import generative, generative_figures
 from ibpcl.experiments import result as results
 from ibpcl.experiments.config import RunConfig, as_table
 from ibpcl.experiments.folder import claimed
@@ -79,15 +80,25 @@ def make_stream(config):
             return TerrainStream(config.tasks, config.data_seed, config.train_limit, config.test_limit,
                                  config.validation)
         dataset = registry.load(config.dataset, config.data_dir, config.data_seed)
-        if config.stream == "split":
+        if config.generative:
+            stream = ClassStream(dataset, _first_classes(dataset, config.tasks))
+        elif config.stream == "split":
             stream = SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
         else:
+            if config.validation is None:                    # else the limits come after the cut
+                dataset = limited_dataset(dataset, config.train_limit, config.test_limit)
             stream = PermutedStream(dataset, config.tasks, config.data_seed)
         if config.validation is not None:
             stream = with_validation(stream, config.validation, config.data_seed)
         return limited(stream, config.train_limit, config.test_limit)
     except ValueError as error:                              # DataError is one
         raise UserError(str(error)) from error
+
+
+def _first_classes(dataset, tasks):
+    if tasks > len(dataset.class_names):
+        raise UserError(f"tasks must be at most {len(dataset.class_names)} with stream 'classes', got {tasks}")
+    return tuple(range(tasks))
 
 
 def survey(stream):
@@ -168,17 +179,25 @@ def run(config, out=None, progress=None, on_task=None, force=False, resume=False
     with contextlib.nullcontext() if out is None else claimed(out, config, force) as folder:
         learner, progresses = make_learner(config), []
         journal = _journal(folder, config, learner, resume)
-        for done in learn_stream(learner, stream, progress, journal):
+        tasks = (generative.learn_stages(learner, stream, config, progress, journal) if config.generative
+                 else learn_stream(learner, stream, progress, journal))
+        for done in tasks:
             progresses.append(done)
             if on_task is not None:
                 density = structure.density([learner.masks(done.task)])[0] if hasattr(learner, "masks") else None
                 on_task(Report(done, density, names))
-        values, history = results.collect(config, progresses, learner), results.columns(progresses)
+        history, masks = results.columns(progresses), results.masks_of(learner, len(names))
+        values = (generative.collect(config, progresses, learner, stream, progress) if config.generative
+                  else results.collect(config, progresses, learner))
         if config.measure == "R^2":
             values |= results.predictive(learner, stream)
         if folder is not None:
             results.write_state(folder, config, history, learner)
-            results.draw(folder, values, history, results.masks_of(learner, len(names)), image_shape, learner, stream)
+            if config.generative:
+                generative_figures.write_pictures(folder, progresses, stream)
+                generative_figures.draw(folder, values, history, masks, image_shape, progresses, stream)
+            else:
+                results.draw(folder, values, history, masks, image_shape, learner, stream)
         values["seconds"]["total"] = round(time.perf_counter() - start, 3)
         if folder is not None:                               # last: it stands for a complete run
             storage.write_json(folder / "result.json", values)
@@ -189,7 +208,7 @@ def _journal(folder, config, learner, resume):
     """Return what keeps the run's checkpoints, with the learner put where they say if the run goes on."""
     if folder is None:
         return None
-    journal = RunJournal(folder, as_table(config))
+    journal = RunJournal(folder, as_table(config), generative.Stage if config.generative else Progress)
     if not resume:
         journal.forget()
         return journal

@@ -17,7 +17,10 @@ ORDER_STREAM = 2**32 - 1
 
 
 class Record(NamedTuple):
-    """One row of the history: means over the steps of an epoch, in nats for the whole task; the ELBO at weights one."""
+    """One row of the history: means over the steps of an epoch, in nats for the whole task; the ELBO at weights one.
+
+    A divergence that a model does not have is 0.
+    """
 
     task: int
     phase: str
@@ -29,7 +32,8 @@ class Record(NamedTuple):
     kl_weights: float
     kl_masks: float
     kl_sticks: float
-    kl_alpha: float
+    kl_alpha: float = 0.0
+    kl_latent: float = 0.0
 
 
 def minibatches(examples, batch, key):
@@ -68,8 +72,9 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
     vector : ndarray, shape (P,)
         Where to start.
     objective : callable
-        ``objective(vector, rows, step, steps) -> (parts, gradient, tau)``: the parts of the ELBO, the gradient of the
-        loss that shall fall, and the temperature, for the examples in ``rows``.
+        ``objective(vector, rows, step, steps) -> (parts, gradient, tau)``: the parts of the ELBO, under their names in
+        :class:`Record` and the log likelihood first, the gradient of the loss that shall fall, and the temperature, for
+        the examples in ``rows``.
     rates : ndarray, shape (P,)
         Learning rate of each element.
     examples, epochs, batch : int
@@ -122,8 +127,9 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
                 rows_of_epoch.append(parts)
                 bar.update()
             means = [float(np.mean(part)) for part in zip(*rows_of_epoch, strict=True)]
-            elbo = means[0] - sum(means[1:])
-            history = [*history, Record(key.task, phase, epoch, per_epoch, float(tau), elbo, *means)]
+            elbo, names = means[0] - sum(means[1:]), type(parts)._fields
+            history = [*history, Record(key.task, phase, epoch, per_epoch, float(tau), elbo,
+                                        **dict(zip(names, means, strict=True)))]
             if on_epoch is not None:
                 on_epoch(Snapshot(phase, epoch + 1, vector, state, history))
             bar.set_postfix_str(f"ELBO/N {elbo / examples:.4f}")

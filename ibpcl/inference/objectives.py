@@ -45,7 +45,7 @@ def block_rates(layout, **rate_of_block):
     return rates
 
 
-class _Packed(NamedTuple):
+class Packed(NamedTuple):
     """What is trained: a network, the part of it that takes part, the prior of that part, and the rest's values."""
 
     model: object
@@ -64,8 +64,8 @@ def maximize_likelihood(model, vector, prior, data, how, rate):
         parts, cache = model.fixed_elbo(vector, prior, masks, data.x[rows], data.y[rows], silent, examples, how.backend)
         return parts, model.fixed_elbo_vjp(Elbo(-1 / examples, 0.0, 0.0, 0.0), cache), 0.0
 
-    packed = _Packed(model, packing.whole(model), prior, vector)
-    return _fit(lambda: packed, objective, block_rates(model.layout, mu=rate, noise=rate), data, how, vector)
+    packed = Packed(model, packing.whole(model), prior, vector)
+    return fit_part(lambda: packed, objective, block_rates(model.layout, mu=rate, noise=rate), data, how, vector)
 
 
 def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
@@ -78,7 +78,7 @@ def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
     part, rest = packing.whole(model), how.resume.vector if how.resume else vector
     if kl_weight > 0 and packing.off_weights_rest(model, rest, prior, masks):
         part, rest = packing.fixed_part(model, masks, data.x), packing.at_rest(model, rest, prior)
-    packed = _Packed(model, part, packing.pack_prior(part, model, prior), rest)
+    packed = Packed(model, part, packing.pack_prior(part, model, prior), rest)
     small, masks, weights = part.model, packing.pack_masks(part, masks), Elbo(-1 / examples, kl_weight / examples, 0, 0)
 
     def objective(vector, rows, step, steps):
@@ -88,7 +88,7 @@ def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
         return parts, small.fixed_elbo_vjp(weights, cache), 0.0
 
     rates = block_rates(small.layout, mu=rate, log_sigma=rate, noise=rate)
-    return _fit(lambda: packed, objective, rates, data, how, vector)
+    return fit_part(lambda: packed, objective, rates, data, how, vector)
 
 
 class Growing(NamedTuple):
@@ -145,7 +145,7 @@ def train_masked(model, vector, prior, data, how, rates, weights, tau, growing=N
         return whole[now.part.index], _grow_state(old.layout, state, layout), block_rates(layout, **rates)
 
     first_rates = block_rates(now.part.model.layout, **rates)
-    vector, history = _fit(lambda: now, objective, first_rates, data, how, vector, adapt if growing else None)
+    vector, history = fit_part(lambda: now, objective, first_rates, data, how, vector, adapt if growing else None)
     return now.model, vector, history
 
 
@@ -156,7 +156,7 @@ def _masked_part(model, vector, prior, x, weights):
     else:
         part, rest = packing.masked_part(model, x), packing.at_rest(model, vector, prior)
         rest[model.layout.block("rho")] = 0
-    return _Packed(model, part, packing.pack_prior(part, model, prior), rest)
+    return Packed(model, part, packing.pack_prior(part, model, prior), rest)
 
 
 def _grow_state(layout, state, larger):
@@ -169,7 +169,7 @@ def _grow_state(layout, state, larger):
     return State(*moments, state.step)
 
 
-def _fit(packed, objective, rates, data, how, vector, adapt=None):
+def fit_part(packed, objective, rates, data, how, vector, adapt=None):
     """Fit the part of a network that ``packed()`` names at the moment; return the whole vector and the history.
 
     Snapshots are of the whole network, so that what is left out may be decided anew when a run goes on.

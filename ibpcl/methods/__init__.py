@@ -12,16 +12,26 @@ from typing import NamedTuple
 # The module of each method, and the class of its learner.
 METHODS = {
     "npbcl": "NPBCL",
-    "independent": "Independent",
     "naive": "Naive",
+    "independent": "Independent",
     "joint": "Joint",
     "rehearsal": "Rehearsal",
     "ewc": "EWC",
     "imm": "IMM",
     "vcl": "VCL",
+    "den": "DEN",
+    "rcl": "RCL",
     "si": "SI",
     "laplace": "Laplace",
     "hat": "HAT",
+    "ibp_vcl": "IBPVCL",
+}
+# The same for learners of generative models, whose tasks have no labels; a command line leaves "vae_" out.
+GENERATIVE = {
+    "vae_npbcl": "VAENPBCL",
+    "vae_naive": "VAENaive",
+    "vae_ewc": "VAEEWC",
+    "vae_vcl": "VAEVCL",
 }
 
 
@@ -38,16 +48,19 @@ class About(NamedTuple):
 
 ABOUT = {
     "npbcl": About("Kumar et al. (2021)", ("task", "domain", "grow", "regression")),
-    "independent": About("", ("task",)),
     "naive": About("", ("task", "domain")),
+    "independent": About("", ("task",)),
     "joint": About("Caruana (1997)", ("task", "domain")),
     "rehearsal": About("Robins (1995)", ("task", "domain")),
     "ewc": About("Kirkpatrick et al. (2017)", ("task", "domain")),
     "imm": About("Lee et al. (2017)", ("task", "domain")),
     "vcl": About("Nguyen et al. (2018)", ("task", "domain")),
+    "den": About("Yoon et al. (2018)", ("task", "grow")),
+    "rcl": About("Xu and Zhu (2018)", ("task", "grow")),
     "si": About("Zenke et al. (2017)", ("task", "domain")),
     "laplace": About("Ritter et al. (2018)", ("task", "domain")),
     "hat": About("Serra et al. (2018)", ("task",)),
+    "ibp_vcl": About("Kessler et al. (2021)", ("task", "domain")),
 }
 
 
@@ -74,10 +87,11 @@ def method(name):
     >>> method("npbcl").learner.__name__
     'NPBCL'
     """
-    if name not in METHODS:
-        raise ValueError(f"methods.method: name must be one of {', '.join(METHODS)}, got {name!r}")
+    known = METHODS | GENERATIVE
+    if name not in known:
+        raise ValueError(f"methods.method: name must be one of {', '.join(known)}, got {name!r}")
     module = import_module(f"ibpcl.methods.{name}")
-    return Method(name, module.Settings, getattr(module, METHODS[name]), module.__doc__.strip().splitlines()[0],
+    return Method(name, module.Settings, getattr(module, known[name]), module.__doc__.strip().splitlines()[0],
                   getattr(module, "PRESETS", {"default": {}}))
 
 

@@ -234,8 +234,12 @@ class NPBCL(Saved):
                                          for kind in ("weight", "bias")]) for part in ("mu", "log_sigma"))
         # The mean of a Gamma(g, h) is g / h.
         alpha_prior = (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
-        return Prior(mu, log_sigma, self.alpha.astype(np.float32), alpha_prior,
-                     np.concatenate(informative) if settings.unused_prior == "flat" else None)
+        if settings.unused_prior == "gaussian":
+            informative = None
+        else:
+            informative = np.flatnonzero(np.concatenate(informative))
+        return Prior(mu, log_sigma, self.alpha.astype(np.float32), alpha_prior, informative,
+                     settings.unused_prior == "flat")
 
     def _embedded(self, i, like):
         """Return the posterior of a hidden layer in the corner of arrays as large as those of ``like``."""

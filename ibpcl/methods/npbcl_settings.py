@@ -11,7 +11,7 @@ from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, MASK_LINKS
 
 CHOICES = {
     "activation": ACTIVATIONS, "mask_kl": MASK_KLS, "mask_link": MASK_LINKS,
-    "alpha_rule": ("fixed", "max", "increment", "learned"), "unused_prior": ("gaussian", "flat"),
+    "alpha_rule": ("fixed", "max", "increment", "learned"), "unused_prior": ("gaussian", "flat", "none"),
     "coreset": ("none", *SELECTIONS),
 }
 AT_LEAST_ONE = ("samples", "prediction_samples", "batch", "coreset_size", "expand_every", "empty_units")
@@ -30,26 +30,26 @@ class Settings:
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer: the truncation level K (Sec. 3.1).")
     activation: str = option("relu", "relu, leaky_relu, softplus or tanh (Sec. 6.1: ReLU).")
     single_head: bool = option(False, "One head for all tasks instead of one a task (Sec. 4.2).")
-    samples: int = option(10, "Monte-Carlo samples S of a training step (supplement D: 10).")
+    samples: int = option(4, "Monte-Carlo samples S of a training step (supplement D: 10).")
     prediction_samples: int = option(100, "Monte-Carlo samples of a prediction (supplement D: 100).")
     likelihood_epochs: int = option(0, "Maximum-likelihood epochs before the first task (supplement B.1).")
-    epochs: int = option(10, "Epochs of masked training a task (supplement B.1: 5).")
-    finetune_epochs: int = option(5, "Epochs of selective fine-tuning a task (Sec. 4.5; supplement B.1: 5).")
+    epochs: int = option(20, "Epochs of masked training a task (supplement B.1: 5).")
+    finetune_epochs: int = option(10, "Epochs of selective fine-tuning a task (Sec. 4.5; supplement B.1: 5).")
     batch: int = option(256, "Examples in a minibatch (not in the paper).")
     weight_rate: float = option(0.01, "Adam's rate of means and scales in masked training (supplement B.1: 0.001).")
     mask_rate: float = option(0.1, "Adam's rate of rho, the sticks and alpha (supplement B.1: 0.01).")
     finetune_rate: float = option(0.001, "Adam's rate in fine-tuning (supplement B.1: 0.0001).")
-    rate_end: float = option(0.1, "Factor of all learning rates at the last step of a phase (not in the paper).")
+    rate_end: float = option(1.0, "Factor of all learning rates at the last step of a phase (not in the paper).")
     tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement B.1: 10).")
     tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement B.1: 0.25).")
     alpha: float = option(30.0, "Concentration of the IBP for the first task (supplement B.1: 30).")
     alpha_rule: str = option("max", "fixed, max (of alpha and a), increment or learned (supplement E).")
     alpha_increment: float = option(0.0, "What alpha grows by a task under the rule increment (supplement E.1).")
     alpha_prior_shape: float = option(2.0, "Shape of a learned alpha's Gamma prior of mean alpha (supplement E.2).")
-    prior_sigma: float = option(3.0, "Standard deviation of the initial prior p0 of a weight (Sec. 3.1: sigma_0).")
+    prior_sigma: float = option(0.1**0.5, "Standard deviation of the initial prior, Gaussian p0 or head (Sec. 3.1).")
     masked_prior: bool = option(True, "Prior p0 for weights that no task uses yet; else the last posterior (Eq. 11).")
     reset_unused: bool = option(True, "Set what a mask drops to its prior, the ELBO's maximum (not in the paper).")
-    unused_prior: str = option("gaussian", "p0 of weights that no task uses yet: gaussian or flat (Sec. 4.1).")
+    unused_prior: str = option("none", "p0 of weights not used yet: gaussian, flat (Sec. 4.1) or none (no divergence).")
     start_sigma: float = option(0.05, "Standard deviation that an unused weight starts a task with.")
     start_spread: float = option(0.01, "Standard deviation of the random means that unused weights start with.")
     mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli (Eq. 7) or concrete (supplement D.3).")
@@ -95,18 +95,21 @@ PRESETS = {
     "default": {},
     # Every setting as printed, where one is printed; what is not printed (sigma_0, batch) is the default.
     "paper": {
-        "likelihood_epochs": 5, "epochs": 5, "finetune_epochs": 5, "weight_rate": 0.001, "mask_rate": 0.01,
-        "finetune_rate": 0.0001, "rate_end": 1.0, "tau_start": 10.0, "tau_end": 0.25, "alpha": 30.0,
+        "samples": 10, "likelihood_epochs": 5, "epochs": 5, "finetune_epochs": 5, "weight_rate": 0.001,
+        "mask_rate": 0.01, "finetune_rate": 0.0001, "rate_end": 1.0, "tau_start": 10.0, "tau_end": 0.25, "alpha": 30.0,
+        "unused_prior": "gaussian",
         "alpha_rule": "max", "mask_kl": "bernoulli", "mask_kl_weight": 1.0, "reset_unused": False,
     },
     # The released settings on our sampling.  It departs from their code: sticks are shared by all inputs and
-    # independent; both concrete temperatures are equal; a bias's divergence counts once.
+    # independent; both concrete temperatures are equal; a bias's divergence counts once; weights of the first task have
+    # no prior either.
     "authors": {
-        "epochs": 5, "finetune_epochs": 4, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.001,
-        "rate_end": 1.0, "tau_start": 10.0, "tau_end": 0.3, "prior_sigma": 0.1**0.5, "start_sigma": float(np.exp(-3.0)),
-        "start_spread": 0.01, "alpha": 30.0, "alpha_rule": "max", "mask_kl": "concrete", "mask_link": "log",
-        "mask_kl_weight": 1 / 784, "unused_prior": "flat", "reset_unused": False,
+        "samples": 10, "epochs": 5, "finetune_epochs": 4, "weight_rate": 0.01, "mask_rate": 0.1,
+        "finetune_rate": 0.001, "rate_end": 1.0, "prior_sigma": 0.1**0.5, "tau_start": 10.0, "tau_end": 0.3,
+        "start_sigma": float(np.exp(-3.0)), "start_spread": 0.01, "alpha": 30.0, "alpha_rule": "max",
+        "mask_kl": "concrete", "mask_link": "log", "mask_kl_weight": 1 / 784, "unused_prior": "none",
+        "reset_unused": False,
     },
     # The true ELBO: every divergence at weight one.
-    "exact": {"mask_kl_weight": 1.0},
+    "exact": {"mask_kl_weight": 1.0, "unused_prior": "gaussian", "prior_sigma": 3.0, "rate_end": 0.1},
 }

@@ -81,7 +81,11 @@ def pack_prior(part, model, prior):
     """Return the prior of a part of a network."""
     block = model.layout.block("mu")
     kept = part.index[(part.index >= block.start) & (part.index < block.stop)] - block.start
-    informative = None if prior.informative is None else prior.informative[kept]
+    informative = None
+    if prior.informative is not None:
+        known = np.zeros(len(prior.mu), bool)
+        known[prior.informative] = True
+        informative = np.flatnonzero(known[kept])
     return prior._replace(mu=prior.mu[kept], log_sigma=prior.log_sigma[kept], informative=informative)
 
 
@@ -143,6 +147,8 @@ def off_weights_rest(model, vector, prior, masks):
     count = sum(mask.size + mask.shape[1] for mask in masks)
     off = ~np.concatenate([flat for mask in masks for flat in (mask.ravel(), mask.any(axis=0))])
     if prior.informative is not None:
-        off &= prior.informative[:count]
+        known = np.zeros(len(prior.mu), bool)
+        known[prior.informative] = True
+        off &= known[:count]
     return all(np.array_equal(vector[model.layout.block(block)][:count][off], values[:count][off])
                for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)))

@@ -33,11 +33,12 @@ class Elbo(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """The prior of one task.
+    r"""The prior of one task.
 
     ``mu`` and ``log_sigma``: the Gaussian block, element by element.  ``alpha`` (L,): the IBP's concentration in each
     hidden layer, or, where alpha is learned, ``alpha_prior``: shape and rate of its Gamma prior.  ``informative``:
-    which elements of the Gaussian block have a prior at all; None for all of them (False is the limit of a flat prior).
+    the indices of those elements of the Gaussian block that have a Gaussian prior; None for all of them.  ``flat``: the
+    others have a flat one, whose divergence is :math:`-\sum\log\sigma` up to a constant; else they have none at all.
     """
 
     mu: np.ndarray
@@ -45,6 +46,7 @@ class Prior(NamedTuple):
     alpha: np.ndarray
     alpha_prior: tuple[float, float] | None = None
     informative: np.ndarray | None = None
+    flat: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,15 +179,23 @@ class Supervised(MaskedMLP):
 
 def _kl_weights(layout, vector, prior, backend):
     arrays = (vector[layout.block("mu")], vector[layout.block("log_sigma")], prior.mu, prior.log_sigma)
-    if prior.informative is not None:
-        arrays = tuple(array[prior.informative] for array in arrays)
-    kl, cache = backend.gaussian_kl(*arrays)
-    return kl, (cache, prior.informative)
+    if prior.informative is None:
+        kl, cache = backend.gaussian_kl(*arrays)
+        return kl, (cache, prior)
+    known = tuple(array[prior.informative] for array in arrays)
+    kl, cache = backend.gaussian_kl(*known)
+    if prior.flat:                                           # what the entropy of all others leaves of the divergence
+        kl = kl - (arrays[1].sum() - known[1].sum())
+    return kl, (cache, prior)
 
 
 def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
-    inner, informative = cache
+    inner, prior = cache
     dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, inner, needs_dprior=False)
-    where = slice(None) if informative is None else informative
+    where = slice(None) if prior.informative is None else prior.informative
     gradient[layout.block("mu")][where] += dmu
-    gradient[layout.block("log_sigma")][where] += dlog_sigma
+    dlog_sigmas = gradient[layout.block("log_sigma")]
+    if prior.informative is not None and prior.flat:
+        dlog_sigmas -= dkl_weights
+        dlog_sigma = dlog_sigma + dkl_weights
+    dlog_sigmas[where] += dlog_sigma

@@ -36,12 +36,12 @@ class Result(NamedTuple):
 def gradients():
     """Return the checks of all gradients: documented pairs, layers and networks, the ELBO in every variant."""
     from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS
-    from ibpcl.proofs import networks, pairs
+    from ibpcl.proofs import autoencoders, networks, pairs
     checks = []
     for pair in pairs.documented_pairs():
         name = ".".join([pair.name, *pair.choices.values()])
         checks.append(Check("gradients", name, lambda seed, p=pair: of_report(pairs.check_pair(p, seed))))
-    for name, run in networks.CHECKS.items():
+    for name, run in {**networks.CHECKS, **autoencoders.CHECKS}.items():
         short = name.removeprefix("ibpcl.models.").removesuffix("_vjp")
         checks.append(Check("gradients", short, lambda seed, r=run: of_report(r(seed))))
     for activation in ACTIVATIONS:
@@ -50,6 +50,9 @@ def gradients():
     for name, variant in networks.VARIANTS.items():
         checks.append(Check("gradients", f"elbo.{name.replace(' ', '-')}", lambda seed, v=variant: of_report(
             networks.check_elbo(seed, **v))))
+    for name, variant in autoencoders.VARIANTS.items():
+        checks.append(Check("gradients", f"autoencoder.elbo.{name}", lambda seed, v=variant: of_report(
+            autoencoders.check_elbo(seed, **v))))
     return checks
 
 
@@ -82,8 +85,8 @@ def checks(groups=GROUPS):
         from ibpcl.proofs import estimators
         found += estimators.checks()
     if "definitions" in groups:
-        from ibpcl.proofs import algorithm, bayes, definitions
-        found += definitions.checks() + bayes.checks() + algorithm.checks()
+        from ibpcl.proofs import algorithm, autoencoders, bayes, definitions
+        found += definitions.checks() + bayes.checks() + algorithm.checks() + autoencoders.checks()
     if "errata" in groups:
         from ibpcl.proofs.errata import ERRATA
         found += [Check("errata", entry.name, entry.run) for entry in ERRATA]

@@ -16,7 +16,7 @@ from scipy.special import logit as scipy_logit
 from ibpcl import noise
 from ibpcl.noise import Key
 from ibpcl.numerics import logit
-from ibpcl.primitives import concrete, gaussian, kumaraswamy, local_linear, stick_breaking, weibull
+from ibpcl.primitives import concrete, gaussian, kumaraswamy, latent, local_linear, stick_breaking, weibull
 from ibpcl.proofs.outcome import Check, Outcome, from_reports
 from ibpcl.verify import density_integrates_to_one, sampler_matches_cdf, support_and_limits
 
@@ -62,6 +62,14 @@ def gaussian_case(mu, log_sigma):
     return Case(f"mu {mu:g}, log sigma {log_sigma:g}", lambda x: gaussian.log_density(x, mu, log_sigma)[0],
                 lambda rng, n: gaussian.sample(draw("normal", rng, n, 1), np.array([mu]), np.array([log_sigma]))[0],
                 stats.norm(mu, np.exp(log_sigma)).cdf, points=(mu,))
+
+
+def code_case(mu, log_sigma):
+    """Return a code of one example: N(mu, sigma^2) as the autoencoder samples it."""
+    return Case(f"mu {mu:g}, log sigma {log_sigma:g}", None,
+                lambda rng, n: latent.sample(draw("normal", rng, n, 1, 1), np.full((n, 1, 1), mu),
+                                             np.full((n, 1, 1), log_sigma))[0][:, 0],
+                stats.norm(mu, np.exp(log_sigma)).cdf)
 
 
 def kumaraswamy_case(a, b):
@@ -114,6 +122,7 @@ def preactivation_case():
 
 
 GAUSSIAN = (gaussian_case(0.7, -0.4), gaussian_case(-3.0, 1.5))
+CODES = (code_case(0.7, -0.4), code_case(-3.0, 1.5))
 KUMARASWAMY = tuple(kumaraswamy_case(*point) for point in ((2.0, 3.0), (31.0, 2.0), (57.0, 0.74), (0.7, 0.8)))
 LOGIT = tuple(logit_case(*point) for point in ((0.7, 0.3), (-2.0, 2.0), (0.0, 10.0)))
 MASK = tuple(mask_case(*point) for point in ((0.7, 0.5), (-2.0, 2.0), (1.0, 1.0)))
@@ -210,8 +219,8 @@ def checks():
                  "concrete.log_density_logit": LOGIT, "concrete.log_density": MASK,
                  "weibull.log_density": WEIBULL}
     samplers = {**{f"noise.{kind}": (case,) for kind, case in NOISE.items()}, "gaussian.sample": GAUSSIAN,
-                "kumaraswamy.sample": KUMARASWAMY, "concrete.sample": MASK, "concrete.sample.logit": LOGIT,
-                "weibull.sample": WEIBULL,
+                "latent.sample": CODES, "kumaraswamy.sample": KUMARASWAMY, "concrete.sample": MASK,
+                "concrete.sample.logit": LOGIT, "weibull.sample": WEIBULL,
                 "stick_breaking.sample_prior": PRIOR, "local_linear.apply": (preactivation_case(),)}
     return [
         *(Check("densities", name, lambda seed, c=cases: check_density(c, seed)) for name, cases in densities.items()),

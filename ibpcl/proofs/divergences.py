@@ -5,7 +5,16 @@ from scipy.special import beta as beta_function
 from scipy.special import betaln, digamma, gammaln
 
 from ibpcl.numerics import log1mexp, logit, sigmoid
-from ibpcl.primitives import bernoulli, concrete, gaussian, kumaraswamy, stick_breaking, weibull
+from ibpcl.primitives import (
+    bernoulli,
+    concrete,
+    gaussian,
+    kumaraswamy,
+    latent,
+    stick_breaking,
+    stick_divergence,
+    weibull,
+)
 from ibpcl.proofs.distributions import draw, gaussian_case, kumaraswamy_case, logit_case, weibull_case
 from ibpcl.proofs.outcome import Check, Outcome, from_reports
 from ibpcl.verify import expectation_matches
@@ -13,6 +22,7 @@ from ibpcl.verify.distributions import STANDARD_ERRORS, monte_carlo
 
 STICKS = ((2.0, 3.0, 1.5), (31.0, 2.0, 30.0), (57.0, 0.74, 30.0), (30.0, 1.0, 30.0))
 GENERAL = ((2.0, 3.0, 1.5, 2.5), (31.0, 2.0, 30.0, 3.0), (1.0, 2.0, 1.0, 3.0))
+POSTERIORS = ((31.0, 2.0, 30.0, 3.0), (57.0, 0.74, 30.0, 1.3), (5.0, 8.0, 20.0, 2.0), (2.0, 3.0, 2.0, 1.0))
 DELTAS = (0.5, 1.0, 2.197, 4.394, 8.0)
 
 
@@ -28,16 +38,26 @@ def columns(closed, exact, mean, error):
     return f"{closed:>11.6g} {exact:>11.6g} {mean:>9.4g} +- {error:.0e}"
 
 
-def check_gaussian(seed):
+def check_gaussian(seed, kl=None):
     """KL[N || N]."""
     reports = []
     for q, p in (((0.7, -0.4), (0.0, 0.3)), ((-1.0, 1.0), (2.0, -0.5))):
-        closed = gaussian.kl(*(np.array([value]) for value in (*q, *p)))[0]
+        closed = (kl or gaussian.kl)(*(np.array([value]) for value in (*q, *p)))[0]
         case = gaussian_case(*q)
         reports.append(expectation_matches(
             closed, lambda x, q=q, p=p: gaussian.log_density(x, *q)[0] - gaussian.log_density(x, *p)[0],
             case.log_density, case.support, case.sample, points=case.points, seed=seed, name=case.label))
     return joined(reports)
+
+
+def check_codes(seed):
+    """KL[N || N] of one code of one example."""
+    def kl(*values):
+        posterior, prior = (value[None, None] for value in values[:2]), values[2:]
+        divergence, cache = latent.kl(*posterior, *prior)
+        return divergence[0, 0], cache
+
+    return check_gaussian(seed, kl)
 
 
 def stick_report(a, b, alpha, beta, closed, seed, rtol=1e-7):
@@ -62,6 +82,21 @@ def check_sticks(seed):
 def check_general_sticks(seed):
     """KL[Kumaraswamy(a, b) || Beta(alpha, beta)], by its series."""
     return joined([stick_report(*point, kumaraswamy.kl_to_general_beta(*point)[0], seed) for point in GENERAL])
+
+
+def check_posterior_sticks(seed):
+    """KL[Kumaraswamy(a, b) || Kumaraswamy(a0, b0)]: yesterday's posterior as the prior."""
+    reports = []
+    for *q, prior_a, prior_b in POSTERIORS:
+        case = kumaraswamy_case(*q)
+
+        def integrand(v, q=q, p=(prior_a, prior_b)):
+            return kumaraswamy.log_density(np.log(v), *q)[0] - kumaraswamy.log_density(np.log(v), *p)[0]
+
+        closed = stick_divergence.kl(*(np.array([value]) for value in (*q, prior_a, prior_b)))[0]
+        reports.append(expectation_matches(closed, integrand, case.log_density, case.support, case.sample,
+                                           points=case.points, rtol=1e-6, seed=seed, name=case.label))
+    return joined(reports)
 
 
 def check_mean_log(seed):
@@ -191,8 +226,9 @@ def check_expected(name, seed):
 def checks():
     """Return the checks."""
     functions = {
-        "gaussian.kl": check_gaussian, "kumaraswamy.kl_to_beta": check_sticks,
-        "kumaraswamy.kl_to_general_beta": check_general_sticks, "kumaraswamy.mean-log": check_mean_log,
+        "gaussian.kl": check_gaussian, "latent.kl": check_codes, "kumaraswamy.kl_to_beta": check_sticks,
+        "kumaraswamy.kl_to_general_beta": check_general_sticks, "stick_divergence.kl": check_posterior_sticks,
+        "kumaraswamy.mean-log": check_mean_log,
         "kumaraswamy.mean": check_mean, "concrete.kl": check_concrete, "concrete.kl.bound": check_bound,
         "concrete.kl.free-of-sticks": check_free_of_sticks, "bernoulli.kl": check_bernoulli,
         "bernoulli.kl.gradient": check_bernoulli_gradient,

@@ -1,14 +1,17 @@
 """The equations of the main text; the columns are those of :class:`ibpcl.proofs.equation.Equation`."""
 
-from ibpcl.proofs.equation import CORRECTED, MISSING, PROVED, Equation
+from ibpcl.proofs.equation import CORRECTED, PROVED, Equation
 
 PRIMITIVES, MODEL, LEARNER = "ibpcl.primitives", "ibpcl.models.classifier.Classifier", "ibpcl.methods.npbcl.NPBCL"
+AUTOENCODER = "ibpcl.models.autoencoder.Autoencoder"
 
 EQUATIONS = (
     Equation(101, "2.1", None, "inline", "q(w): a mean-field posterior over the weights",
              (f"{PRIMITIVES}.gaussian.sample", f"{PRIMITIVES}.gaussian.log_density"),
              ("gradients/gaussian.sample", "densities/gaussian.log_density"), PROVED),
-    Equation(103, "2.1", None, "inline", "w = {theta, phi}: decoder and encoder", (), (), MISSING),
+    Equation(103, "2.1", None, "inline", "w = {theta, phi}: decoder and encoder",
+             ("ibpcl.models.codec.Codec.evaluate",),
+             ("definitions/autoencoder.masked-networks", "gradients/codec.Codec.evaluate"), PROVED),
     Equation(128, "2.2", None, "inline", "p_t(w) = q_{t-1}(w)", ("ibpcl.continual.prior.select",),
              ("definitions/algorithm.prior",), PROVED),
     Equation(130, "2.2", 1, "display", "q_t(w) = arg min KL(q(w) || q_{t-1}(w) p(D_t|w) / Z_t)",
@@ -83,9 +86,14 @@ EQUATIONS = (
              ("errata/mask-gradient", "estimators/gaussian.sample.mu", "estimators/gaussian.sample.log_sigma",
               "estimators/kumaraswamy.sample.a", "estimators/kumaraswamy.sample.b", "estimators/concrete.sample"),
              CORRECTED),
-    Equation(233, "3.3", 10, "display", "L = E_q[ln p(X|Z, V, B, v)] - KL(q(Z, V, B, v) || p(Z, V, B, v))", (), (),
-             MISSING),
-    Equation(236, "3.3", None, "inline", "z_n ~ q(z_n | V, B, v, x_n), amortized", (), (), MISSING),
+    Equation(233, "3.3", 10, "display", "L = E_q[ln p(X|Z, V, B, v)] - KL(q(Z, V, B, v) || p(Z, V, B, v))",
+             (f"{AUTOENCODER}.elbo",),
+             ("definitions/autoencoder.elbo", "definitions/autoencoder.bound", "gradients/autoencoder.Autoencoder.elbo",
+              "gradients/autoencoder.elbo.fixed-masks"), PROVED),
+    Equation(236, "3.3", None, "inline", "z_n ~ q(z_n | V, B, v, x_n), amortized",
+             (f"{PRIMITIVES}.latent.sample", "ibpcl.models.codec.Codec.evaluate"),
+             ("gradients/latent.sample", "definitions/autoencoder.masked-networks",
+              "definitions/autoencoder.elbo"), PROVED),
     Equation(248, "4.1", 11, "display", "p_t(V_dk) = B^o_dk q_{t-1}(V_dk) + (1 - B^o_dk) p_0(V_dk)",
              ("ibpcl.continual.prior.select", "ibpcl.continual.prior.standard"),
              ("errata/masked-prior", "definitions/masked-prior", "definitions/algorithm.prior"), CORRECTED),

@@ -1,16 +1,18 @@
 """The equations of the supplement, Algorithm 1 included; columns as in :class:`ibpcl.proofs.equation.Equation`."""
 
-from ibpcl.proofs.equation import CORRECTED, MISSING, PROVED, Equation
+from ibpcl.proofs.equation import CORRECTED, PROVED, Equation
 
 PRIMITIVES, MODEL, LEARNER = "ibpcl.primitives", "ibpcl.models.classifier.Classifier", "ibpcl.methods.npbcl.NPBCL"
-STEP = "Algorithm 1"
+STEP, AUTOENCODER = "Algorithm 1", "ibpcl.models.autoencoder.Autoencoder"
 
 EQUATIONS = (
     Equation(469, "B.1", None, "inline", "temperature from 10 down to 0.25", ("ibpcl.inference.schedules.geometric",),
              ("definitions/temperature",), PROVED),
     Equation(469, "B.1", None, "claim", "alpha = 30, then the maximum of the posterior's a", (f"{LEARNER}.learn",),
              ("errata/alpha-maximum", "errata/stick-start"), CORRECTED),
-    Equation(472, "B.2", None, "inline", "alpha = 40, 40 (encoder, decoder) and 20 (latent)", (), (), MISSING),
+    Equation(472, "B.2", None, "inline", "alpha = 40, 40 (encoder, decoder) and 20 (latent)",
+             ("ibpcl.methods.vae_npbcl.VAENPBCL.learn", "ibpcl.methods.vae_npbcl_settings.Settings"),
+             ("definitions/autoencoder.alphas",), PROVED),
     Equation(479, STEP, None, "step", "p_new <- p_0(Theta)", ("ibpcl.continual.prior.standard", f"{LEARNER}.learn"),
              ("definitions/algorithm.prior",), PROVED),
     Equation(482, STEP, None, "step", "update coresets", (f"{LEARNER}.learn", "ibpcl.continual.coresets.random"),
@@ -116,8 +118,20 @@ EQUATIONS = (
              ("definitions/masked-weights",), PROVED),
     Equation(631, "G", None, "display", "W_out ~ N(0, sigma_0^2)", ("ibpcl.continual.prior.standard",),
              ("densities/gaussian.log_density",), PROVED),
-    Equation(632, "G", None, "display", "Z_n ~ N(mu_z, sigma_z^2)", (), (), MISSING),
-    Equation(633, "G", None, "display", "X_n ~ Bernoulli(sigma(W_out phi_NN(W, Z_n)))", (), (), MISSING),
-    Equation(636, "G", None, "display", "q(Z, V, B, v) = q(Z|B, V, nu, X) q(V) q(B|v) q(v)", (), (), MISSING),
-    Equation(637, "G", None, "inline", "q(Z|B, V, nu, X) = prod N(mu_phi, sigma_phi^2)", (), (), MISSING),
+    Equation(632, "G", None, "display", "Z_n ~ N(mu_z, sigma_z^2)",
+             ("ibpcl.models.codec.Codec.latent_prior", f"{PRIMITIVES}.latent.kl"),
+             ("definitions/autoencoder.latent-divergence", "gradients/latent.kl",
+              "gradients/autoencoder.elbo.learned-prior"), PROVED),
+    Equation(633, "G", None, "display", "X_n ~ Bernoulli(sigma(W_out phi_NN(W, Z_n)))",
+             (f"{AUTOENCODER}.log_density", f"{PRIMITIVES}.likelihoods.bernoulli_logistic"),
+             ("densities/likelihoods.bernoulli_logistic", "definitions/autoencoder.elbo",
+              "definitions/autoencoder.masked-networks"), PROVED),
+    Equation(636, "G", None, "display", "q(Z, V, B, v) = q(Z|B, V, nu, X) q(V) q(B|v) q(v)",
+             (f"{AUTOENCODER}.elbo",),
+             ("definitions/autoencoder.elbo", "definitions/joint-divergence", "definitions/autoencoder.bound"),
+             PROVED),
+    Equation(637, "G", None, "inline", "q(Z|B, V, nu, X) = prod N(mu_phi, sigma_phi^2)",
+             (f"{PRIMITIVES}.latent.sample", "ibpcl.models.codec.Codec.evaluate"),
+             ("gradients/latent.sample", "definitions/autoencoder.latent-divergence",
+              "definitions/autoencoder.masked-networks"), PROVED),
 )

@@ -8,11 +8,13 @@ import numpy as np
 from ibpcl.inference.backend import backend
 from ibpcl.models import layers
 from ibpcl.models.classifier import Classifier
+from ibpcl.models.controller import Controller
 from ibpcl.models.gated import Gated, capacity, capacity_vjp, gates, gates_vjp
 from ibpcl.models.layers import MaskModel
 from ibpcl.models.mean_field import MeanField
 from ibpcl.models.plain import Group, MultiHead, Network
 from ibpcl.models.regressor import Regressor
+from ibpcl.models.stochastic_units import UNITS, StochasticUnits, log_odds, log_odds_vjp
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
 from ibpcl.verify import check
@@ -22,11 +24,11 @@ LAYER = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma", "rho", "r
 
 
 def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier", link="logit", structured=True,
-            learns_alpha=False, flat=False):
+            learns_alpha=False, partial=False, flat=False):
     """Build a network with two hidden layers, and a point in its parameter space that is nothing special.
 
-    Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks.  With ``flat`` the prior
-    says nothing about half of the weights.
+    Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks.  With ``partial``
+    half of the weights have no Gaussian prior: none at all or, with ``flat``, a flat one.
     """
     options = (6, (5, 4), 3, activation, MaskModel(mask_kl, link, structured), learns_alpha)
     model = Classifier(*options) if kind == "classifier" else Regressor(*options)
@@ -35,7 +37,7 @@ def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier"
     vector += rng.normal(scale=0.3, size=vector.size)
     gaussian = model.layout.block("mu").stop
     prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), ALPHA, (2.0, 0.5),
-                  rng.random(gaussian) < 0.5 if flat else None)
+                  np.flatnonzero(rng.random(gaussian) < 0.5) if partial or flat else None, flat)
     x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
     masks = tuple(rng.random(shape) < 0.5 for shape in model.shapes)
     return model, vector, prior, x, labels if kind == "classifier" else rng.normal(size=(7, 3)), masks
@@ -165,6 +167,54 @@ def check_gated(seed=0):
                  {"vector": vector}, seed=seed, mode="full")
 
 
+def check_policy(seed=0):
+    """Check the log probabilities of a policy for three sequences of choices."""
+    rng, policy = np.random.default_rng(seed), Controller(3, 4, 5)
+    actions, vector = rng.integers(0, 4, (3, 3)), rng.normal(scale=0.6, size=policy.layout.size)
+    return check(lambda vector: policy.log_probabilities(vector, actions), policy.log_probabilities_vjp,
+                 {"vector": vector}, seed=seed, mode="full")
+
+
+def check_reinforce(seed=0):
+    """Check the loss by which a policy and its value learn, for four trials at a given baseline."""
+    rng, policy = np.random.default_rng(seed), Controller(2, 3, 4)
+    actions, rewards = rng.integers(0, 3, (4, 2)), rng.normal(size=4)
+    vector = rng.normal(scale=0.6, size=policy.layout.size)
+    return check(lambda vector: policy.loss(vector, actions, rewards, 0.3), policy.loss_vjp, {"vector": vector},
+                 seed=seed, mode="full")
+
+
+def check_log_odds(seed=0):
+    """Check the log-odds of stochastic units, with and without the sticks' sample that they share."""
+    rng = np.random.default_rng(seed)
+    u, parameters = rng.uniform(0.05, 0.95, (3, 4)), {name: rng.normal(size=4) for name in UNITS}
+
+    def f(*values):
+        return log_odds(dict(zip(UNITS, values, strict=True)), u)
+
+    def f_vjp(dout, cache):
+        return tuple(log_odds_vjp(dout, cache)[name] for name in UNITS)
+
+    return check(f, f_vjp, parameters, seed=seed)
+
+
+def check_unit_elbo(seed=0, mask_kl="bernoulli"):
+    """Check the ELBO of a network with stochastic units, part by part, against a prior that is nothing special."""
+    rng, model = np.random.default_rng(seed), StochasticUnits(6, (5, 4), 3, "relu", MaskModel(mask_kl))
+    vector = model.initial(rng, ALPHA, 0.3, 0.5, np.float64)
+    vector += rng.normal(scale=0.3, size=vector.size)
+    count = model.layout.block("mu").stop
+    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), ALPHA)
+    sticks_prior = [tuple(np.exp(rng.normal(size=(2, width)))) for width in model.hidden]
+    x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
+    noise = model.unit_noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)
+
+    def f(vector):
+        return model.unit_elbo(vector, prior, sticks_prior, x, labels, noise, 0.7, 70, backend("numpy"))
+
+    return check(f, model.unit_elbo_vjp, {"vector": vector}, seed=seed, mode="full")
+
+
 def _flat(f_vjp, names):
     """Turn a gradient (dx, {name: gradient}) into a tuple in the order of ``names``."""
     def flat_vjp(dout, cache):
@@ -185,6 +235,10 @@ CHECKS = {
     "ibpcl.models.plain.Network.log_likelihood_vjp": check_independent_network,
     "ibpcl.models.plain.MultiHead.log_likelihoods_vjp": check_multi_head,
     "ibpcl.models.mean_field.MeanField.sampled_elbo_vjp": check_sampled_elbo,
+    "ibpcl.models.controller.Controller.log_probabilities_vjp": check_policy,
+    "ibpcl.models.controller.Controller.loss_vjp": check_reinforce,
+    "ibpcl.models.stochastic_units.log_odds_vjp": check_log_odds,
+    "ibpcl.models.stochastic_units.StochasticUnits.unit_elbo_vjp": check_unit_elbo,
     "ibpcl.models.gated.gates_vjp": check_gates,
     "ibpcl.models.gated.capacity_vjp": check_capacity,
     "ibpcl.models.gated.Gated.objective_vjp": check_gated,
@@ -196,7 +250,8 @@ VARIANTS = {
     "log link": {"link": "log"},
     "plain mean field": {"structured": False},
     "learned alpha": {"learns_alpha": True},
-    "flat prior": {"flat": True},
+    "no prior on half": {"partial": True},
+    "flat prior on half": {"flat": True},
     "regression": {"kind": "regressor"},
     "all at once": {"kind": "regressor", "link": "log", "structured": False, "learns_alpha": True, "flat": True},
 }

@@ -19,13 +19,14 @@ from ibpcl.verify import check
 # A parameter as numpydoc writes it: "mu, log_sigma : ndarray, shape (D, K)", "tau : float", "kind : {"a", "b"}".
 PARAMETER = re.compile(r"^(\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
 SHAPE = re.compile(r"shape \(([^)]*)\)")
-SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6}
+SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4}   # G: the gates of an LSTM, always 4
 
 # A compiled twin has the name of its reference, except these.
 TWINS = {"ibpcl.kernels.sparse_linear": "ibpcl.primitives.linear"}
 
 # Noise, data and settings: inputs of the derivations that nobody differentiates.
-CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "tau", "prior_tau", "prior_shape", "prior_rate"})
+CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "tau", "prior_tau", "prior_shape", "prior_rate",
+                      "prior_a", "prior_b"})
 
 
 def _real(rng, shape):
@@ -47,10 +48,10 @@ def _unit(rng, shape):
 DOMAINS = {
     **dict.fromkeys(("eps", "logistic", "mu", "log_sigma", "prior_mu", "prior_log_sigma", "rho", "logit_theta", "y",
                      "logit_pi", "x", "w", "v", "bias_mu", "logits", "scores", "mean", "log_noise", "raw_a", "raw_b",
-                     "mean_log_alpha"),
+                     "mean_log_alpha", "h", "c", "r", "z_mean", "z_log_sigma"),
                     _real),
     **dict.fromkeys(("a", "b", "alpha", "sigma", "bias_sigma", "tau", "prior_tau", "k", "scale", "prior_shape",
-                     "prior_rate", "mean_alpha", "precision"), _positive),
+                     "prior_rate", "prior_a", "prior_b", "mean_alpha", "precision"), _positive),
     **dict.fromkeys(("log_v", "log_pi"), _negative),
     **dict.fromkeys(("u", "z", "targets"), _unit),
 }

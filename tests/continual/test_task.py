@@ -1,6 +1,7 @@
 """The task refuses everything that would otherwise fail later, or worse, not fail."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ibpcl.continual.task import Task, check_stream, check_width
+from ibpcl.continual.task import ImageTask, Task, check_stream, check_width
 
 
 def make(**changes):
@@ -111,3 +112,29 @@ def test_stream_with_another_width_names_both_tasks():
 def test_empty_stream_is_refused():
     with pytest.raises(ValueError, match="has no tasks"):
         check_stream([])
+
+
+def images(**changes):
+    fields = {"name": "seven", "x_train": np.full((4, 6), 0.5), "x_test": np.ones((2, 6)), "image_shape": (2, 3),
+              "label": 7}
+    return ImageTask(**{**fields, **changes})
+
+
+def test_images_are_kept_as_float32_with_their_label():
+    task = images()
+    assert task.x_train.dtype == task.x_test.dtype == np.float32
+    assert (task.inputs, task.label, task.image_shape) == (6, 7, (2, 3))
+
+
+@pytest.mark.parametrize(("field", "value", "error", "message"), [
+    ("name", "", TypeError, "name must be a non-empty string"),
+    ("x_train", np.full((4, 6), 1.5), ValueError, "x_train must lie in 0 .. 1, got pixels from 1.5 to 1.5"),
+    ("x_test", np.full((2, 6), -0.1), ValueError, "x_test must lie in 0 .. 1"),
+    ("x_test", np.ones((2, 5)), ValueError, "must have the same width, got 6 and 5 columns"),
+    ("x_train", with_value(np.nan), ValueError, "must be finite"),
+    ("x_train", np.zeros((0, 6)), ValueError, "x_train is empty"),
+    ("label", -1, ValueError, "label must be at least 0"), ("label", 1.0, TypeError, "label must be an integer"),
+    ("image_shape", (2, 2), ValueError, "does not make the 6 inputs")])
+def test_images_that_no_model_could_learn_are_refused(field, value, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        images(**{field: value})

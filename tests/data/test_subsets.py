@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibpcl.continual.task import Task
-from ibpcl.data.subsets import limited, with_validation
+from ibpcl.data.dataset import Dataset
+from ibpcl.data.subsets import limited, limited_dataset, with_validation
+from ibpcl.data.tasks import PermutedStream
 
 
 def make_task(labels, test_labels=(0, 1, 0, 1), name="t"):
@@ -91,3 +93,16 @@ def test_bad_limit_is_refused(limits):
 def test_both_can_be_combined():
     stream = limited(with_validation(Tasks([make_task([0, 1, 2] * 20)]), 0.5), train=6, test=3)
     assert np.bincount(stream[0].y_train).tolist() == [2, 2, 2] and np.bincount(stream[0].y_test).tolist() == [1, 1, 1]
+
+
+@given(st.lists(st.integers(0, 2), min_size=3, max_size=30), st.integers(1, 35), st.integers(1, 35))
+def test_few_images_permuted_are_the_few_of_a_permuted_task(labels, train, test):
+    """The order of the pixels does not matter to what is kept, so the cut may come first."""
+    labels = np.array(labels, np.uint8)
+    images = np.arange(4 * len(labels), dtype=np.uint8).reshape(-1, 2, 2)
+    dataset = Dataset("tiny", images, labels, images[::-1], labels[::-1], ("a", "b", "c"))
+    before = PermutedStream(limited_dataset(dataset, train, test), 2)
+    after = limited(PermutedStream(dataset, 2), train, test)
+    for t in range(2):
+        for field in ("x_train", "y_train", "x_test", "y_test"):
+            np.testing.assert_array_equal(getattr(before[t], field), getattr(after[t], field))

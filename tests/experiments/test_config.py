@@ -8,7 +8,7 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.config import RunConfig, as_table, configure, keys, run_keys
 from ibpcl.experiments.presets import PRESETS
 from ibpcl.inference.backend import BACKENDS
-from ibpcl.methods import METHODS, method
+from ibpcl.methods import ABOUT, METHODS, method
 
 
 def write(tmp_path, text, name="mine.toml"):
@@ -25,13 +25,26 @@ def test_a_methods_settings_have_documentation_and_no_key_of_the_run(name):
         assert doc.endswith("."), key
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_is_a_configuration_for_every_method(name):
+@pytest.mark.parametrize("name", [name for name in PRESETS if PRESETS[name].asks != "images"])
+def test_every_preset_is_a_configuration_for_every_method_that_can(name):
     for method_name in METHODS:
+        if PRESETS[name].asks not in ABOUT[method_name].can:
+            with pytest.raises(UserError, match=f"method {method_name} does not do {PRESETS[name].asks}.*npbcl"):
+                configure(name, method=method_name)
+            continue
         config = configure(name, method=method_name)
         assert (config.experiment, config.method) == (name, method_name)
         for key, value in {**PRESETS[name].run, **PRESETS[name].methods.get(method_name, {})}.items():
             assert as_table(config)[key] == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_an_experiment_with_one_head_has_one_whatever_else_is_chosen(tmp_path):
+    assert not configure("split-mnist").settings.single_head
+    for config in (configure("domain-mnist"), configure("domain-mnist", preset="paper"),
+                   configure(write(tmp_path, 'experiment = "domain-mnist"\nmethod = "ewc"\n'))):
+        assert config.settings.single_head
+    with pytest.raises(UserError, match="single_head must be true in an experiment that asks for domain"):
+        configure("domain-mnist", {"single_head": "false"})
 
 
 def test_the_default_runs_offline_with_the_first_backend():
@@ -160,7 +173,11 @@ def test_a_preset_is_what_it_says_and_single_keys_go_over_it(name):
     assert config.preset == name
     assert config.settings.epochs == 3
     assert all(getattr(config.settings, key) == value for key, value in changes.items() if key != "epochs")
-    assert config.settings.samples == 10                     # what the experiment changes is for the default only
+
+
+def test_what_an_experiment_changes_is_for_the_default_preset_only():
+    assert configure("terrain").settings.samples == 2
+    assert configure("terrain", {"preset": "exact"}).settings.samples == configure("split-mnist").settings.samples
 
 
 def test_an_unknown_preset_is_refused():

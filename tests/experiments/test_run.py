@@ -11,7 +11,7 @@ from ibpcl.data import registry
 from ibpcl.data.dataset import DataError, Dataset
 from ibpcl.errors import NonFiniteError, UserError
 from ibpcl.evaluation import metrics
-from ibpcl.experiments.config import as_table, configure
+from ibpcl.experiments.config import as_table, configure, keys
 from ibpcl.experiments.folder import RESULTS
 from ibpcl.experiments.run import make_stream, run, survey
 from ibpcl.inference.backend import backend
@@ -231,6 +231,18 @@ class NearestMean(Saved):
 @dataclass(frozen=True)
 class NearestMeanSettings:
     scale: float = option(1.0, "Sharpness of the probabilities.")
+
+
+@pytest.mark.parametrize("name, method_name, alike", [
+    ("domain-glyphs", "naive", True), ("split-glyphs", "naive", False), ("permuted-mnist-10-domain", "vcl", True)])
+def test_with_one_head_the_number_of_the_task_says_nothing(name, method_name, alike):
+    tiny = {key: value for key, value in TINY.items() if key in keys(method_name)}
+    result = run(configure(name, method=method_name, train_limit=40, test_limit=20, **tiny))
+    stream = make_stream(result.config)
+    assert len(stream) == (10 if name.startswith("permuted") else 5)
+    first, last = (result.learner.predict(stream[2].x_test, task_id) for task_id in (0, len(stream) - 1))
+    np.testing.assert_allclose(first.sum(axis=1), 1, rtol=1e-5)
+    assert np.array_equal(first.argmax(axis=1), last.argmax(axis=1)) == alike
 
 
 def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ibpcl.continual.task import Task
+from ibpcl.continual.task import ImageTask, Task
 
 
 class Kept:
@@ -26,6 +26,23 @@ def blobs(t, classes=2, examples=120, inputs=6):
         x[np.arange(count), (2 * t + y) % inputs] += 2.0
         parts += [x, y]
     return Task(f"task {t}", *parts, classes, tuple("abcd"[:classes]))
+
+
+def bars(t, examples=120):
+    """Bars: images of 5 x 5 with one bright row (even tasks) or column (odd ones), at one of five places."""
+    rng = np.random.default_rng(t)
+    parts = []
+    for count in (examples, 40):
+        images = np.zeros((count, 5, 5))
+        images[np.arange(count), rng.integers(0, 5, count)] = 1
+        images = images if t % 2 == 0 else images.swapaxes(1, 2)
+        parts.append(images.reshape(count, 25) * rng.uniform(0.7, 1, (count, 1)))
+    return ImageTask(f"bars {t}", *parts, (5, 5), t)
+
+
+@pytest.fixture(scope="session")
+def make_images():
+    return bars
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,8 @@ HIDDEN, HEAD = 4 * (INPUTS + 1) * 200, 4 * (200 + 1) * 2
     ("imm", HIDDEN, HEAD + 2 * HIDDEN),                      # a solution and an information a task
     ("vcl", 2 * HIDDEN, 2 * HEAD),                           # a mean and a scale
     ("hat", HIDDEN + 4 * 200, HEAD + 4 * 200),               # what is used; the embedding
+    ("den", HIDDEN - 4 * (INPUTS + 1) * 10 - 4 * 60, HEAD + 4 * (INPUTS + 1) * 10 + 4 * 40),    # 10 units a later task
+    ("ibp_vcl", 2 * HIDDEN + 2 * 4 * 200, 2 * HEAD + 4 * 200),    # two sticks a unit; an offset of a task
 ])
 def test_a_method_stores_what_its_equations_say(name, once, per_task):
     found = footprint(name)
@@ -30,7 +32,7 @@ def test_every_method_is_described():
     assert set(ABOUT) == set(METHODS)
     for name in METHODS:
         assert method(name).summary.endswith(".") and ABOUT[name].can[0] == "task"
-        assert ("domain" in ABOUT[name].can) == (name not in ("independent", "hat"))
+        assert ("domain" in ABOUT[name].can) == (name not in ("independent", "hat", "den", "rcl"))
 
 
 def test_the_command_lists_them_within_80_columns(capsys, monkeypatch):
@@ -39,6 +41,6 @@ def test_the_command_lists_them_within_80_columns(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     row = next(i for i, line in enumerate(lines) if line.startswith("ewc"))
-    assert lines[row].split() == ["ewc", "1.88", "MB", "1.62", "KB", "task,", "domain"]
+    assert lines[row].split() == ["ewc", "1.88", "MB", "1.62", "KB", "task,", "domain,", "images"]
     assert "Kirkpatrick et al. (2017)" in " ".join(line.strip() for line in lines[row + 1:])
     assert size(999) == "999 B"

@@ -122,7 +122,8 @@ def test_two_hidden_layers_and_a_likelihood_start():
 CHOICES = {
     "alpha fixed": {"alpha_rule": "fixed"}, "alpha grows": {"alpha_rule": "increment", "alpha_increment": 2.0},
     "alpha learned": {"alpha_rule": "learned"}, "no masked prior": {"masked_prior": False, "reset_unused": False},
-    "flat prior": {"unused_prior": "flat"}, "mean field": {"structured": False}, "log link": {"mask_link": "log"},
+    "flat prior": {"unused_prior": "flat"}, "gaussian prior": {"unused_prior": "gaussian"},
+    "mean field": {"structured": False}, "log link": {"mask_link": "log"},
     "concrete": {"mask_kl": "concrete"}, "one head": {"single_head": True}, "true elbo": {"mask_kl_weight": 1.0},
     "one mask": {"shared_mask": True}, "random coreset": {"coreset": "random", "coreset_size": 20, "coreset_epochs": 5},
     "k-center coreset": {"coreset": "k_center", "coreset_size": 20, "coreset_epochs": 5},

@@ -67,7 +67,8 @@ def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
     """The prior of the first task, all parts of the ELBO, and its gradient are the same, bit by bit."""
     task = make_task(0)
     vcl = learner_of(likelihood_epochs=0, epochs=0)
-    npbcl = NPBCL(NPBCLSettings(hidden=(8,), epochs=0, finetune_epochs=0, prior_sigma=1.0, alpha=4.0), 1, "numpy")
+    npbcl = NPBCL(NPBCLSettings(hidden=(8,), epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian",
+                                alpha=4.0), 1, "numpy")
     npbcl._check(task)
     npbcl.inputs, npbcl.kind = task.inputs, type(task)
     vcl.inputs = task.inputs

@@ -138,3 +138,28 @@ def test_a_network_that_cannot_be_is_refused(arguments, message):
 def test_an_unknown_backend_is_refused():
     with pytest.raises(ValueError, match="numba"):
         backend("torch")
+
+
+def test_a_flat_prior_is_the_limit_of_a_wide_one():
+    """The wider a Gaussian, the nearer its divergence to minus the logarithms of sigma, and a constant."""
+    model, vector, prior, x, labels, masks = network()
+    count = len(prior.mu)
+    flat = prior._replace(informative=np.arange(0, count, 2), flat=True)
+    others = np.setdiff1d(np.arange(count), flat.informative)
+    noise = model.fixed_noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+
+    def divergence(prior):
+        parts, cache = model.fixed_elbo(vector, prior, masks, x, labels, noise, 70, NUMPY)
+        return parts.kl_weights, model.fixed_elbo_vjp((0.0, 1.0, 0.0, 0.0), cache)
+
+    value, gradient = divergence(flat)
+    for width, tolerance in ((1e3, 1e-4), (1e5, 1e-8)):
+        wide = prior._replace(log_sigma=np.where(np.isin(np.arange(count), others), np.log(width), prior.log_sigma))
+        wide_value, wide_gradient = divergence(wide)
+        constant = len(others) * (np.log(width) - 0.5)
+        np.testing.assert_allclose(wide_value - constant, value, atol=tolerance)
+        np.testing.assert_allclose(wide_gradient, gradient, atol=tolerance)
+    none_value, none_gradient = divergence(flat._replace(flat=False))
+    sigmas = vector[model.layout.block("log_sigma")]
+    np.testing.assert_allclose(none_value, value + sigmas[others].sum())
+    assert not none_gradient[model.layout.block("mu")][others].any()

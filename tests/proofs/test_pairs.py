@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibpcl.proofs import networks, pairs
+from ibpcl.proofs import autoencoders, networks, pairs
 
 PAIRS = pairs.documented_pairs()
+CHECKS = {**networks.CHECKS, **autoencoders.CHECKS}
 PRIMITIVES = [pair for pair in PAIRS if not pair.name.startswith("kernels.")]
 
 
@@ -67,14 +68,14 @@ def test_nothing_is_changed_in_place_and_the_gradient_is_linear(pair):
 
 def test_no_gradient_of_the_package_goes_unproved():
     documented = {f"{pair.f.__module__}.{pair.f_vjp.__name__}" for pair in PAIRS}
-    unproved = [name for name in pairs.gradients() if name not in documented and name not in networks.CHECKS]
+    unproved = [name for name in pairs.gradients() if name not in documented and name not in CHECKS]
     assert not unproved, "add them to ibpcl.proofs.networks.CHECKS, or document their parameters"
-    assert set(networks.CHECKS) <= set(pairs.gradients()), "a check for a gradient that is gone"
+    assert set(CHECKS) <= set(pairs.gradients()), "a check for a gradient that is gone"
 
 
-@pytest.mark.parametrize("name", networks.CHECKS)
+@pytest.mark.parametrize("name", CHECKS)
 def test_the_gradient_of_a_network_is_right(name):
-    report = networks.CHECKS[name](seed=3)
+    report = CHECKS[name](seed=3)
     assert report.ok, str(report)
 
 

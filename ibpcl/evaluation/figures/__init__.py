@@ -1,12 +1,13 @@
 """Figures as functions: each takes arrays, draws on the Axes it is given or on a new figure, and returns its Axes.
 
-Numbers are in :mod:`~ibpcl.evaluation.metrics` and :mod:`~ibpcl.evaluation.structure`; here they are only drawn, in
-percent.  Matplotlib is loaded on the first call, its global state (current figure, backend, settings) is neither used
-nor changed, and a figure looks the same on every machine.
+Numbers are in the modules beside this folder; here they are only drawn, shares in percent.  Matplotlib is loaded on the
+first call, its global state (current figure, backend, settings) is neither used nor changed, and a figure looks the
+same on every machine.
 """
 
 from .accuracy import accuracy_curves, accuracy_matrix, method_comparison
 from .canvas import save
+from .latent import code_maps, few_labels, image_rows, likelihood_curves, likelihood_matrix
 from .regression import intervals, reliability
 from .structure import mask_matrices, receptive_fields, share_used, sharing_matrix
 from .training import training_history
@@ -14,7 +15,12 @@ from .training import training_history
 __all__ = [
     "accuracy_curves",
     "accuracy_matrix",
+    "code_maps",
+    "few_labels",
+    "image_rows",
     "intervals",
+    "likelihood_curves",
+    "likelihood_matrix",
     "mask_matrices",
     "method_comparison",
     "receptive_fields",

@@ -5,7 +5,8 @@ import numpy as np
 from . import canvas
 
 FIT = {"elbo": "ELBO", "log_likelihood": "log-likelihood"}
-COST = {"kl_weights": "KL of weights", "kl_masks": "KL of masks", "kl_sticks": "KL of sticks"}
+COST = {"kl_weights": "KL of weights", "kl_masks": "KL of masks", "kl_sticks": "KL of sticks",
+        "kl_latent": "KL of codes"}
 
 
 def training_history(history, x=None, xlabel=None, axes=None):
@@ -17,7 +18,7 @@ def training_history(history, x=None, xlabel=None, axes=None):
     ----------
     history : dict of str to sequence
         Columns of ``history.csv``, in nats for the whole task: any of ``elbo``, ``log_likelihood``, ``kl_weights``,
-        ``kl_masks``, ``kl_sticks``.  Where a column ``task`` changes, a line is drawn.
+        ``kl_masks``, ``kl_sticks``, ``kl_latent``.  Where a column ``task`` changes, a line is drawn.
     x : str, optional
         The column to draw over; the number of the record by default.
     xlabel : str, optional
@@ -48,7 +49,7 @@ def training_history(history, x=None, xlabel=None, axes=None):
     axes = canvas.given_axes(axes, 2, "figures.training_history")
     for ax, names, first in ((axes[0], FIT, 0), (axes[1], COST, 2)):
         for i, name in enumerate(names):
-            if name in columns:
+            if name in columns and (name != "kl_latent" or columns[name].any()):       # a classifier has no codes
                 ax.plot(where, columns[name], color=canvas.PALETTE[first + i], linewidth=1.2, label=names[name])
         canvas.style(ax, ylabel="nats per task", grid="y")
         _short_numbers(ax.yaxis)

@@ -38,12 +38,19 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("split-glyphs", "glyphs", "split-glyphs", {}, 2000),
     Benchmark("permuted-glyphs", "Permuted glyphs", "split-glyphs",
               {"experiment": "permuted-glyphs", "stream": "permuted"}, 10000),
+    Benchmark("permuted-mnist-10-domain", "Permuted-10", "permuted-mnist-10-domain", {}, 60000),
+    Benchmark("domain-mnist", "MNIST pairs", "domain-mnist", {}, 12000),
+    Benchmark("vae-mnist", "MNIST", "vae-mnist", {}, 6000),
+    Benchmark("vae-notmnist", "notMNIST", "vae-notmnist", {}, 1500),
+    Benchmark("vae-glyphs", "glyphs", "vae-glyphs", {}, 1000),
+    Benchmark("domain-glyphs", "Glyph pairs", "domain-glyphs", {}, 2000),
 )}
 FOUR = ("split-mnist", "split-notmnist", "permuted-mnist", "split-fashion-mnist")
+ONE_HEAD = ("permuted-mnist-10-domain", "domain-mnist")
 
 
-def benchmark(name):
-    """Return a benchmark by its name; ``split-`` and ``-mnist`` may be left out.
+def benchmark(name, family="split"):
+    """Return a benchmark by its name; ``split-`` (or another ``family``) and ``-mnist`` may be left out.
 
     Raises
     ------
@@ -54,9 +61,11 @@ def benchmark(name):
     --------
     >>> benchmark("fashion_mnist").label, benchmark("permuted").label
     ('Fashion MNIST', 'Permuted MNIST')
+    >>> benchmark("notmnist", family="vae").name
+    'vae-notmnist'
     """
     plain = name.strip().replace("_", "-")
-    for candidate in (plain, f"split-{plain}", f"{plain}-mnist", f"split-{plain}-mnist"):
+    for candidate in (plain, f"{family}-{plain}", f"{plain}-mnist", f"{family}-{plain}-mnist"):
         if candidate in BENCHMARKS:
             return BENCHMARKS[candidate]
     raise UserError(f"unknown data set {name!r}{nearest(plain, BENCHMARKS)} (known: {', '.join(BENCHMARKS)})")

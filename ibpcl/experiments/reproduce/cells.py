@@ -14,10 +14,13 @@ from ibpcl import checkpoints, storage
 from ibpcl.errors import TrainingError
 from ibpcl.experiments.config import RunConfig, as_table
 from ibpcl.experiments.folder import CONFIG
+from ibpcl.experiments.journal import FILE as CHECKPOINT
 from ibpcl.experiments.reproduce.benchmarks import Benchmark
 from ibpcl.experiments.reproduce.rows import Row
 from ibpcl.experiments.run import make_stream, run
 
+ALL_DATA, MUCH = ("joint",), 5e8                             # who keeps every training example; bytes
+PIXEL_BYTES = 4 * 784                                        # of an image
 BAR = "{desc} {percentage:3.0f}%|{bar:20}| {elapsed} so far, about {remaining} left"
 
 
@@ -131,6 +134,8 @@ def _run(cell, bar):
     step = cost(cell) / cell.config.tasks
     # The name of the folder says what may be replaced: a run of the same configuration whose data lay elsewhere.
     run(cell.config, cell.folder, False, lambda report: bar.update(step), force=True, resume=_resumable(cell.folder))
+    for name in (CHECKPOINT, f"{CHECKPOINT}.previous"):      # there is nothing to go on with
+        Path(cell.folder, name).unlink(missing_ok=True)
     return storage.read_json(cell.folder / "result.json")
 
 
@@ -142,12 +147,21 @@ def _resumable(folder):
     return True
 
 
+def hoards(cell):
+    """Say whether a cell would keep so many training images that it writes gigabytes, again after every epoch."""
+    return cell.row.method in ALL_DATA and _examples(cell) * cell.config.tasks * PIXEL_BYTES > MUCH
+
+
 def cost(cell):
-    """Return how long a cell takes compared with others, roughly: examples times epochs times samples."""
+    """Return how long a cell takes compared with others, roughly: examples times epochs times samples or trials."""
     settings = cell.config.settings
-    epochs = sum(getattr(settings, name, 0) for name in ("epochs", "finetune_epochs"))
-    examples = min(cell.benchmark.examples, cell.config.train_limit or cell.benchmark.examples)
-    return examples * max(1, epochs) * getattr(settings, "samples", 1) * cell.config.tasks
+    epochs = sum(getattr(settings, name, 0) for name in ("epochs", "finetune_epochs", "head_epochs"))
+    times = getattr(settings, "samples", 1) * getattr(settings, "trials", 1)
+    return _examples(cell) * max(1, epochs) * times * cell.config.tasks
+
+
+def _examples(cell):
+    return min(cell.benchmark.examples, cell.config.train_limit or cell.benchmark.examples)
 
 
 def _check_data(cells):

@@ -1,16 +1,22 @@
 """What the user asks of a target, and the configuration that each of its runs gets from that."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import configure, keys, nearest, run_keys
+from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.reproduce.names import OUT, SEEDS
-from ibpcl.methods import METHODS
+from ibpcl.experiments.tuned import TUNED
+from ibpcl.methods import GENERATIVE, METHODS
 
-# A quick look: small data, few epochs; for the keys that a method has.
-QUICK = {"train_limit": 1000, "test_limit": 500, "batch": 50, "epochs": 3, "finetune_epochs": 1,
-         "samples": 2, "prediction_samples": 20, "coreset_epochs": 20}
+# A quick look: fewer images, samples and trials, for the keys that a method has.  Epochs are as they are: with fewer,
+# the slowest learners look bad, not the most forgetful.
+QUICK = {"train_limit": 4000, "test_limit": 1000, "samples": 1, "prediction_samples": 20, "coreset_epochs": 20,
+         "trials": 3}
+QUICK_IMAGES = {**QUICK, "train_limit": 500, "test_limit": 100, "samples": 1, "epochs": 10, "finetune_epochs": 10,
+                "likelihood_samples": 10, "final_samples": 100, "likelihood_images": 20, "final_images": 20,
+                "code_images": 50, "code_test_images": 20, "inference_samples": 5}        # of generative models
 # Keys of the run that a target sets itself, with what the user can give instead.
 OWN = {"experiment": "--datasets", "dataset": "--datasets", "stream": "--datasets", "method": "--methods",
        "seed": "--seeds", "data_dir": "--data-dir", "preset": "--preset"}
@@ -25,7 +31,7 @@ class Choice:
     seeds : int, optional
         Number of seeds, counted from 0; by default 5, or 1 for a quick look.
     quick : bool
-        Small data and few epochs: to see that everything works, not to compare.
+        Small data and few samples: for the order of the methods, not for their numbers.
     preset : str, optional
         One of NPBCL's presets; its default if not given.
     assignments : dict of str to str
@@ -36,6 +42,11 @@ class Choice:
         Folder for the cells and the tables.
     datasets, methods : sequence of str, optional
         Only these benchmarks; only these rows.
+    tuned : bool
+        The preset "tuned" for every method that a search has been made for on the data set's experiment; see
+        :mod:`ibpcl.experiments.tuned`.  ``preset`` and ``assignments`` win over it.
+    ours : str
+        The module of NPBCL: another one for generative models, whose other methods go by their short names too.
 
     Raises
     ------
@@ -51,6 +62,8 @@ class Choice:
     out: Path = Path(OUT)
     datasets: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
+    tuned: bool = False
+    ours: str = "npbcl"
 
     def __post_init__(self):
         if self.seeds is None:
@@ -59,25 +72,34 @@ class Choice:
             raise UserError(f"seeds must be at least 1, got {self.seeds}")
         object.__setattr__(self, "out", Path(self.out))
         for given in self.assignments:
-            owner, _, key = given.rpartition(".")
-            if owner and owner not in METHODS:
+            owner, key = self._owner(given)
+            if owner and owner not in METHODS | GENERATIVE:
                 raise UserError(f"unknown method {owner!r} in {given!r}{nearest(owner, METHODS)}")
-            known = keys(owner or "npbcl")
+            known = keys(owner or self.ours)
             if key not in known:
                 raise UserError(f"unknown key {given!r}{nearest(key, known)}")
             if key in OWN:
                 raise UserError(f"{given} is not for --set here: use {OWN[key]}")
-            if owner and key in run_keys():
+            if owner and key in self._shared():
                 raise UserError(f"{key} is a key of every run: write --set {key}=..., without {owner}")
+
+    def _owner(self, given):
+        """Return whose key is meant, by the module's name, and the key."""
+        owner, _, key = given.rpartition(".")
+        return (f"vae_{owner}" if self.ours in GENERATIVE and f"vae_{owner}" in GENERATIVE else owner), key
+
+    def _shared(self):
+        """Return the keys of every run, whatever its method."""
+        return run_keys().keys() | ({f.name for f in fields(Measurement)} if self.ours in GENERATIVE else set())
 
     def texts(self, method):
         """Return the keys that the user sets for a run with this method."""
         chosen = {}
         for given, text in self.assignments.items():
-            owner, _, key = given.rpartition(".")
-            if owner == method or (not owner and (key in run_keys() or method == "npbcl")):
+            owner, key = self._owner(given)
+            if owner == method or (not owner and (key in self._shared() or method == self.ours)):
                 chosen[key] = text
-        if self.preset is not None and method == "npbcl":
+        if self.preset is not None and method == self.ours:
             chosen["preset"] = self.preset
         if self.data_dir is not None:
             chosen["data_dir"] = str(self.data_dir)
@@ -91,11 +113,13 @@ class Choice:
         UserError
             If the user sets what the row does, or a value is out of range.
         """
-        texts = self.texts(row.method)
+        tuned = self.tuned and row.method in TUNED.get(benchmark.experiment, {})
+        texts = ({"preset": "tuned"} if tuned else {}) | self.texts(row.method)
         taken = row.settings.keys() & texts.keys()
         if taken:
             raise UserError(f"{', '.join(sorted(taken))} is what the row {row.key!r} is about; leave it out, "
                             "or the row with --methods")
-        quick = {key: value for key, value in QUICK.items() if key in keys(row.method) and key not in texts}
+        small = QUICK_IMAGES if self.ours in GENERATIVE else QUICK
+        quick = {key: value for key, value in small.items() if key in keys(row.method) and key not in texts}
         overrides = {**benchmark.run, **(quick if self.quick else {}), **row.settings}
         return configure(benchmark.experiment, texts, **overrides, method=row.method, seed=seed)

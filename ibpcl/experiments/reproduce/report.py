@@ -10,7 +10,15 @@ from ibpcl import storage
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.evaluation import figures
 from ibpcl.experiments.config import as_table, nearest
-from ibpcl.experiments.reproduce import cells, tables, target_accuracy, target_structure, target_variants
+from ibpcl.experiments.reproduce import (
+    cells,
+    tables,
+    target_accuracy,
+    target_domain,
+    target_generative,
+    target_structure,
+    target_variants,
+)
 from ibpcl.experiments.reproduce.benchmarks import benchmark
 from ibpcl.experiments.reproduce.names import TARGETS
 from ibpcl.experiments.reproduce.results import Results
@@ -18,12 +26,13 @@ from ibpcl.experiments.reproduce.rows import select
 
 KINDS = {
     "accuracy": target_accuracy.Accuracy, "metrics": target_accuracy.Metrics, "curves": target_accuracy.Curves,
-    "forgetting": target_accuracy.Forgetting, "masks": target_structure.Masks, "sharing": target_structure.Sharing,
-    "capacity": target_structure.Capacity, "expansion": target_variants.Expansion,
+    "forgetting": target_accuracy.Forgetting, "domain": target_domain.Domain, "masks": target_structure.Masks,
+    "sharing": target_structure.Sharing, "capacity": target_structure.Capacity, "expansion": target_variants.Expansion,
     "over-training": target_variants.OverTraining, "shared-mask": target_variants.SharedMask,
-    "mask-kl": target_variants.MaskKl,
+    "mask-kl": target_variants.MaskKl, "likelihood": target_generative.Likelihood, "knn": target_generative.Knn,
+    "samples": target_generative.Samples, "tsne": target_generative.Tsne,
 }
-QUICK_NOTE = "QUICK LOOK: small data, few epochs; these numbers say nothing about the method."
+QUICK_NOTE = "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
 
 
 class Report(NamedTuple):
@@ -64,18 +73,31 @@ def reproduce(target, choice, progress=None, on_cell=None):
         raise UserError(f"unknown target {target!r}{nearest(target, TARGETS)} (known: {', '.join(TARGETS)})")
     kind = KINDS[target]
     rows = select(kind.rows(choice.quick), choice.methods)
-    benchmarks = list({b.name: b for b in map(benchmark, choice.datasets or kind.benchmarks)}.values())
+    family = getattr(kind, "family", "split")
+    chosen = (benchmark(name, family) for name in choice.datasets or kind.benchmarks)
+    benchmarks = list({b.name: b for b in chosen}.values())
     planned = cells.plan(rows, benchmarks, choice)
-    measured, failures = cells.measure(planned, progress, on_cell)
+    left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
+    measured, failures = cells.measure([cell for cell in planned if cell not in left_out], progress, on_cell)
     if not measured:
         raise TrainingError(f"no cell of {target} could be trained; the first: {failures[0].reason}")
     there = {m.cell.benchmark.name for m in measured}
     found = Results(choice, tuple(row for row in rows if any(m.cell.row == row for m in measured)),
                     tuple(b for b in benchmarks if b.name in there), tuple(measured))
-    report = Report(target, _heading(target, choice), kind.summarize(found),
+    summary = kind.summarize(found)
+    summary = summary._replace(notes=(*summary.notes, *_not_run(left_out)))
+    report = Report(target, _heading(target, choice), summary,
                     choice.out / (f"{target}-quick" if choice.quick else target), tuple(failures))
-    _write(report, choice, measured)
+    write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,
+                   "preset": choice.preset or "default", "tuned": choice.tuned, "seeds": choice.seeds,
+                   "settings": choice.assignments}, measured)
     return report
+
+
+def _not_run(left_out):
+    """Return a remark for each row that was not run because of the data that it keeps."""
+    return [f"{row}, {label}: not run, for it keeps all training data, gigabytes; --methods with its name runs it."
+            for row, label in dict.fromkeys((cell.row.label, cell.benchmark.label) for cell in left_out)]
 
 
 def text(report):
@@ -86,7 +108,8 @@ def text(report):
 
 
 def _heading(target, choice):
-    chosen = [f"preset {choice.preset or 'default'}", f"{choice.seeds} seed{'s' * (choice.seeds > 1)}",
+    chosen = [f"preset {choice.preset or 'default'}", *["tuned where a search was made"] * choice.tuned,
+              f"{choice.seeds} seed{'s' * (choice.seeds > 1)}",
               *(f"{key} = {value}" for key, value in choice.assignments.items())]
     heading = f"{target}: {TARGETS[target]}\n{', '.join(chosen)}; ibpcl {ibpcl.__version__}"
     return f"{QUICK_NOTE}\n\n{heading}" if choice.quick else heading
@@ -97,8 +120,17 @@ def _remarks(report):
     return [*report.summary.notes, *failed]
 
 
-def _write(report, choice, measured):
-    """Write the table as Markdown and JSON, and the pictures."""
+def write(report, facts, measured):
+    """Write a report's tables as Markdown and JSON, and its pictures, to its folder.
+
+    Parameters
+    ----------
+    report : Report
+    facts : dict
+        What stands first in ``table.json``.
+    measured : sequence of ibpcl.experiments.reproduce.cells.Measured
+        The runs behind the tables.
+    """
     report.folder.mkdir(parents=True, exist_ok=True)
     pictures = []
     for name, axes in report.summary.pictures.items():
@@ -106,9 +138,7 @@ def _write(report, choice, measured):
         figures.save(axes, report.folder / pictures[-1])
     runs = [_run(m, report.folder) for m in measured]
     storage.write_json(report.folder / "table.json", {
-        "target": report.target, "what": TARGETS[report.target], "quick": choice.quick,
-        "preset": choice.preset or "default", "seeds": choice.seeds, "settings": choice.assignments,
-        "ibpcl": ibpcl.__version__, "tables": [table.to_dict() for table in report.summary.tables],
+        **facts, "ibpcl": ibpcl.__version__, "tables": [table.to_dict() for table in report.summary.tables],
         "notes": list(report.summary.notes), "pictures": pictures, "cells": runs,
         "failures": [{"cell": str(failure.cell), "reason": failure.reason} for failure in report.failures]})
     longest = max(run["seconds"] or math.nan for run in runs)
@@ -125,5 +155,6 @@ def _run(m, folder):
     where = Path("..", "cells", m.cell.folder.name)          # from the table, so that the folder can be moved
     return {"row": m.cell.row.key, "benchmark": m.cell.benchmark.name, "seed": m.cell.seed, "folder": where.as_posix(),
             "seconds": m.values["seconds"]["train"] + m.values["seconds"]["test"],
-            "accuracy": m.values["average_accuracy"], "preset": table.get("preset", "default"),
+            **{key: m.values[f"average_{key}"] for key in ("accuracy", "log_likelihood")
+               if f"average_{key}" in m.values}, "preset": table.get("preset", "default"),
             "versions": m.values["versions"], "settings": table}

@@ -98,6 +98,16 @@ def has_masks(m):
     return m.values["mask_density"] is not None
 
 
+def seconds(m):
+    """Return the time of training and of testing, seconds."""
+    return m.values["seconds"]["train"] + m.values["seconds"]["test"]
+
+
+def stored(m):
+    """Return what the method keeps after its last task, MB of 10^6 bytes: arrays, as :mod:`ibpcl.methods.footprint`."""
+    return sum(array.nbytes for array in learner(m).state().values() if array.ndim) / 1e6
+
+
 def accuracy_without_repeats(m):
     """Return the final accuracy without test images that are blank or occur in training, percent; mean over tasks."""
     config, learned = m.cell.config, learner(m)

@@ -43,12 +43,19 @@ OTHERS = (
 )
 
 
-def method_rows(*references):
-    """Return a row for every method there is: those of the paper's table, then others, ours, and the references."""
+# The rows of the paper's figures of generative models.
+GENERATIVE_ROWS = (
+    Row("naive", "naive", "vae_naive"), Row("ewc", "EWC", "vae_ewc"), Row("vcl", "VCL", "vae_vcl"),
+    Row("npbcl", "ours", "vae_npbcl"),
+)
+
+
+def method_rows(*references, unlisted=True):
+    """Return a row for every method there is: the paper's table, others unless not ``unlisted``, ours, references."""
     listed = {row.method for row in (*OTHERS, OURS, REFERENCE)}
     others = [row for row in OTHERS if row.method in METHODS and row.settings.keys() <= keys(row.method).keys()]
-    unlisted = [Row(name, name, name) for name in METHODS if name not in listed]
-    return (*others, *unlisted, OURS, OURS_CORESET, *references)
+    more = [Row(name, name, name) for name in METHODS if name not in listed and unlisted]
+    return (*others, *more, OURS, OURS_CORESET, *references)
 
 
 def select(rows, names):

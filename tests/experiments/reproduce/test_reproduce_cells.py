@@ -105,6 +105,22 @@ def test_an_interrupted_cell_goes_on_to_the_same_numbers(tmp_path, planned, monk
                             checkpoints.load(whole.cell.folder / "learner.npz").arrays)
 
 
+def test_a_finished_cell_keeps_its_learner_and_no_checkpoint(tmp_path, planned):
+    (cell,) = planned(tmp_path)
+    cells.measure([cell], False)
+    left = {path.name for path in cell.folder.iterdir()}
+    assert "learner.npz" in left and not {name for name in left if name.startswith("checkpoint")}
+
+
+def test_who_keeps_all_data_is_left_out_where_they_are_many():
+    joint = next(row for row in method_rows() if row.key == "joint")
+    for name, row, assignments, hoards in (
+            ("permuted-mnist", joint, {}, True), ("permuted-mnist", OURS, {}, False), ("split-mnist", joint, {}, False),
+            ("permuted-mnist", joint, {"train_limit": "1000"}, False)):
+        (cell,) = cells.plan((row,), (BENCHMARKS[name],), Choice(1, assignments=assignments))
+        assert cells.hoards(cell) == hoards, (name, row.key)
+
+
 def test_a_damaged_result_or_checkpoint_costs_time_and_nothing_else(tmp_path, planned):
     (cell,) = planned(tmp_path)
     (first,), _ = cells.measure([cell], False)

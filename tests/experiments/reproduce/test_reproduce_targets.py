@@ -12,12 +12,14 @@ from ibpcl.data import registry
 from ibpcl.data.overlap import blank, duplicates_of_training
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.evaluation import metrics, structure
-from ibpcl.experiments.reproduce import cells, results
+from ibpcl.experiments.reproduce import cells, paper_numbers, results
 from ibpcl.experiments.reproduce.benchmarks import BENCHMARKS
 from ibpcl.experiments.reproduce.choice import Choice
-from ibpcl.experiments.reproduce.names import TARGETS
+from ibpcl.experiments.reproduce.names import GENERATIVE_TARGETS, TARGETS
 from ibpcl.experiments.reproduce.report import KINDS
-from ibpcl.experiments.reproduce.rows import OURS, REFERENCE
+from ibpcl.experiments.reproduce.rows import OURS, REFERENCE, method_rows
+from ibpcl.experiments.tuned import TUNED
+from ibpcl.methods import ABOUT, METHODS
 from ibpcl.methods.npbcl import NPBCL
 
 
@@ -36,13 +38,14 @@ def test_the_names_are_the_targets():
 
 
 ROWS = {"accuracy": "npbcl,npbcl-coreset,independent", "metrics": "npbcl,independent",
-        "curves": "npbcl,independent", "forgetting": "npbcl,npbcl-coreset,independent"}
+        "curves": "npbcl,independent", "forgetting": "npbcl,npbcl-coreset,independent", "domain": "npbcl,naive,ewc"}
+DATA = {"metrics": "permuted_glyphs", "sharing": "glyphs,permuted_glyphs", "domain": "domain-glyphs"}
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", [target for target in TARGETS if target not in GENERATIVE_TARGETS])
 def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     rows = ["--methods", ROWS[target]] if target in ROWS else []
-    data = {"metrics": "permuted_glyphs", "sharing": "glyphs,permuted_glyphs"}.get(target, "glyphs")
+    data = DATA.get(target, "glyphs")
     code, out, err = typed(capsys, tmp_path, tiny, target, "--quick", "--datasets", data, *rows)
     assert (code, err) == (0, [])
     folder = tmp_path / f"{target}-quick"
@@ -60,6 +63,41 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     for entry in (entry for one in table["tables"] for entry in one["entries"]):
         assert entry["seeds"] == 1 and entry["standard_deviation"] is None
         assert f"{entry['row']}" in out
+
+
+def test_with_one_head_are_compared_who_can(tmp_path, tiny, capsys):
+    rows = KINDS["domain"].rows(False)
+    assert {row.method for row in rows} == {name for name in METHODS if "domain" in ABOUT[name].can}
+    assert {"npbcl", "naive", "ewc", "vcl"} <= {row.method for row in rows}
+    code, out, _ = typed(capsys, tmp_path, tiny, "domain", "--seeds", "1", "--datasets", "domain-glyphs", "--methods",
+                         "npbcl,naive")
+    assert code == 0 and "but for those with a mask a task: ours." in " ".join(out.split())
+    table = json.loads((tmp_path / "domain" / "table.json").read_text(encoding="utf-8"))
+    assert all(cell["settings"]["single_head"] for cell in table["cells"])
+    (one,) = table["tables"]
+    assert {entry["column"] for entry in one["entries"]} == {"Glyph pairs", "Glyph pairs BWT"}
+    values = {entry["row"]: entry["values"][0] for entry in one["entries"] if entry["column"] == "Glyph pairs BWT"}
+    for cell in table["cells"]:
+        result = json.loads((tmp_path / "domain" / cell["folder"] / "result.json").read_text(encoding="utf-8"))
+        label = {"npbcl": "ours"}.get(cell["row"], cell["row"])
+        assert values[label] == pytest.approx(100 * result["backward_transfer"])
+
+
+def test_a_quick_look_at_accuracies_has_the_rows_of_the_paper_and_one_reference():
+    quick, whole = (KINDS["accuracy"].rows(short) for short in (True, False))
+    assert {row.key for row in quick} == set(paper_numbers.ACCURACY) | {"independent"}
+    assert {row.key for row in quick} < {row.key for row in whole}
+
+
+def test_tuned_rows_have_the_settings_of_the_search(tmp_path, monkeypatch):
+    monkeypatch.setitem(TUNED, "split-glyphs", {"naive": {"rate": 0.02}})
+    naive, ewc = (next(row for row in method_rows() if row.key == key) for key in ("naive", "ewc"))
+    one = {row.key: cells.plan((row,), (BENCHMARKS["split-glyphs"],), Choice(1, out=tmp_path, tuned=True))[0].config
+           for row in (naive, ewc, OURS)}
+    assert (one["naive"].preset, one["naive"].settings.rate) == ("tuned", 0.02)
+    assert one["ewc"].preset == one["npbcl"].preset == "default"
+    set_too = Choice(1, out=tmp_path, tuned=True, assignments={"naive.rate": "0.5"})
+    assert set_too.config(naive, BENCHMARKS["split-glyphs"], 0).settings.rate == 0.5
 
 
 def test_means_over_seeds_are_those_of_the_runs(tmp_path, tiny, capsys):
@@ -151,6 +189,17 @@ def test_a_target_without_some_of_its_runs_is_written_and_fails(tmp_path, tiny, 
     table = json.loads((tmp_path / "mask-kl-quick" / "table.json").read_text(encoding="utf-8"))
     assert len(table["failures"]) == 2
     assert {entry["column"] for entry in table["tables"][0]["entries"]} == {"logit, 1", "logit, 1/784"}
+
+
+def test_what_would_keep_too_much_is_left_out_unless_it_is_named(tmp_path, tiny, capsys, monkeypatch):
+    monkeypatch.setattr(KINDS["domain"], "rows", lambda quick: [row for row in method_rows()
+                                                                if row.key in ("naive", "joint")])
+    monkeypatch.setattr(cells, "MUCH", 0)
+    arguments = ["--quick", "--datasets", "domain-glyphs", "--set=naive.epochs=1", "--set=joint.epochs=1"]
+    _, out, _ = typed(capsys, tmp_path, tiny, "domain", *arguments)
+    assert "joint, seed" not in out and "joint, Glyph pairs: not run, for it keeps all training data" in out
+    _, out, _ = typed(capsys, tmp_path, tiny, "domain", *arguments, "--methods", "joint")
+    assert "domain-glyphs, joint, seed 0:" in out and "not run" not in out
 
 
 def test_if_nothing_can_be_trained_the_first_reason_is_told(tmp_path, tiny, capsys, monkeypatch):

@@ -1,0 +1,202 @@
+r"""Latent codes of images as a representation: who encodes them, and how well their neighbours tell the class.
+
+In a continual autoencoder each task has an encoder of its own, be it by a mask, and each task is a class.  So before an
+image can be encoded, a task has to be chosen for it; there are three ways (:func:`choose_tasks`):
+
+* ``oracle``: that of its true class.  Then the *encoder* gives the class away, whatever the image shows
+  (:func:`mask_leak`), and an error of zero says nothing.  It is how the released code of Kumar et al. (2021) encodes
+  the test images of their table "K-nearest neighbour test".
+* ``inferred``: the task under which the image is most probable.  No label is used.
+* ``common``: one task's encoder for all images.
+
+Sources: Kumar et al. (2021), supplement, "Representation Learning".
+"""
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from ibpcl.errors import UserError
+from ibpcl.evaluation.latent import importance_sampled
+
+WAYS = ("oracle", "inferred", "common")
+NEIGHBOURS = (3, 5, 10)                                      # those of the paper's table
+
+
+def task_scores(models, x, samples=10, seed=0, score="log_likelihood", advance=None):
+    """Return how probable each image is under each task's model: (N, T), nats.
+
+    Parameters
+    ----------
+    models : sequence of LatentModel
+        One a task.
+    x : ndarray, shape (N, D)
+    samples : int
+        Of the importance sampling.
+    seed : int
+    score : {"log_likelihood", "elbo"}
+        Which of its estimates.
+    advance : callable, optional
+        Called with the number of samples that were drawn; ``N * T * samples`` in all.
+    """
+    return np.stack([getattr(importance_sampled(model, x, samples, seed, advance=advance), score) for model in models],
+                    axis=1)
+
+
+def choose_tasks(way, models, x, labels, samples=10, seed=0, advance=None):
+    """Return the task, (N,), whose encoder each image gets.
+
+    Parameters
+    ----------
+    way : {"oracle", "inferred", "common"}
+        See above; ``common`` takes the last task.
+    models : sequence of LatentModel
+        One a task.
+    x : ndarray, shape (N, D)
+    labels : ndarray of int, shape (N,)
+        The true task of each image; only ``oracle`` looks at them.
+    samples, seed, advance
+        As in :func:`task_scores`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such way.
+    """
+    if way == "oracle":
+        return np.asarray(labels)
+    if way == "inferred":
+        return task_scores(models, x, samples, seed, advance=advance).argmax(axis=1)
+    if way == "common":
+        return np.full(len(x), len(models) - 1)
+    raise ValueError(f"codes.choose_tasks: way must be one of {', '.join(WAYS)}, got {way!r}")
+
+
+def encode(models, x, tasks, rng=None):
+    """Return the code of each image under the model of its task: the mean of q(z | x), or with ``rng`` a sample.
+
+    Parameters
+    ----------
+    models : sequence of LatentModel
+    x : ndarray, shape (N, D)
+    tasks : ndarray of int, shape (N,)
+    rng : numpy.random.Generator, optional
+
+    Returns
+    -------
+    codes : ndarray, shape (N, L)
+    """
+    codes = np.empty((len(x), models[0].latent))
+    for task in np.unique(tasks):
+        chosen = tasks == task
+        mean, log_sigma = models[task].encode(x[chosen])
+        codes[chosen] = mean if rng is None else mean + np.exp(log_sigma) * rng.standard_normal(mean.shape)
+    return codes
+
+
+def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
+    r"""Return the share of the test points that the majority of their nearest neighbours puts into another class.
+
+    Distances are Euclidean.  Of classes with equally many votes, that of the nearest neighbour among them wins.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (N, L)
+        The points whose classes vote.
+    labels : ndarray of int, shape (N,)
+        Classes, from 0.
+    test_codes, test_labels : ndarray, shape (M, L) and (M,)
+    neighbours : sequence of int
+        Each in 1..N.
+
+    Returns
+    -------
+    errors : ndarray, shape (len(neighbours),)
+        Fractions in 0..1.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer points than neighbours, or a code is not finite.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1.0], [1.1]])
+    >>> knn_error(points, np.array([0, 1, 1]), np.array([[0.2], [0.9]]), np.array([0, 1]), (1, 3))
+    array([0. , 0.5])
+    """
+    codes, test_codes, labels = np.asarray(codes, float), np.asarray(test_codes, float), np.asarray(labels)
+    most = max(neighbours)
+    if not 1 <= min(neighbours) <= most <= len(codes):
+        raise ValueError(f"codes.knn_error: neighbours must lie in 1..{len(codes)}, the number of points, "
+                         f"got {tuple(neighbours)}")
+    if not (np.isfinite(codes).all() and np.isfinite(test_codes).all()):
+        raise ValueError("codes.knn_error: codes must be finite, got NaN or infinity")
+    # Neither option changes the answer; in many dimensions they only make the tree slower to build.
+    tree = cKDTree(codes, balanced_tree=False, compact_nodes=False)
+    _, found = tree.query(test_codes, k=np.arange(1, most + 1))
+    votes = labels[found]                                    # (M, most), the nearest first
+    errors = []
+    for k in neighbours:
+        # A class earns k + 1 for each vote, less the place of its nearest member: votes first, then nearness.
+        ballots = votes[:, :k, None] == np.arange(labels.max() + 1)
+        points = (k + 1) * ballots.sum(axis=1) - np.where(ballots.any(axis=1), ballots.argmax(axis=1), 0)
+        errors.append(np.mean(points.argmax(axis=1) != test_labels))
+    return np.array(errors)
+
+
+def mask_leak(models, x, neighbours=NEIGHBOURS):
+    """Return the k-NN error of telling *which task's encoder* was used, for the same images under every encoder.
+
+    The first half of the images votes, the second is tested; the label of a code is the task that made it.  An error
+    near 0 says that a code shows its encoder, whatever the image; chance is 1 - 1/T.
+
+    Parameters
+    ----------
+    models : sequence of LatentModel
+    x : ndarray, shape (N, D)
+        Any images.
+    neighbours : sequence of int
+
+    Returns
+    -------
+    errors : ndarray, shape (len(neighbours),)
+    """
+    half = len(x) // 2
+    codes = [np.asarray(model.encode(x)[0]) for model in models]
+    labels = np.arange(len(models))
+    return knn_error(np.concatenate([code[:half] for code in codes]), np.repeat(labels, half),
+                     np.concatenate([code[half:] for code in codes]), np.repeat(labels, len(x) - half), neighbours)
+
+
+def tsne(codes, seed=0, perplexity=30.0):
+    """Return a map of the codes in the plane, (N, 2), by t-SNE (van der Maaten and Hinton, 2008).
+
+    Scikit-learn's, which the extra ``analysis`` installs; started from the two main axes, so that it depends on the
+    seed as little as it can.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (N, L)
+        More than 3 points.
+    seed : int
+    perplexity : float
+        How many neighbours count; at most (N - 1) / 3 is taken.
+
+    Raises
+    ------
+    UserError
+        If scikit-learn is not installed.
+    """
+    TSNE = require_tsne()
+    start = "pca" if min(np.shape(codes)) >= 2 else "random"
+    return TSNE(perplexity=min(perplexity, (len(codes) - 1) / 3), init=start, random_state=seed).fit_transform(codes)
+
+
+def require_tsne():
+    """Return scikit-learn's t-SNE, or raise UserError saying how to install it."""
+    try:
+        from sklearn.manifold import TSNE
+    except ModuleNotFoundError as error:
+        raise UserError("t-SNE needs scikit-learn, which the extra `analysis` installs: "
+                        "pip install 'ibpcl[analysis]'") from error
+    return TSNE

@@ -1,0 +1,211 @@
+"""Generative models in pictures: likelihoods over time, samples and reconstructions, maps of codes, few labels."""
+
+import numpy as np
+
+from . import canvas
+from .accuracy import draw_map
+
+
+def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nats an image)"):
+    r"""Draw each task's likelihood from when it was learned on, and beside it the change since then.
+
+    Kumar et al. (2021), supplement, figure "Test likelihood decays of individual tasks".
+
+    Parameters
+    ----------
+    R : array_like, shape (T, T)
+        R[i, j] is the mean log-likelihood of task j's test images after learning task i; NaN where not evaluated.
+    task_names : sequence of str, optional
+    axes : two Axes, optional
+    ylabel : str
+        What R holds, with its unit.
+
+    Returns
+    -------
+    ndarray of Axes, shape (2,)
+        The first with T lines; the second with the same less their first points, and the mean of the tasks so far.
+    """
+    R = as_likelihood_matrix(R, "figures.likelihood_curves")
+    T = len(R)
+    names = canvas.task_labels(T, task_names, "figures.likelihood_curves")
+    axes = canvas.new_axes(width=190, height=66, columns=2) if axes is None else axes
+    axes = canvas.given_axes(axes, 2, "figures.likelihood_curves")
+    steps, colors, change = np.arange(1, T + 1), canvas.task_colors(T), R - R.diagonal()
+    for ax, values in zip(axes, (R, change), strict=True):
+        for j in range(T):
+            ax.plot(steps[j:], values[j:, j], color=colors[j], linewidth=1.1, marker=canvas.MARKERS[j % 7],
+                    markersize=3, label=names[j])
+        canvas.whole_ticks(ax, T)
+        ax.set_xlim(0.8, T + 0.2)
+    if T > 1:
+        # The task just learned has not changed: the mean is over those before it.
+        so_far = [np.mean(change[i, :i]) for i in range(1, T)]
+        axes[1].plot(steps[1:], so_far, color=canvas.INK, linewidth=2.0, label="mean of earlier tasks")
+    canvas.style(axes[0], "tasks learned", ylabel, grid="y")
+    canvas.style(axes[1], "tasks learned", "change since it was learned (nats)", grid="y")
+    canvas.legend(axes[1], ncols=1 if T <= 15 else 2)
+    return axes
+
+
+def likelihood_matrix(R, task_names=None, ax=None, xlabel="log-likelihood (nats an image) of task"):
+    """Draw the matrix of likelihoods as a map, with its numbers if they fit (up to ten tasks).
+
+    Parameters
+    ----------
+    R, task_names
+        As in :func:`likelihood_curves`.
+    ax : Axes, optional
+    xlabel : str
+        What R holds.
+
+    Returns
+    -------
+    Axes
+        With one image, in nats; the lightest is the lowest of all.
+    """
+    R = as_likelihood_matrix(R, "figures.likelihood_matrix")
+    names = canvas.task_labels(len(R), task_names, "figures.likelihood_matrix")
+    ax = canvas.new_axes(width=canvas.WIDTH + 3 * len(R), height=84) if ax is None else ax
+    known = R[np.isfinite(R)]
+    low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
+    draw_map(ax, R, names, names, "{:.0f}", low, high if high > low else low + 1)
+    canvas.style(ax, xlabel, "after learning task")
+    return canvas.bare(ax)
+
+
+def as_likelihood_matrix(R, caller):
+    """Return R as a float array after checking that it is square; None counts as NaN."""
+    R = np.array(R, dtype=float)
+    if R.ndim != 2 or R.shape[0] != R.shape[1] or R.size == 0:
+        raise ValueError(f"{caller}: R must be square, (T, T) with T at least 1, got shape {R.shape}")
+    return R
+
+
+def image_rows(rows, image_shape, row_names=None, column_names=None, group=1, ax=None, labels=("", "")):
+    """Draw images side by side, a row of them for each stage; dark is ink.
+
+    Kumar et al. (2021), figure "Generated samples": "each row represents the generated samples from all previously seen
+    tasks and the current task".
+
+    Parameters
+    ----------
+    rows : sequence of array_like, shape (n_r, D)
+        The images of each row, pixels in 0..1; shorter rows end early.
+    image_shape : (int, int)
+        Height and width, D pixels.
+    row_names : sequence of str, optional
+        One a row.
+    column_names : sequence of str, optional
+        One for every ``group`` columns.
+    group : int
+        So many columns stand close together.
+    ax : Axes, optional
+    labels : pair of str
+        What columns and rows are.
+
+    Returns
+    -------
+    Axes
+        With one image, NaN where there is nothing.
+
+    Raises
+    ------
+    ValueError
+        If there are no images, or a row's are not of ``image_shape``.
+    """
+    height, width = image_shape
+    rows = [np.asarray(row, float) for row in rows]
+    if not rows or not max(map(len, rows)) or any(row.ndim != 2 or row.shape[1] != height * width for row in rows):
+        raise ValueError(f"figures.image_rows: rows must hold images of {height * width} pixels, (n, D) each, got "
+                         f"{[row.shape for row in rows]}")
+    columns, gap, wide = max(map(len, rows)), max(1, width // 14), max(2, width // 4)
+    lefts = np.array([c * (width + gap) + (c // group) * (wide if group > 1 else 0) for c in range(columns)])
+    sheet = np.full((len(rows) * (height + gap) - gap, lefts[-1] + width), np.nan)
+    for r, row in enumerate(rows):
+        for left, image in zip(lefts, row, strict=False):
+            top = r * (height + gap)
+            sheet[top:top + height, left:left + width] = image.reshape(height, width)
+    if ax is None:
+        across = min(180.0, 9.0 * columns + 22)
+        ax = canvas.new_axes(across, (across - 22) * sheet.shape[0] / sheet.shape[1] + 16)
+    ax.imshow(np.ma.masked_invalid(sheet), cmap="gray_r", vmin=0, vmax=1, interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    canvas.style(ax, *labels)
+    if row_names is not None:
+        ax.set_yticks(np.arange(len(rows)) * (height + gap) + height / 2, row_names)
+    if column_names is not None:
+        # The last group may be shorter than the others.
+        middles = [(lefts[first] + lefts[min(first + group, columns) - 1] + width) / 2
+                   for first in range(0, columns, group)]
+        ax.set_xticks(middles, canvas.narrow(column_names[:len(middles)]))
+    return canvas.bare(ax)
+
+
+def code_maps(maps, labels, class_names, axes=None):
+    """Draw maps of latent codes in the plane, a panel each, coloured by class.
+
+    Kumar et al. (2021), supplement, t-SNE plots.
+
+    Parameters
+    ----------
+    maps : dict of str to array_like, shape (N, 2)
+        Places of the codes, by the title of the panel.
+    labels : ndarray of int, shape (N,)
+        Their classes.
+    class_names : sequence of str
+    axes : sequence of Axes, optional
+        One a map.
+
+    Returns
+    -------
+    ndarray of Axes
+    """
+    from matplotlib import colormaps
+
+    axes = canvas.new_axes(62 * len(maps) + 18, 66, columns=len(maps), squeeze=False) if axes is None else axes
+    axes = canvas.given_axes(axes, len(maps), "figures.code_maps")
+    classes = len(class_names)
+    colors = [colormaps["tab10" if classes <= 10 else "viridis"](c if classes <= 10 else c / classes)
+              for c in range(classes)]
+    for ax, (title, points) in zip(axes, maps.items(), strict=True):
+        points = np.asarray(points)
+        for c, name in enumerate(class_names):
+            ax.scatter(*points[labels == c].T, s=3, color=colors[c], linewidths=0, label=name)
+        ax.set(xticks=[], yticks=[])
+        canvas.style(ax, title=title)
+        ax.spines[:].set(visible=True, linewidth=0.6, color=canvas.GRID)
+    canvas.legend(axes[-1], markerscale=2.5, ncols=1 if classes <= 12 else 2)
+    return axes
+
+
+def few_labels(results, ax=None):
+    """Draw the error against the number of labels a class, with a band over draws of the labelled images.
+
+    Parameters
+    ----------
+    results : dict of str to pair (labels (P,), errors (P, draws))
+        :class:`ibpcl.evaluation.few_labels.FewLabels`, by name; errors are fractions and drawn in percent.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        With a line each: the mean over draws; the band is one sample standard deviation to either side.
+    """
+    ax = canvas.new_axes(width=120) if ax is None else ax
+    ticks = set()
+    for i, (name, (labels, errors)) in enumerate(results.items()):
+        errors = 100 * np.asarray(errors, float)
+        mean, color = errors.mean(axis=1), canvas.PALETTE[i % len(canvas.PALETTE)]
+        ax.plot(labels, mean, color=color, marker=canvas.MARKERS[i % 7], markersize=3.5, linewidth=1.4, label=name)
+        if errors.shape[1] > 1:
+            spread = errors.std(axis=1, ddof=1)
+            ax.fill_between(labels, np.maximum(mean - spread, 0), mean + spread, color=color, alpha=0.18, linewidth=0)
+        ticks |= set(np.asarray(labels).tolist())
+    ax.set_xscale("log")
+    ax.minorticks_off()
+    ax.set_xticks(sorted(ticks), [str(tick) for tick in sorted(ticks)])
+    ax.set_ylim(bottom=0)
+    canvas.style(ax, "labelled images a class", "error (%)", grid="y")
+    canvas.legend(ax)
+    return ax

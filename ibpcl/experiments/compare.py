@@ -1,0 +1,135 @@
+"""Several methods on one experiment: accuracy, backward transfer, time and memory, means over seeds.
+
+The runs are cells, as those of ``ibpcl.experiments.reproduce``: resumable, and used again.
+"""
+
+from pathlib import Path
+
+import ibpcl
+from ibpcl.errors import TrainingError, UserError
+from ibpcl.evaluation import figures
+from ibpcl.experiments.config import able, configure, keys, nearest, run_keys
+from ibpcl.experiments.reproduce import cells, results
+from ibpcl.experiments.reproduce.benchmarks import BENCHMARKS, Benchmark
+from ibpcl.experiments.reproduce.choice import Choice
+from ibpcl.experiments.reproduce.report import Report, write
+from ibpcl.experiments.reproduce.results import Results, Summary
+from ibpcl.experiments.reproduce.rows import Row
+from ibpcl.experiments.reproduce.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
+
+EXAMPLES = 10000                                             # a task, of an experiment that nobody has measured
+
+
+def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
+    """Run every method with every seed on an experiment, as far as that is not done, and write the table.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name, or a TOML file.
+    methods : sequence of str, optional
+        Who; all that can do the experiment if not given.
+    choice : ibpcl.experiments.reproduce.choice.Choice, optional
+        Seeds, settings, where the data are, and the folder; settings should come from :func:`spread`.
+    progress, on_cell
+        As in :func:`ibpcl.experiments.reproduce.cells.measure`.
+
+    Returns
+    -------
+    report : ibpcl.experiments.reproduce.report.Report
+        ``table.md``, ``table.json`` and ``curves.png`` are in its ``folder``.
+
+    Raises
+    ------
+    UserError
+        If there is no such experiment, method or key, a method cannot do the experiment, or data are missing.
+    TrainingError
+        If no run could be trained.
+    """
+    choice = choice or Choice(out=Path("comparison"))
+    methods = able(experiment) if methods is None else list(dict.fromkeys(methods))
+    name = _name(experiment, methods)
+    benchmark = _benchmark(experiment, name)
+    rows = [Row(method, method, method) for method in methods]
+    measured, failures = cells.measure(cells.plan(rows, (benchmark,), choice), progress, on_cell)
+    if not measured:
+        raise TrainingError(f"no method could be trained; the first: {failures[0].reason}")
+    there = {m.cell.row.key for m in measured}
+    found = Results(choice, tuple(row for row in rows if row.key in there), (benchmark,), tuple(measured))
+    seeds = f"{choice.seeds} seed{'s' * (choice.seeds > 1)}"
+    chosen = [seeds, *["tuned where a search was made"] * choice.tuned,
+              *(f"{key} = {value}" for key, value in choice.assignments.items())]
+    heading = f"compare: {name}\n{', '.join(chosen)}; ibpcl {ibpcl.__version__}"
+    report = Report("compare", heading, summarize(found, benchmark), choice.out / name, tuple(failures))
+    write(report, {"experiment": name, "methods": methods, "seeds": choice.seeds,
+                   "tuned": choice.tuned, "settings": choice.assignments}, measured)
+    return report
+
+
+def summarize(found, benchmark):
+    """Make the table, and the curves of the mean accuracy on the tasks seen so far."""
+    entries, measure = [], found.first(benchmark).values["measure"]
+    for row in found.rows:
+        entries += [found.entry(row, benchmark, number, column, unit) for column, number, unit in (
+            (f"{measure}, %", results.final_accuracy, PERCENT), ("BWT, points", results.backward_transfer, POINTS),
+            ("seconds", results.seconds, SECONDS), ("stored, MB", results.stored, MEGABYTES))]
+    ax = figures.method_comparison({row.label: [results.matrix(m) for m in found.of(row, benchmark)]
+                                    for row in found.rows})
+    ax.set_ylabel(ax.get_ylabel().replace("accuracy", measure))
+    return Summary((Table(benchmark.label, tuple(entries), "method"),), (
+        f"{measure.capitalize()}: mean over all tasks at the end. BWT: mean change of a task since it was learned, "
+        "over all later times; below 0 is forgetting. Seconds: training and testing. Stored: what is kept after the "
+        "last task.",), {"curves": ax})
+
+
+def spread(assignments, methods):
+    """Give each key to all methods that have it, unless one is named: ``rate`` becomes ``ewc.rate``, ``vcl.rate``.
+
+    Parameters
+    ----------
+    assignments : dict of str to str
+        Keys with values as text: keys of the run, settings, and ``method.key``.
+    methods : sequence of str
+
+    Raises
+    ------
+    UserError
+        If none of the methods has the key.
+
+    Examples
+    --------
+    >>> spread({"tasks": "2", "epochs": "9", "ewc.epochs": "3"}, ("naive", "ewc"))
+    {'tasks': '2', 'naive.epochs': '9', 'ewc.epochs': '3'}
+    """
+    found, named = {}, {key: text for key, text in assignments.items() if "." in key}
+    for key, text in assignments.items():
+        if key in named:
+            continue
+        if key in run_keys():
+            found[key] = text
+            continue
+        owners = [method for method in methods if key in keys(method)]
+        if not owners:
+            known = {key for method in methods for key in keys(method)}
+            raise UserError(f"unknown key {key!r}: none of {', '.join(methods)} has it{nearest(key, known)}")
+        found |= {f"{method}.{key}": text for method in owners}
+    for key in named:
+        method = key.partition(".")[0]
+        if method not in methods:
+            raise UserError(f"{key!r} is for {method}, which is not compared (are: {', '.join(methods)})")
+    return found | named
+
+
+def _name(experiment, methods):
+    """Return the name of an experiment; this also refuses what is none, or has no accuracies."""
+    if not methods:
+        raise UserError(f"no method to compare: name some (can do it: {', '.join(able(experiment))})")
+    config = configure(experiment, method=methods[0])
+    if config.generative:
+        raise UserError(f"experiment {config.experiment} measures a {config.measure}; what is compared is accuracy")
+    return config.experiment
+
+
+def _benchmark(experiment, name):
+    known = [b.examples for b in BENCHMARKS.values() if b.experiment == name]
+    return Benchmark(name, name, str(experiment), {}, known[0] if known else EXAMPLES)

@@ -1,0 +1,254 @@
+"""A run on images without labels: what is measured after each task and at the end, and what ``result.json`` holds.
+
+The counterpart of :mod:`ibpcl.continual.loop` and :mod:`ibpcl.experiments.result` for generative models; a
+:class:`Stage` is what a ``Progress`` is there.
+"""
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.evaluation import codes, latent
+from ibpcl.evaluation.few_labels import few_label_error
+from ibpcl.experiments import result as results
+from ibpcl.inference.loop import progress_bar
+
+SHOWN = 2                                                    # images a task in the figures
+MATRICES = ("log_likelihood", "standard_error", "monte_carlo_error", "effective_samples", "elbo", "reconstruction",
+            "reconstruction_error")
+
+
+class Stage(NamedTuple):
+    """What is known after a task.
+
+    The matrices, (T, T), hold at [i, j] what task j's test images gave after learning task i, NaN where nothing was
+    measured: see :func:`ibpcl.evaluation.latent.mean_and_errors`, all nats an image but ``effective_samples``;
+    ``reconstruction`` is the mean of :func:`~ibpcl.evaluation.latent.reconstruction_score`, with its standard error.
+    ``samples`` and ``reconstructed``, (SHOWN * tasks so far, D), are images: of each task's prior, and of its first
+    test images.
+    """
+
+    task: int
+    name: str
+    log_likelihood: np.ndarray
+    standard_error: np.ndarray
+    monte_carlo_error: np.ndarray
+    effective_samples: np.ndarray
+    elbo: np.ndarray
+    reconstruction: np.ndarray
+    reconstruction_error: np.ndarray
+    samples: np.ndarray
+    reconstructed: np.ndarray
+    history: list
+    train_seconds: float
+    test_seconds: float
+
+
+def learn_stages(learner, stream, config, progress=None, journal=None):
+    """Learn every task of a stream; after each, measure its model and those of all tasks before it.
+
+    Parameters
+    ----------
+    learner : generative learner
+        With ``learn`` and ``latent_model``.
+    stream : sequence of ImageTask
+    config : ibpcl.experiments.config.RunConfig
+        Its ``measurement`` says how much to measure; its ``seed`` gives the noise, the same after each task.
+    progress, journal
+        As in :func:`ibpcl.continual.loop.learn_stream`.
+
+    Yields
+    ------
+    Stage
+    """
+    T = len(stream)
+    tests, finished = [], list(journal.done) if journal else []
+    matrices = {name: np.full((T, T), np.nan) for name in MATRICES}
+    for t in range(T):
+        task = stream[t]
+        tests.append(task.x_test)
+        if t < len(finished):
+            matrices = {name: getattr(finished[t], name).copy() for name in MATRICES}
+            yield finished[t]
+            continue
+        start = time.perf_counter()
+        if journal is None:
+            history = learner.learn(task, progress)
+        else:
+            journal.start_task(learner)
+            history = learner.learn(task, progress, journal)
+        trained, models = time.perf_counter(), [learner.latent_model(j) for j in range(t + 1)]
+        _measure(matrices, t, models, tests, config, progress)
+        samples, reconstructed = shown(models, tests, config.seed)
+        done = Stage(t, task.name, **{name: matrix.copy() for name, matrix in matrices.items()}, samples=samples,
+                     reconstructed=reconstructed, history=history, train_seconds=trained - start,
+                     test_seconds=time.perf_counter() - trained)
+        if journal:
+            journal.finish_task(learner, done)
+        yield done
+
+
+def _measure(matrices, t, models, tests, config, progress):
+    """Fill row t of the matrices."""
+    how = config.measurement
+    pictures = [x[:how.likelihood_images] for x in tests]
+    total = 2 * how.likelihood_samples * sum(map(len, pictures))
+    with progress_bar(total, "likelihoods", progress) as bar:
+        for j, (model, x) in enumerate(zip(models, pictures, strict=True)):
+            found = latent.importance_sampled(model, x, how.likelihood_samples, config.seed, advance=bar.update)
+            for name, value in latent.mean_and_errors(found).items():
+                matrices[name][t, j] = value
+            scores = latent.reconstruction_score(model, x, how.likelihood_samples, config.seed)
+            matrices["reconstruction"][t, j] = scores.mean()
+            matrices["reconstruction_error"][t, j] = _standard_error(scores)
+            bar.update(how.likelihood_samples * len(x))
+
+
+def shown(models, tests, seed, count=SHOWN):
+    """Return ``count`` images of each task's prior, and the reconstructions of its first test images: (T * count, D).
+
+    A task's prior is drawn with the same noise at every stage, so that a column of pictures shows what changes.
+    """
+    return (np.concatenate([latent.prior_samples(model, count, (seed, t)) for t, model in enumerate(models)]),
+            np.concatenate([latent.reconstructions(model, x[:count]) for model, x in zip(models, tests, strict=True)]))
+
+
+def collect(config, stages, learner, stream, progress=None):
+    """Return the content of ``result.json``; NaN stands for what was not measured.
+
+    Parameters
+    ----------
+    config : ibpcl.experiments.config.RunConfig
+    stages : list of Stage
+        One a task.
+    learner : generative learner
+        After its last task.
+    stream : sequence of ImageTask
+    progress : bool, optional
+        Show progress bars.
+
+    Returns
+    -------
+    values : dict
+        ``<name>_matrix`` for each of :data:`MATRICES`, from ``likelihood_samples`` samples.  ``final``: the same for
+        each task in the end, for ``final_images`` images, from ``final_samples``.  ``average_...``: means over tasks
+        of these; ``backward_transfer``: mean over tasks and later moments of the change since a task was learned, nats;
+        ``log_likelihood_drop``: how far each task ended below its value right after it was learned.  ``knn``,
+        ``few_labels``: errors, fractions, see :func:`representation`.  The rest as for a classifier.
+    """
+    start = time.perf_counter()
+    T, how = len(stages), config.measurement
+    models, tests = [learner.latent_model(t) for t in range(T)], [stream[t].x_test for t in range(T)]
+    R = stages[-1].log_likelihood
+    train, test = ([getattr(done, f"{part}_seconds") for done in stages] for part in ("train", "test"))
+    final = _final(models, tests, config, progress)
+    values = {
+        **results.head(config, [done.name for done in stages]),
+        **{f"{name}_matrix": getattr(stages[-1], name).tolist() for name in MATRICES},
+        "likelihood_samples": how.likelihood_samples, "final_samples": how.final_samples, "final": final,
+        "average_log_likelihood": float(np.mean(final["log_likelihood"])),
+        "average_standard_error": math.sqrt(sum(error**2 for error in final["standard_error"])) / T,
+        "average_reconstruction": float(np.mean(final["reconstruction"])),
+        "backward_transfer": _backward(R), "log_likelihood_drop": (R.diagonal() - R[-1]).tolist(),
+        **representation(models, stream, config, progress),
+        **results.structure_of(results.masks_of(learner, T)),
+        "alpha": learner.alpha.tolist() if hasattr(learner, "alpha") else None,
+        **results.tail(config, train, test),
+    }
+    values["seconds"]["final"] = round(time.perf_counter() - start, 3)
+    return values
+
+
+def _final(models, tests, config, progress):
+    """Return the likelihoods in the end, with many samples, a list of one number a task for each name."""
+    how, rows = config.measurement, []
+    pictures = [x[:how.final_images] for x in tests]
+    with progress_bar(how.final_samples * sum(map(len, pictures)), "final likelihoods", progress) as bar:
+        for model, x in zip(models, pictures, strict=True):
+            found = latent.importance_sampled(model, x, how.final_samples, config.seed, advance=bar.update)
+            scores = latent.reconstruction_score(model, x, how.likelihood_samples, config.seed)
+            rows.append({**latent.mean_and_errors(found), "reconstruction": float(scores.mean())})
+    return {"images": [len(x) for x in pictures], **{name: [row[name] for row in rows] for name in rows[0]}}
+
+
+def _backward(R):
+    """Return the mean change of earlier tasks, over all later moments; NaN for one task."""
+    below = np.tril_indices(len(R), -1)
+    return float(np.mean((R - R.diagonal())[below])) if len(R) > 1 else math.nan
+
+
+def _standard_error(values):
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+
+class Labelled(NamedTuple):
+    """The first training and test images of each class, and which task they are of."""
+
+    x: np.ndarray
+    labels: np.ndarray
+    x_test: np.ndarray
+    test_labels: np.ndarray
+
+
+def labelled(stream, measurement):
+    """Return the images whose codes are looked at."""
+    parts = []
+    for part, count in (("train", measurement.code_images), ("test", measurement.code_test_images)):
+        pictures = [getattr(stream[t], f"x_{part}")[:count] for t in range(len(stream))]
+        parts += [np.concatenate(pictures), np.repeat(np.arange(len(pictures)), list(map(len, pictures)))]
+    return Labelled(*parts)
+
+
+def representation(models, stream, config, progress=None):
+    """Return how well codes tell the class, encoded in three ways, and pixels to compare with.
+
+    Parameters
+    ----------
+    models : sequence of LatentModel
+        One a task.
+    stream : sequence of ImageTask
+    config : ibpcl.experiments.config.RunConfig
+    progress : bool, optional
+        Show a progress bar.
+
+    Returns
+    -------
+    values : dict
+        ``knn``: for each of :data:`ibpcl.evaluation.codes.WAYS` the errors of ``means`` and of ``samples`` of
+        q(z | x), one for each of ``neighbours``; the errors of ``pixels``; ``mask_leak``, see there;
+        ``task_inference``, the share of the test images whose task is not found.  ``few_labels``: for each way and for
+        pixels ``labels`` a class and ``errors``, a list of draws each.
+    """
+    how, images = config.measurement, labelled(stream, config.measurement)
+    neighbours = [k for k in codes.NEIGHBOURS if k <= len(images.x)]
+    knn, few = {"neighbours": neighbours, "images": len(images.x), "test_images": len(images.x_test)}, {}
+
+    def error(train, test):
+        return codes.knn_error(train, images.labels, test, images.test_labels, neighbours).tolist()
+
+    for way in codes.WAYS:
+        total = len(models) * how.inference_samples * (len(images.x) + len(images.x_test))
+        with progress_bar(total, f"codes, {way}", progress if way == "inferred" else False) as bar:
+            tasks, test_tasks = (
+                codes.choose_tasks(way, models, x, labels, how.inference_samples, config.seed, bar.update)
+                for x, labels in ((images.x, images.labels), (images.x_test, images.test_labels)))
+        means = codes.encode(models, images.x, tasks), codes.encode(models, images.x_test, test_tasks)
+        rng = np.random.default_rng((config.seed, codes.WAYS.index(way)))
+        samples = [codes.encode(models, *pair, rng) for pair in ((images.x, tasks), (images.x_test, test_tasks))]
+        knn[way] = {"means": error(*means), "samples": error(*samples)}
+        few[way] = _few(*means, images, config.seed)
+        if way == "inferred":
+            knn["task_inference"] = float(np.mean(test_tasks != images.test_labels))
+    knn["pixels"] = error(images.x, images.x_test)
+    few["pixels"] = _few(images.x, images.x_test, images, config.seed)
+    x = images.x_test[images.test_labels == 0]
+    possible = [k for k in neighbours if k <= len(x) // 2]
+    knn["mask_leak"] = codes.mask_leak(models, x, possible).tolist() if possible else []
+    return {"knn": knn, "few_labels": few}
+
+
+def _few(train, test, images, seed):
+    found = few_label_error(train, images.labels, test, images.test_labels, seed=seed)
+    return {"labels": found.labels.tolist(), "errors": found.errors.tolist()}

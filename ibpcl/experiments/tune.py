@@ -1,0 +1,236 @@
+"""Random search for a method's settings, on validation data cut from the training set; nothing looks at the test set.
+
+A trial is a run whose "test" data are a share of the training data of each task (the key ``validation``); its score is
+the mean accuracy on them at the end.  Trial 0 has the settings that the method has anyway; the settings of trial n > 0
+are a function of the search's seed and n, so a search can be stopped, resumed and made longer.  Bergstra and Bengio
+(2012), "Random Search for Hyper-Parameter Optimization", is why the trials are random and not on a grid.
+
+The learner's seeds are none that a table uses.  The best of many noisy scores is an optimistic one: what the found
+settings are worth, other seeds and the test set say.
+"""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl import storage
+from ibpcl.errors import TrainingError, UserError
+from ibpcl.experiments import values
+from ibpcl.experiments.config import configure, keys
+from ibpcl.experiments.run import run
+from ibpcl.experiments.search_spaces import OUT, SPACES, TRIALS
+
+VALIDATION = 0.1
+LEARNER_SEED = 1000                                          # tables count theirs from 0
+# The columns of a record before those of the settings.
+SCORES = ("trial", "accuracy", "backward_transfer", "seconds")
+
+
+class Trial(NamedTuple):
+    """A trial: its number, the settings that were drawn for it, and its scores, means over the learners.
+
+    ``accuracy`` and ``backward_transfer`` are fractions on validation data, NaN if the method could not be trained;
+    ``seconds`` are of all learners together.
+    """
+
+    number: int
+    settings: dict
+    accuracy: float
+    backward_transfer: float
+    seconds: float
+
+
+class Search(NamedTuple):
+    """A search: for whom, in which space, what all trials have in common, and the file of its record.
+
+    Attributes
+    ----------
+    experiment : str
+        Its name, or its TOML file.
+    method : str
+    space : dict
+        Of settings to what they are drawn from.
+    fixed : dict
+        Keys that all trials have; in the record they are columns.
+    texts : dict of str to str
+        Keys with their texts, for the configuration of every trial.
+    record : Path
+    """
+
+    experiment: str
+    method: str
+    space: dict
+    fixed: dict
+    texts: dict
+    record: Path
+
+
+def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT):
+    """Say what a search is; nothing is run.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name, or a TOML file.
+    method : str
+        Whose settings.
+    seed : int, at least 0
+        Of the settings of the trials.
+    repeats : int, at least 1
+        Learners with different seeds a trial; a trial's score is their mean.
+    texts : dict of str to str, optional
+        Keys for all trials, as a command line has them; a setting that is given is not searched.
+    out : path-like
+        Folder of the record.
+
+    Raises
+    ------
+    UserError
+        If the method has no space, or there is no such experiment, method or key.
+    """
+    texts = dict(texts or {})
+    for key, instead in (("method", "--method"), ("seed", "--seed, of the search"), ("experiment", "EXPERIMENT")):
+        if key in texts:
+            raise UserError(f"{key} is not for --set here: use {instead}")
+    for name, value, least in (("seed", seed, 0), ("repeats", repeats, 1)):
+        if value < least:
+            raise UserError(f"{name} must be at least {least}, got {value}")
+    texts.setdefault("validation", str(VALIDATION))
+    config = configure(experiment, texts, method=method)     # refuses what is wrong with them, before anything is run
+    if config.measure != "accuracy":
+        raise UserError(f"experiment {config.experiment} measures {config.measure}; a search goes by accuracy")
+    if config.validation is None:
+        raise UserError("validation must be a share of the training data: a search does not look at the test set")
+    if method not in SPACES:
+        raise UserError(f"no search space is declared for {method} (there are: {', '.join(SPACES)}; "
+                        "ibpcl/experiments/search_spaces.py)")
+    space = {key: where for key, where in SPACES[method].items() if key not in texts}
+    known = keys(method)
+    given = {key: values.parse(key, text, known[key].kind) for key, text in texts.items() if key != "data_dir"}
+    fixed = {"validation": config.validation, "search_seed": seed, "learner_seed": LEARNER_SEED, "repeats": repeats}
+    return Search(str(experiment), method, space, fixed | given, texts, Path(out, f"{config.experiment}-{method}.csv"))
+
+
+def settings_of(search, number):
+    """Return the settings of a trial, those that are searched."""
+    if number == 0:
+        return {key: getattr(_config(search, {}, LEARNER_SEED).settings, key) for key in search.space}
+    rng = np.random.default_rng((search.fixed["search_seed"], number))
+    return {key: where.draw(rng) for key, where in search.space.items()}
+
+
+def tune(search, trials=TRIALS, on_trial=None):
+    """Run the trials that are not in the record yet, and return all of them.
+
+    The record is written after every trial, whole or not at all.
+
+    Parameters
+    ----------
+    search : Search
+        From :func:`plan`.
+    trials : int, at least 1
+        How many there shall be in the end; a record with more is left as it is.
+    on_trial : callable, optional
+        Called with each new :class:`Trial`.
+
+    Returns
+    -------
+    trials : list of Trial
+        The first ``trials`` of the record.
+
+    Raises
+    ------
+    UserError
+        If the record is of another search, or data are missing.
+    """
+    if trials < 1:
+        raise UserError(f"trials must be at least 1, got {trials}")
+    done = recorded(search)
+    for number in range(len(done), trials):
+        done.append(_try(search, number))
+        write(search, done)
+        if on_trial is not None:
+            on_trial(done[-1])
+    return done[:trials]
+
+
+def best(trials):
+    """Return the trial with the highest accuracy, the first of several.
+
+    Raises
+    ------
+    TrainingError
+        If none could be trained.
+    """
+    trained = [trial for trial in trials if not math.isnan(trial.accuracy)]
+    if not trained:
+        raise TrainingError(f"none of the {len(trials)} trials could be trained")
+    return max(trained, key=lambda trial: trial.accuracy)
+
+
+def recorded(search):
+    """Return the trials of the record, none if there is no record.
+
+    Raises
+    ------
+    UserError
+        If it is damaged, or of another search.
+    """
+    if not search.record.exists():
+        return []
+    try:
+        columns = storage.read_csv(search.record)
+    except ValueError as error:
+        raise UserError(f"{error}; delete it to search again") from error
+    names = [*SCORES, *search.fixed, *search.space]
+    if set(columns) != set(names):
+        raise _another(search, f"has the columns {', '.join(columns)}, not {', '.join(names)}")
+    done = []
+    for number in range(len(columns["trial"])):
+        settings = settings_of(search, number)
+        for key, value in {"trial": number, **search.fixed, **settings}.items():
+            found, cell = columns[key][number], _cell(value)
+            same = str(found) == cell if isinstance(cell, str) else isinstance(found, np.number) and found == cell
+            if not same:
+                raise _another(search, f"has {key} = {found} in line {number + 2}, not {cell}")
+        done.append(Trial(number, settings, *(float(columns[name][number]) for name in SCORES[1:])))
+    return done
+
+
+def write(search, trials):
+    """Write the record of trials as CSV."""
+    rows = [dict(zip(SCORES, (trial.number, trial.accuracy, trial.backward_transfer, trial.seconds), strict=True))
+            | {key: _cell(value) for key, value in (search.fixed | trial.settings).items()} for trial in trials]
+    search.record.parent.mkdir(parents=True, exist_ok=True)
+    storage.write_csv(search.record, {name: [None if row[name] != row[name] else row[name] for row in rows]
+                                      for name in rows[0]})
+
+
+def _try(search, number):
+    settings, found = settings_of(search, number), []
+    for repeat in range(search.fixed["repeats"]):
+        try:
+            found.append(run(_config(search, settings, LEARNER_SEED + repeat), progress=False).values)
+        except TrainingError:
+            return Trial(number, settings, math.nan, math.nan, math.nan)
+    accuracy, transfer = (round(float(np.mean([one[name] for one in found])), 6)
+                          for name in ("average_accuracy", "backward_transfer"))
+    return Trial(number, settings, accuracy, transfer, round(math.fsum(one["seconds"]["total"] for one in found), 1))
+
+
+def _config(search, settings, seed):
+    return configure(search.experiment, search.texts, **settings, method=search.method, seed=seed)
+
+
+def _another(search, difference):
+    return UserError(f"{search.record} is the record of another search: it {difference}; name another folder with "
+                     "--out, or delete it")
+
+
+def _cell(value):
+    """Return a setting as it stands in the record: a number, or a word."""
+    if isinstance(value, bool) or value is None or isinstance(value, tuple):
+        return values.toml(value)
+    return value

@@ -1,0 +1,219 @@
+r"""RCL, reinforced continual learning: a controller tries how many units to add for a task; nothing old ever moves.
+
+Xu and Zhu (2018), "Reinforced Continual Learning".  The first task trains a plain network.  For every later task a
+controller (:mod:`ibpcl.models.controller`) chooses how many units each hidden layer gets; in the grown network all
+parameters of the old one stay as they are, and the new ones are trained, with a new head,
+
+.. math:: \theta_t = \arg\min_{\theta \setminus \theta_{t - 1}}\; -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta).
+
+The reward of the choice :math:`a` is the accuracy on held-out examples of the task, less what units cost,
+
+.. math:: R(a) = \text{accuracy} - \gamma \sum_l a_l,
+
+and the controller learns from it by REINFORCE, with its value as the baseline.  After some trials the network with the
+largest reward is kept.  A task is predicted with the network that there was after it, a corner of the grown one, and
+its own head: forgetting is zero by construction, and memory grows.
+
+Every trial has the same start and order of examples, so the reward is a function of the choice, and a choice that was
+tried before is rewarded without training.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl import adam
+from ibpcl.continual.expansion import corner
+from ibpcl.continual.journal import Partial
+from ibpcl.continual.learner import check_inputs
+from ibpcl.data.subsets import with_validation
+from ibpcl.evaluation.metrics import accuracy
+from ibpcl.inference.loop import Snapshot
+from ibpcl.methods import option
+from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.models.controller import Controller
+from ibpcl.models.parameters import Layout
+from ibpcl.models.plain import Network
+from ibpcl.models.supervised import Elbo
+from ibpcl.noise import Key, generator, uniform
+
+# Keys of the controller's noise, apart from those of Sequential.
+CONTROLLER_STREAM, CHOICE_STREAM = 100, 101
+
+
+@dataclass(frozen=True)
+class Settings(SequentialSettings):
+    """The settings of RCL."""
+
+    epochs: int = option(10, "Epochs of the first task, and of each trial of a later one.")
+    trials: int = option(10, "Choices that the controller makes for each task after the first.")
+    most_units: int = option(29, "The most units that a hidden layer gets for a task; the least is 0.")
+    unit_cost: float = option(0.0001, "What each added unit costs of the reward, in accuracy (0 ... 1).")
+    held_out: float = option(0.1, "Share of a task's training examples that its trials are rewarded on.")
+    controller_units: int = option(100, "Width of the controller's two LSTM layers.")
+    controller_rate: float = option(0.01, "Adam's learning rate of the controller.")
+    value_rate: float = option(0.01, "Adam's learning rate of the value, the controller's baseline.")
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not 0 < self.held_out < 1:
+            raise ValueError(f"rcl: held_out must lie strictly between 0 and 1, got {self.held_out}")
+        if self.single_head:
+            raise ValueError("rcl: single_head must be false: a task is predicted with its own network and head")
+
+    def at_least(self):
+        """Return the settings that have a least value."""
+        return {**super().at_least(), "trials": 1, "most_units": 0, "unit_cost": 0, "controller_units": 1,
+                "controller_rate": 0, "value_rate": 0}
+
+
+class Search(NamedTuple):
+    """A task after some of its trials.
+
+    ``vector`` and ``state``: the controller and its Adam.  ``trials``: a row a trial, the units it added to each layer,
+    then its reward.  ``best`` and ``history``: the parameters of the network to keep, and how it was trained.
+    """
+
+    vector: np.ndarray
+    state: adam.State
+    trials: np.ndarray
+    best: np.ndarray
+    history: list
+
+    @property
+    def added(self):
+        """The units that the network to keep added to each layer: the first of the largest rewards."""
+        return self.trials[self.trials[:, -1].argmax(), :-1].astype(np.int64)
+
+
+def trunk(inputs, hidden):
+    """Return the order of the hidden layers' parameters in a network's vector, without the head's.
+
+    >>> trunk(784, (200,)).size
+    157000
+    """
+    return Layout(Network(inputs, tuple(hidden), 1).layout.entries[:-2])
+
+
+class RCL(Sequential):
+    """Learn tasks in a network that grows; parameters and attributes as in :class:`Sequential`.
+
+    ``shared`` holds the hidden layers of the newest network.  ``memory`` has ``widths{s}``, the units of each hidden
+    layer after task s, and ``trials{s}``, a row a trial: the units that it added to each layer, then its reward.
+    """
+
+    settings_type = Settings
+
+    def train(self, task, progress, journal):
+        """Fit the first network, or search for the next one; return its parameters and the history of its training."""
+        t, hidden = len(self.outputs), np.array(self.settings.hidden)
+        if t == 0:
+            vector, history = super().train(task, progress, journal)
+        else:
+            found = self.search(task, progress, journal)
+            vector, history, hidden = found.best, found.history, self.memory[f"widths{t - 1}"] + found.added
+            self.memory[f"trials{t}"] = found.trials
+        self.memory[f"widths{t}"] = hidden
+        return vector, history
+
+    def search(self, task, progress=None, journal=None):
+        """Make all trials of a task and return the :class:`Search`."""
+        settings, t = self.settings, len(self.outputs)
+        controller = Controller(len(settings.hidden), settings.most_units + 1, settings.controller_units)
+        rates = np.full(controller.layout.size, settings.controller_rate)
+        rates[controller.layout.block("value")] = settings.value_rate
+        parts = with_validation([task], settings.held_out, self.seed)[0]
+        search = self._restored(controller, journal)
+        for trial in range(len(search.trials), settings.trials):
+            noise = uniform(Key(self.seed, t, trial, CHOICE_STREAM), controller.layers, np.float64)
+            search = self.step(search, controller, controller.sample(search.vector, noise), rates, parts, progress)
+            if journal is not None:
+                journal.save(self._partial(search))
+        return search
+
+    def step(self, search, controller, added, rates, parts, progress=None):
+        """Reward one choice, let the controller learn from it, and return the :class:`Search` after it.
+
+        ``parts`` is the task without its held-out examples, which stand in the place of its test set.
+        """
+        vector, best, history = search.vector.copy(), search.best, search.history
+        before = search.trials[(search.trials[:, :-1] == added).all(axis=1)]
+        if len(before):
+            reward = before[0, -1]
+        else:
+            network, fitted, records = self.grow(parts, added, progress)
+            right = accuracy(network.predict(fitted, parts.x_test, self.backend), parts.y_test)
+            reward = right - self.settings.unit_cost * added.sum()
+            if reward > search.trials[:, -1].max(initial=-np.inf):
+                best, history = fitted, records
+        if len(search.trials) == 0:                          # the first reward says where rewards are, not what is good
+            vector[controller.layout.block("value")] = reward
+        _, cache = controller.loss(vector, added[None], np.array([reward]), controller.value(vector))
+        vector, state = adam.update(vector, controller.loss_vjp(1.0, cache), search.state, rates)
+        return Search(vector, state, np.vstack([search.trials, [*added, reward]]), best, history)
+
+    def grow(self, task, added, progress=None):
+        """Add units to the network of the last task and train them, and nothing else, on a task.
+
+        Returns
+        -------
+        network : Network
+            Of the new widths.
+        vector : ndarray, shape (P,)
+            Its parameters; those of the old network are the same bit for bit.
+        history : list of Record
+            Of the training.
+        """
+        settings, old = self.settings, self.memory[f"widths{len(self.outputs) - 1}"]
+        network, examples = Network(self.inputs, tuple((old + added).tolist()), task.outputs), len(task.x_train)
+        start = network.initial(generator(self.key()), settings.start)
+        rates = np.full(len(start), settings.rate, np.float32)
+        before, after = trunk(self.inputs, old), trunk(self.inputs, network.hidden)
+        before.transfer(self.shared, after, start[: after.size])
+        before.transfer(np.zeros_like(self.shared), after, rates[: after.size])   # frozen
+
+        def objective(vector, rows, step, steps):
+            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
+            parts = Elbo(total * examples / len(rows), 0.0, 0.0, 0.0)
+            return parts, network.log_likelihood_vjp(-1 / len(rows), cache), 0.0
+
+        return network, *self.fit(start, objective, examples, progress, None, rates)
+
+    def keep(self, task, vector):
+        """Keep the hidden layers of the newest network, and the task's own head."""
+        count = trunk(self.inputs, self.memory[f"widths{len(self.outputs)}"]).size
+        self.shared, head = vector[:count].copy(), vector[count:].copy()
+        self.heads.append(head)
+        self.outputs.append(task.outputs)
+
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the network that it had."""
+        check_inputs("rcl.predict", x, self.inputs, task_id, len(self.outputs))
+        network = Network(self.inputs, self.widths(task_id), self.outputs[task_id])
+        return network.predict(np.concatenate([self.shared_for(task_id), self.heads[task_id]]), x, self.backend)
+
+    def shared_for(self, task_id):
+        """Return the hidden layers of a task's network: a corner of each array of the newest one."""
+        views = trunk(self.inputs, self.widths(len(self.outputs) - 1)).views(self.shared)
+        own = trunk(self.inputs, self.widths(task_id)).entries
+        return np.concatenate([corner(views[entry.name], entry.shape).ravel() for entry in own])
+
+    def widths(self, task_id):
+        """Return the units of each hidden layer of a task's network."""
+        return tuple(self.memory[f"widths{task_id}"].tolist())
+
+    def _partial(self, search):
+        packed = np.concatenate([search.vector, search.trials.ravel(), search.best])
+        snapshot = Snapshot(self.name, len(search.trials), packed, search.state, search.history)
+        return Partial(snapshot, self.widths(len(self.outputs) - 1), None, ())
+
+    def _restored(self, controller, journal):
+        """Return where a task's search had been, or its beginning."""
+        count, columns = controller.layout.size, controller.layers + 1
+        if journal is None or journal.resume is None:
+            vector = controller.initial(generator(Key(self.seed, len(self.outputs), 0, CONTROLLER_STREAM)))
+            return Search(vector, adam.start(vector), np.empty((0, columns)), np.empty(0, np.float32), [])
+        _, trials, packed, state, history = journal.resume.snapshot
+        vector, rows, best = np.split(packed, [count, count + trials * columns])
+        return Search(vector, state, rows.reshape(trials, columns), best.astype(np.float32), history)

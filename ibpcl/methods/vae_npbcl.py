@@ -1,0 +1,307 @@
+r"""NPBCL for images without labels: one autoencoder, each task with masks of its own in encoder and decoder.
+
+Kumar et al. (2021), Sec. 3.3, supplement B.2 and Algorithm 1.  For every task: masked training; hard masks; selective
+fine-tuning with them; then the posterior becomes, masked by Eq. 11, the next task's prior.  What a task does not use
+returns exactly to what earlier tasks left.
+
+**The output layer** (last hidden layer to pixels) has no mask.  In Fig. 2b of the paper it is a head, of which each
+task has its own; in the released code all tasks share it, and what the last task does to it the first one has to bear.
+Both are here.  ``own``: a task keeps the rows that lead on from the units it uses; the others cannot be seen.
+``shared``: Eq. 11 applies to rows, for a unit that a task has switched off outputs zero.  The rows of units that an
+earlier task uses are known and have its posterior as their prior, all others are free.  The biases of the pixels are
+each task's own in both, one number a pixel: a task's mean image is nobody else's.
+
+**Used weights.**  By Eq. 11 the posterior of a weight that an earlier task uses is its prior: a later task may move it,
+and the earlier one pays.  With ``hold_used`` it stays exactly where it is, the limit of a posterior that is certain.
+Then nothing is forgotten; later tasks still use what is held if their masks choose it, and learn all other weights.
+"""
+
+import numpy as np
+
+from ibpcl.continual import masks as hard_masks
+from ibpcl.continual import prior as priors
+from ibpcl.continual.journal import Partial
+from ibpcl.continual.learner import Saved, check_task_id
+from ibpcl.continual.task import ImageTask
+from ibpcl.errors import TrainingError
+from ibpcl.inference import generative
+from ibpcl.inference.backend import backend
+from ibpcl.inference.objectives import Data, Fit
+from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
+from ibpcl.models.autoencoder import Autoencoder, Elbo
+from ibpcl.models.layers import sticks
+from ibpcl.models.mlp import write
+from ibpcl.models.point_autoencoder import at_means, pixel_biases
+from ibpcl.models.supervised import Prior
+from ibpcl.noise import Key, generator
+
+__all__ = ["PRESETS", "VAENPBCL", "Settings"]
+
+# Each task has noise of its own for each phase; the third field of a key counts steps within the phase.
+PHASES = ("initial", "masked", "cut", "finetune")
+ROWS, BIASES = (("pixels.weight.mu", "pixels.weight.log_sigma"), ("pixels.bias.mu", "pixels.bias.log_sigma"))
+
+
+class VAENPBCL(Saved):
+    """Learn generative models one after another in one autoencoder, each with its own masks.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        The defaults if not given.
+    seed : int
+        Everything random is a function of it.
+    backend_name : {"numba", "numpy"}
+        Who computes.
+
+    Attributes
+    ----------
+    posterior : dict of str to dict
+        The Gaussian parameters of each layer that tasks share, by name.
+    alpha : ndarray
+        The next task's concentration in each masked layer.
+    own : list of dict
+        What each task has for itself: the pixels' biases, and what is added to its codes' log standard deviations;
+        with ``output`` "own" the rows of the pixels' weights that it uses, with ``latent_prior`` "per_task" its prior.
+    """
+
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
+        self.settings = settings or Settings()
+        self.seed = seed
+        self.backend = backend(backend_name)
+        self.inputs = None
+        self.alpha = self.settings.alphas
+        self.posterior, self.own = {}, []
+        self._masks = []                                     # packed, for each task and masked layer
+        self._shared_prior = {}                              # the codes' prior, if one is learned for all tasks
+
+    def learn(self, task, progress=None, journal=None):
+        """Run one turn of Algorithm 1; return the history of its training.
+
+        Parameters
+        ----------
+        task : ImageTask
+            All tasks of a learner have images of one width.
+        progress : bool, optional
+            Show progress bars: yes, no, or (None) on a terminal only.
+        journal : Journal, optional
+            Told of every epoch; see :mod:`ibpcl.continual.journal`.
+
+        Raises
+        ------
+        TypeError
+            If the task is no :class:`ImageTask`.
+        ValueError
+            If its images have another width than the first task's.
+        TrainingError
+            If the ELBO is not finite, or no weight is left.
+        """
+        self._check(task)
+        settings, t, resumed = self.settings, len(self.own), journal.resume if journal else None
+        self.inputs = task.inputs
+        model, data = self._model(), Data(task.x_train, None)
+        names, masks, done = model.of_kind("masked"), None, []
+        if resumed is not None:
+            done = list(resumed.history)
+            masks = None if resumed.masks is None else dict(zip(names, resumed.masks, strict=True))
+        known = self._known(model)
+        prior, vector = self._prior(model, known), self._start(model, known, task)
+        held = self._held(model, known)
+
+        def how(phase, epochs):
+            snapshot = resumed.snapshot if resumed is not None and resumed.snapshot.phase == phase else None
+            save = None if journal is None else lambda now: journal.save(
+                Partial(now, settings.hidden, None if masks is None else tuple(masks.values()), tuple(done)))
+            return Fit(phase, epochs, settings.batch, settings.samples, self._key(t, phase), self.backend, progress,
+                       snapshot, save, settings.rate_end)
+
+        if masks is None:
+            vector, records = generative.train_masked(
+                model, vector, prior, data, how("masked", settings.epochs), settings.masked_rates,
+                Elbo(1.0, -settings.beta, -settings.weight_kl_weight, -settings.mask_kl_weight,
+                     -settings.stick_kl_weight), (settings.tau_start, settings.tau_end), settings.warm_up, held)
+            masks = self._cut(model, vector)
+            self._reset_unused(model, vector, prior, masks)
+            done += records
+        vector, records = generative.train_fixed(
+            model, vector, prior, masks, data, how("finetune", settings.finetune_epochs), settings.finetune_rates,
+            Elbo(1.0, -settings.beta, -settings.weight_kl_weight, 0.0, 0.0), 0.0, held)
+        done += records
+        self._keep(model, vector, masks)
+        return [record._replace(task=t) for record in done]
+
+    def latent_model(self, task_id):
+        """Return a task's model as it is evaluated: weights at their means, hard masks.
+
+        Returns
+        -------
+        model : ibpcl.models.point_autoencoder.PointAutoencoder
+            Everything a function of the codes.
+
+        Raises
+        ------
+        ValueError
+            If the task was not learned.
+        """
+        check_task_id("vae_npbcl.latent_model", task_id, len(self.own))
+        model = self._model()
+        vector = np.zeros(model.layout.size, np.float32)
+        for name, layer in self.posterior.items():
+            write(model.layers(vector)[name], layer)
+        masks = dict(zip(model.of_kind("masked"), self.masks(task_id), strict=True))
+        everything, rows = model.layout.views(vector), masks[_last(model)].any(axis=0)
+        for name, value in (self.own[task_id] | self._shared_prior).items():
+            everything[name][rows if name in ROWS else ...] = value
+        return at_means(model, vector, masks)
+
+    def masks(self, task_id):
+        """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a masked layer, encoder first."""
+        return tuple(hard_masks.unpack(packed) for packed in self._masks[task_id])
+
+    def state(self):
+        """Return everything that was learned, as a dict of arrays."""
+        arrays = {"inputs": np.array(self.inputs or 0), "alpha": self.alpha, "tasks": np.array(len(self.own))}
+        for name, layer in self.posterior.items():
+            arrays |= {f"layer.{name}.{key}": value for key, value in layer.items()}
+        arrays |= {f"shared.{name}": value for name, value in self._shared_prior.items()}
+        for t, own in enumerate(self.own):
+            arrays |= {f"task{t}.own.{name}": value for name, value in own.items()}
+            for i, packed in enumerate(self._masks[t]):
+                arrays |= {f"task{t}.mask{i}.bits": packed.bits, f"task{t}.mask{i}.shape": np.array(packed.shape)}
+        return arrays
+
+    def load_state(self, state):
+        """Become the learner whose :meth:`state` this was."""
+        state = {name: np.array(value) for name, value in state.items()}
+
+        def under(start):
+            return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
+
+        tasks = range(int(state["tasks"]))
+        self.inputs, self.alpha = int(state["inputs"]) or None, state["alpha"]
+        self.posterior = {name: under(f"layer.{name}.") for name in (self._shared(self._model()) if tasks else ())}
+        self._shared_prior = under("shared.")
+        self.own = [under(f"task{t}.own.") for t in tasks]
+        self._masks = [tuple(hard_masks.PackedMask(state[f"task{t}.mask{i}.bits"],
+                                                   tuple(int(n) for n in state[f"task{t}.mask{i}.shape"]))
+                             for i in range(len(self.alpha))) for t in tasks]
+
+    def _check(self, task):
+        if not isinstance(task, ImageTask):
+            raise TypeError(f"vae_npbcl: a task must be an ImageTask, got {type(task).__name__}")
+        if self.inputs is not None and task.inputs != self.inputs:
+            raise ValueError(f"vae_npbcl: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+
+    def _model(self):
+        settings = self.settings
+        return Autoencoder(self.inputs, settings.hidden, settings.latent, settings.hidden[::-1], None,
+                           settings.activation, settings.mask_model, settings.latent_prior != "standard",
+                           likelihood=settings.likelihood, pixel_sigma=settings.pixel_sigma)
+
+    def _key(self, task_id, phase):
+        return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
+
+    def _shared(self, model):
+        """Return the names of the layers that tasks share."""
+        return model.names if self.settings.output == "shared" else model.of_kind("masked")
+
+    def _known(self, model):
+        """Return for each layer which weights some earlier task uses (Eq. 11), (D, K) bool."""
+        tasks = [dict(zip(model.of_kind("masked"), self.masks(t), strict=True)) for t in range(len(self.own))]
+        known = _used(model, {name: hard_masks.union((masks[name] for masks in tasks), model.shapes[name])
+                              for name in model.of_kind("masked")})
+        known["pixels"] &= "pixels" in self._shared(model)
+        return known
+
+    def _prior(self, model, known):
+        """Build the prior of the next task by Eq. 11."""
+        values = np.zeros(model.layout.size, np.float32)
+        for name, views in model.layers(values).items():
+            initial = priors.standard(model.shapes[name], self.settings.prior_sigma)
+            chosen = priors.select(known[name], self.posterior[name], initial) if name in self.posterior else initial
+            if name == "pixels":                             # its biases are each task's own
+                chosen |= {key: initial[key] for key in ("bias.mu", "bias.log_sigma")}
+            write(views, {key: chosen[key] for key in priors.GAUSSIAN})
+        block = model.layout.block
+        return Prior(values[block("mu")], values[block("log_sigma")], self.alpha.astype(np.float32))
+
+    def _start(self, model, known, task):
+        """Start the next task: known weights at the last posterior, all others afresh; pixels at their means."""
+        rng = generator(self._key(len(self.own), "initial"))
+        vector = model.initial(rng, self.alpha, self.settings.start_sigma, self.settings.start_spread)
+        views = model.layers(vector)
+        for name, layer in self.posterior.items():
+            write(views[name], priors.select(known[name], layer, views[name]))
+        views["pixels"]["bias.mu"][...] = pixel_biases(task.x_train, model.likelihood)
+        views["pixels"]["bias.log_sigma"][...] = np.log(self.settings.start_sigma)
+        write(model.layout.views(vector), self._shared_prior)
+        return vector
+
+    def _held(self, model, known):
+        """Return which parameters no later task may move (P,), if the settings say so."""
+        if not self.settings.hold_used:
+            return None
+        held = np.zeros(model.layout.size, bool)
+        for name, views in model.layers(held).items():
+            unit = known[name].any(axis=0) & (name != "pixels")
+            write(views, {key: known[name] if key.startswith("weight") else unit for key in priors.GAUSSIAN})
+        return held
+
+    def _cut(self, model, vector):
+        """Cut the task's hard masks from the posterior.
+
+        Raises
+        ------
+        TrainingError
+            If a layer has no weight left: nothing would pass it.  (Only the codes' scale may: it is then 1.)
+        """
+        masks = {}
+        for i, name in enumerate(model.of_kind("masked")):
+            layer = model.layers(vector)[name]
+            (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
+            key = self._key(len(self.own), "cut")._replace(stream=i)
+            u = self.backend.uniform(key, (self.settings.mask_samples, len(a)), np.float32)
+            masks[name] = hard_masks.threshold(
+                hard_masks.posterior_probability(layer["rho"], a, b, u, self.settings.mask_model))
+            if not masks[name].any() and name != "scale":
+                raise TrainingError(f"vae_npbcl: task {len(self.own)} switched off every weight of layer {name}; "
+                                    "raise alpha, or lower mask_kl_weight")
+        return masks
+
+    def _reset_unused(self, model, vector, prior, masks):
+        """Set every weight that the masks switch off, or that nothing reaches, to its prior, in place."""
+        used = _used(model, masks)
+        kept = np.concatenate([flat for name in model.names
+                               for flat in (used[name].ravel(), used[name].any(axis=0) | (name == "pixels"))])
+        for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
+            part = vector[model.layout.block(block)]
+            part[...] = np.where(kept, part, values)
+
+    def _keep(self, model, vector, masks):
+        """Keep what was learned: the posterior, the masks, what is the task's own, and the next task's alpha."""
+        views, layers = model.layout.views(vector), model.layers(vector)
+        self.posterior = {name: {key: layers[name][key].copy() for key in priors.GAUSSIAN}
+                          for name in self._shared(model)}
+        codes = {name: views[name].copy() for name in ("prior.mu", "prior.log_sigma") if model.learns_prior}
+        own = {name: views[name].copy() for name in (*BIASES, "codes.log_sigma")}
+        if "pixels" not in self.posterior:
+            own |= {name: views[name][masks[_last(model)].any(axis=0)] for name in ROWS}
+        if self.settings.latent_prior == "per_task":
+            own |= codes
+        else:
+            self._shared_prior = codes
+        self.own.append(own)
+        self._masks.append(tuple(hard_masks.pack(mask) for mask in masks.values()))
+        if self.settings.alpha_rule == "max":                # alpha = max(alpha, max a): it can only rise
+            largest = [float(sticks(layers[name]["raw_a"], layers[name]["raw_b"])[0][0].max()) for name in masks]
+            self.alpha = np.maximum(self.alpha, largest)
+
+
+def _used(model, masks):
+    """Return for each layer which weights hard masks use: of the pixels' layer the rows of units with any weight."""
+    return masks | {"pixels": np.repeat(masks[_last(model)].any(axis=0)[:, None], model.inputs, axis=1)}
+
+
+def _last(model):
+    """Return the name of the layer that the pixels' layer reads."""
+    return f"decoder{len(model.decoder) - 1}"

@@ -1,0 +1,236 @@
+r"""What the methods have in common that the autoencoder with masks is compared with.
+
+As in Nguyen et al. (2018), Sec. 6.2, and Kumar et al. (2021), supplement B.2: each task has an encoder of its own and
+its own first layers of the decoder; the decoder's last layers are shared, so they alone can forget.  The loss is the
+negative ELBO an image, plus what a method adds to hold the shared layers (:meth:`VAESequential.penalty`); afterwards it
+remembers what it wants to (:meth:`VAESequential.remember`).  Without either this is naive training.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.continual.journal import Partial
+from ibpcl.continual.learner import Saved, check_task_id
+from ibpcl.continual.task import ImageTask
+from ibpcl.inference import generative
+from ibpcl.inference.backend import backend
+from ibpcl.inference.objectives import Data, Fit
+from ibpcl.methods import option
+from ibpcl.models.autoencoder import LIKELIHOODS, Autoencoder, Elbo
+from ibpcl.models.mlp import ACTIVATIONS, write
+from ibpcl.models.point_autoencoder import at_means, pixel_biases
+from ibpcl.noise import Key, generator
+
+# What is random; each has a stream of its own under the task's key.
+STREAMS = ("initial", "train", "fisher")
+
+
+@dataclass(frozen=True)
+class VAESettings:
+    """The settings that all methods with task-specific encoders have."""
+
+    hidden: tuple[int, ...] = option((500, 500, 500), "Units of the encoder's hidden layers; the decoder's reversed.")
+    latent: int = option(100, "Width of the codes z (supplement B.2: 100).")
+    shared_layers: int = option(2, "How many of the decoder's last layers all tasks share (supplement B.2: 2).")
+    activation: str = option("leaky_relu", "relu, leaky_relu, softplus or tanh.")
+    likelihood: str = option("bernoulli", "Of the pixels: bernoulli or gaussian.")
+    pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.")
+    samples: int = option(1, "Monte-Carlo samples of a training step.")
+    epochs: int = option(100, "Epochs a task, as many as those of both phases of NPBCL.")
+    batch: int = option(128, "Images in a minibatch.")
+    rate: float = option(0.001, "Adam's learning rate.")
+    rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.")
+    beta: float = option(1.0, "Weight of the codes' divergence; 1 is the true ELBO.")
+    warm_up: float = option(0.2, "Share of a task's steps in which that weight rises from 0.")
+    start_spread: float = option(1.0, "Spread of the random weights that a layer starts with, times sqrt(2 / D).")
+
+    def __post_init__(self):
+        name = self.method_name
+        if not self.hidden or min(self.hidden) < 1:
+            raise ValueError(f"{name}: hidden must name at least one layer, each of at least 1 unit, got {self.hidden}")
+        if not 1 <= self.shared_layers <= len(self.hidden) + 1:
+            raise ValueError(f"{name}: shared_layers must be in 1 ... {len(self.hidden) + 1}, the layers of the "
+                             f"decoder, got {self.shared_layers}")
+        for key, allowed in (("activation", ACTIVATIONS), ("likelihood", LIKELIHOODS), *self.choices().items()):
+            if getattr(self, key) not in allowed:
+                raise ValueError(f"{name}: {key} must be one of {', '.join(allowed)}, got {getattr(self, key)!r}")
+        for key, least in {**dict.fromkeys(("latent", "samples", "batch"), 1),
+                           **dict.fromkeys(("epochs", "rate", "beta", "warm_up"), 0), **self.at_least()}.items():
+            if not least <= getattr(self, key) < np.inf:
+                raise ValueError(f"{name}: {key} must be finite and at least {least}, got {getattr(self, key)}")
+        for key in ("pixel_sigma", "rate_end", "start_spread", *self.above_zero()):
+            if not 0 < getattr(self, key) < np.inf:
+                raise ValueError(f"{name}: {key} must be finite and above 0, got {getattr(self, key)}")
+
+    @property
+    def method_name(self):
+        """The name of the method, for messages: its module's."""
+        return type(self).__module__.rsplit(".", 1)[-1]
+
+    def choices(self):
+        """Return the method's own settings that are one of some words."""
+        return {}
+
+    def at_least(self):
+        """Return the method's own settings that have a least value."""
+        return {}
+
+    def above_zero(self):
+        """Return the method's own settings that must be above zero."""
+        return ()
+
+
+class VAESequential(Saved):
+    """Train task after task, each with its own encoder; a base of methods.
+
+    Parameters
+    ----------
+    settings : VAESettings, optional
+        The method's defaults if not given.
+    seed : int
+        Everything random is a function of it.
+    backend_name : {"numba", "numpy"}
+        Who computes.
+
+    Attributes
+    ----------
+    shared : dict of str to ndarray
+        The parameters of the layers that all tasks share.
+    own : list of dict
+        Those that each task has for itself.
+    memory : dict of str to ndarray
+        What the method remembers of the tasks.
+    """
+
+    settings_type = VAESettings
+    shared_kind = "plain"                                    # of the layers that all tasks share
+
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
+        self.settings = settings or self.settings_type()
+        self.seed = seed
+        self.backend = backend(backend_name)
+        self.inputs = None
+        self.shared, self.own, self.memory = {}, [], {}
+
+    @property
+    def name(self):
+        """The method's name, for messages and the history."""
+        return self.settings.method_name
+
+    def learn(self, task, progress=None, journal=None):
+        """Train on the next task and remember what the method wants to; return the history of the training.
+
+        Parameters
+        ----------
+        task : ImageTask
+            All tasks of a learner have images of one width.
+        progress : bool, optional
+            Show progress bars: yes, no, or (None) on a terminal only.
+        journal : Journal, optional
+            Told of every epoch; see :mod:`ibpcl.continual.journal`.
+
+        Raises
+        ------
+        TypeError
+            If the task is no :class:`ImageTask`.
+        ValueError
+            If its images have another width than the first task's.
+        NonFiniteError
+            If the ELBO is not finite.
+        """
+        if not isinstance(task, ImageTask):
+            raise TypeError(f"{self.name}: a task must be an ImageTask, got {type(task).__name__}")
+        if self.inputs is not None and task.inputs != self.inputs:
+            raise ValueError(f"{self.name}: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+        self.inputs = task.inputs
+        settings, model, examples = self.settings, self.model(), len(task.x_train)
+
+        def save(snapshot):
+            journal.save(Partial(snapshot, settings.hidden, None, ()))
+
+        how = Fit(self.name, settings.epochs, settings.batch, settings.samples, self.key("train"), self.backend,
+                  progress, journal.resume.snapshot if journal and journal.resume else None,
+                  save if journal else None, settings.rate_end)
+        vector, history = generative.train_fixed(
+            model, self.start(model, task), self.prior(model), None, Data(task.x_train, None), how,
+            dict.fromkeys(("plain", "mu", "log_sigma"), settings.rate),
+            Elbo(1.0, -settings.beta, -1.0, 0.0, 0.0), settings.warm_up,
+            penalty=lambda vector: self.penalty(model, vector, examples))
+        views = model.layout.views(vector)
+        shared = self.shared_layers(model)
+        self.shared = {name: view.copy() for name, view in views.items() if name.split(".")[0] in shared}
+        self.own.append({name: view.copy() for name, view in views.items() if name.split(".")[0] not in shared})
+        self.remember(model, task, vector)
+        return [record._replace(task=len(self.own) - 1) for record in history]
+
+    def latent_model(self, task_id):
+        """Return a task's model as it is evaluated: a :class:`ibpcl.models.point_autoencoder.PointAutoencoder`.
+
+        Raises
+        ------
+        ValueError
+            If the task was not learned.
+        """
+        check_task_id(f"{self.name}.latent_model", task_id, len(self.own))
+        model = self.model()
+        vector = np.zeros(model.layout.size, np.float32)
+        write(model.layout.views(vector), self.shared | self.own[task_id])
+        return at_means(model, vector)
+
+    def state(self):
+        """Return everything that was learned, as a dict of arrays."""
+        arrays = {"inputs": np.array(self.inputs or 0), "tasks": np.array(len(self.own))}
+        arrays |= {f"shared.{name}": value for name, value in self.shared.items()}
+        arrays |= {f"task{t}.{name}": value for t, own in enumerate(self.own) for name, value in own.items()}
+        return arrays | {f"memory.{name}": value for name, value in self.memory.items()}
+
+    def load_state(self, state):
+        """Become the learner whose :meth:`state` this was."""
+        state = {name: np.array(value) for name, value in state.items()}
+
+        def under(start):
+            return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
+
+        self.inputs = int(state["inputs"]) or None
+        self.shared, self.memory = under("shared."), under("memory.")
+        self.own = [under(f"task{t}.") for t in range(int(state["tasks"]))]
+
+    # What a method may say otherwise.
+
+    def prior(self, model):
+        """Return the prior of the Gaussian layers; None if there are none."""
+        return None
+
+    def penalty(self, model, vector, examples):
+        """Return what the method adds to the negative ELBO, in nats for the whole task, and its gradient (or None)."""
+        return 0.0, None
+
+    def remember(self, model, task, vector):
+        """Put into ``memory`` what the method wants to know of a task that has just been learned; nothing here."""
+
+    def start(self, model, task):
+        """Return the parameters before training on a task: what it has for itself is fresh."""
+        vector = model.initial(generator(self.key("initial")), (), 1.0, self.settings.start_spread)
+        views = model.layout.views(vector)
+        views["pixels.bias.mu"][...] = pixel_biases(task.x_train, self.settings.likelihood)
+        write(views, self.shared)
+        return vector
+
+    # What they are made of.
+
+    def model(self):
+        """Return the network of a task."""
+        settings = self.settings
+        own = 2 * len(settings.hidden) + 3 - settings.shared_layers
+        return Autoencoder(self.inputs, settings.hidden, settings.latent, settings.hidden[::-1],
+                           ("plain",) * own + (self.shared_kind,) * settings.shared_layers, settings.activation,
+                           likelihood=settings.likelihood, pixel_sigma=settings.pixel_sigma)
+
+    def shared_layers(self, model):
+        """Return the names of the layers that all tasks share."""
+        return model.names[-self.settings.shared_layers:]
+
+    def key(self, stream):
+        """Return the key of the noise of the task that is being learned."""
+        return Key(self.seed, len(STREAMS) * len(self.own) + STREAMS.index(stream), 0, 0)

@@ -1,0 +1,91 @@
+"""The part of an autoencoder that a task can use: the idea of :mod:`ibpcl.models.packing`, for its layers.
+
+Inputs that are zero in all images of a task send nothing to any unit; hidden units whose hard mask is empty output
+zero.  The ELBO's maximum over the weights from and to them is known: they are at their prior, their masks' rho at 0.
+All codes and all pixels stay.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ibpcl.models.packing import ZERO_AT_ZERO, Part, live_inputs
+
+# A part's ``units`` are those kept of the encoder's hidden layers, then of the decoder's.
+
+
+def part(model, inputs, units=None):
+    """Cut out the part of an autoencoder with the given inputs and hidden units.
+
+    Parameters
+    ----------
+    model : Autoencoder
+        The network.
+    inputs : ndarray of bool, shape (D,)
+        Which inputs the encoder reads, at least one; pixels stay in the decoder.
+    units : sequence of ndarray of bool, shape (K,), optional
+        Which units to keep of each hidden layer, encoder first, at least one of each; all of them if not given.
+
+    Returns
+    -------
+    part : ibpcl.models.packing.Part
+        ``model`` has the smaller widths, and as many inputs as were kept.
+    """
+    widths = (*model.encoder, *model.decoder)
+    units = tuple(np.ones(width, bool) for width in widths) if units is None else tuple(units)
+    encoder, decoder = units[: len(model.encoder)], units[len(model.encoder):]
+    codes = np.ones(model.latent, bool)
+    sides = {f"encoder{i}": side for i, side in enumerate(zip((inputs, *encoder), encoder, strict=False))}
+    sides |= dict.fromkeys(("mean", "scale"), (encoder[-1], codes))
+    sides |= {f"decoder{i}": side for i, side in enumerate(zip((codes, *decoder), decoder, strict=False))}
+    sides["pixels"] = (decoder[-1], np.ones(model.inputs, bool))
+    kept = []
+    for name, places in model.layout.views(np.arange(model.layout.size)).items():
+        rows, columns = sides.get(name.split(".", 1)[0], (None, codes))
+        kept.append((places[rows][:, columns] if places.ndim == 2 else places[columns]).ravel())
+    small = replace(model, encoder=tuple(int(unit.sum()) for unit in encoder),
+                    decoder=tuple(int(unit.sum()) for unit in decoder), read=int(inputs.sum()))
+    return Part(small, np.concatenate(kept), inputs, units)
+
+
+def whole(model):
+    """Return the part that is the whole network."""
+    return part(model, np.ones(model.inputs, bool))
+
+
+def masked_part(model, x):
+    """Return the part that has to be trained while masks are sampled: that of the inputs that are not always zero."""
+    if model.mask_model.structured:
+        return part(model, live_inputs(x))
+    return whole(model)
+
+
+def fixed_part(model, masks, x):
+    """Return the part that images (N, D) can reach under hard masks, a dict of (D, K) by layer.
+
+    A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
+    """
+    names = [f"{side}{i}" for side in ("encoder", "decoder") for i in range(len(getattr(model, side)))]
+    units = [np.ones(masks[name].shape[1], bool) for name in names]
+    if model.activation in ZERO_AT_ZERO:
+        units = [masks[name].any(axis=0) for name in names]
+        for kept in units:
+            kept[0] |= not kept.any()
+    count = len(model.encoder)
+    sources = {**dict(zip(names[:count], (live_inputs(x), *units[: count - 1]), strict=True)),
+               "mean": units[count - 1], "scale": units[count - 1],
+               **dict(zip(names[count + 1:], units[count:], strict=False))}
+    for name, source in sources.items():
+        stranded = masks[name].any(axis=0) & ~masks[name][source].any(axis=0)
+        source[masks[name][:, stranded].argmax(axis=0)] = True
+    return part(model, sources["encoder0"], units)
+
+
+def pack_masks(model, part, masks):
+    """Return the hard masks of a part, by layer; ``model`` is the whole."""
+    names = list(model.shapes)
+    encoder, decoder = part.units[: len(model.encoder)], part.units[len(model.encoder):]
+    codes = np.ones(model.latent, bool)
+    rows = dict(zip(names, (part.inputs, *encoder[:-1], encoder[-1], encoder[-1], codes, *decoder[:-1]), strict=False))
+    columns = dict(zip(names, (*encoder, codes, codes, *decoder), strict=False))
+    return {name: mask[rows[name]][:, columns[name]] for name, mask in masks.items()}

@@ -1,0 +1,279 @@
+r"""Two networks with Gaussian codes between them: their parameters, their noise, and both their passes.
+
+Kumar et al. (2021), Sec. 3.3 and supplement G.  The encoder computes each image's posterior
+:math:`q(z | x) = \mathcal N(m, s^2)`, the decoder the pixels' distribution given z.  Means m and log standard
+deviations of the codes are **two layers**, each with masks and sticks of its own: in one layer the sticks, which order
+its columns, would switch the later half off before the first, and the standard deviations would not be learned.  To
+log s a number a code is added that no mask touches, so that a code whose column is empty there has a standard deviation
+of its own, the same for all images, and not 1: with the prior's width it could hardly carry anything.
+
+Layers are of the three kinds of :mod:`ibpcl.models.kinds`.  All hidden layers of the paper's own model are masked and
+its output layer is Gaussian; the methods that it is compared with have layers of the other kinds.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.models import kinds, layers
+from ibpcl.models.mlp import ACTIVATIONS, STANDARD_MASKS, STREAMS_PER_LAYER, write
+from ibpcl.models.parameters import Entry, Layout
+from ibpcl.numerics import inverse_softplus
+from ibpcl.primitives import latent
+
+# Factors of the weights' spread before training.  Codes start near their prior, pixels near their biases: else all the
+# decoder gets at first is noise of the width of its inputs, it learns not to listen, and the codes are never used.
+QUIET = {"mean": 0.1, "scale": 0.1, "pixels": 0.3}
+
+
+class Noise(NamedTuple):
+    """What one pass draws: for each layer what its kind needs (None for a plain one), and the codes' (S, N, L)."""
+
+    layers: tuple
+    latent: np.ndarray
+
+@dataclass(frozen=True)
+class Codec:
+    """The shape of encoder and decoder; it holds no parameters, only what they mean.
+
+    Parameters
+    ----------
+    inputs : int
+        Width D of the images.
+    encoder, decoder : tuple of int
+        Units of the hidden layers, each in the order of the data's way.
+    latent : int
+        Width L of the codes.
+    kinds : tuple of {"masked", "gaussian", "plain"}, optional
+        Of the layers in the order of ``names``; if not given, all are masked but the last, which is Gaussian.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}
+        Of the hidden layers.
+    mask_model : MaskModel
+        How the masks are modelled.
+    learns_prior : bool
+        Whether mean and standard deviation of the codes' prior are parameters; else it is standard normal.
+    read : int, optional
+        How many pixels the encoder is given, if not all ``inputs``; the decoder makes all of them.
+
+    Raises
+    ------
+    ValueError
+        For a size below one, no hidden layer on either side, or an unknown word.
+    """
+
+    inputs: int
+    encoder: tuple[int, ...]
+    latent: int
+    decoder: tuple[int, ...]
+    kinds: tuple[str, ...] | None = None
+    activation: str = "relu"
+    mask_model: layers.MaskModel = STANDARD_MASKS
+    learns_prior: bool = False
+    read: int | None = None
+
+    def __post_init__(self):
+        if self.read is None:
+            object.__setattr__(self, "read", self.inputs)
+        if min(self.inputs, self.read, self.latent, *self.encoder, *self.decoder, len(self.encoder),
+               len(self.decoder)) < 1:
+            raise ValueError(f"Codec: all sizes must be at least 1 and there must be hidden layers, got "
+                             f"{self.inputs} inputs, encoder {self.encoder}, latent {self.latent}, "
+                             f"decoder {self.decoder}")
+        count = len(self.encoder) + len(self.decoder) + 3
+        if self.kinds is None:
+            object.__setattr__(self, "kinds", ("masked",) * (count - 1) + ("gaussian",))
+        if len(self.kinds) != count or not set(self.kinds) <= set(kinds.KINDS):
+            raise ValueError(f"Codec: kinds must name one of {', '.join(kinds.KINDS)} for each of {count} layers, "
+                             f"got {self.kinds}")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"Codec: activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
+
+    @cached_property
+    def shapes(self):
+        """The shape (D, K) of each layer's weights by its name, in the order in which they are evaluated."""
+        found = {f"encoder{i}": shape for i, shape in enumerate(pairwise((self.read, *self.encoder)))}
+        found |= dict.fromkeys(("mean", "scale"), (self.encoder[-1], self.latent))
+        found |= {f"decoder{i}": shape for i, shape in enumerate(pairwise((self.latent, *self.decoder)))}
+        return found | {"pixels": (self.decoder[-1], self.inputs)}
+
+    @property
+    def names(self):
+        """The names of the layers: encoder0 ..., mean, scale, decoder0 ..., pixels."""
+        return tuple(self.shapes)
+
+    def of_kind(self, *kinds):
+        """Return the names of the layers of some kinds, in order."""
+        return tuple(name for name, kind in zip(self.names, self.kinds, strict=True) if kind in kinds)
+
+    @cached_property
+    def layout(self):
+        """The order of the parameters: plain weights, means, log standard deviations, rho, sticks, codes, prior."""
+        entries = []
+        for block, chosen, part in (("plain", ("plain",), "mu"), ("mu", ("masked", "gaussian"), "mu"),
+                                    ("log_sigma", ("masked", "gaussian"), "log_sigma")):
+            for name in self.of_kind(*chosen):
+                shape = self.shapes[name]
+                entries += [Entry(f"{name}.weight.{part}", shape, block),
+                            Entry(f"{name}.bias.{part}", shape[1:], block)]
+        masked = self.of_kind("masked")
+        entries += [Entry(f"{name}.rho", self.shapes[name], "rho") for name in masked]
+        entries += [Entry(f"{name}.{raw}", self.shapes[name][1:], "sticks") for name in masked
+                    for raw in ("raw_a", "raw_b")]
+        if "scale" in masked:
+            entries.append(Entry("codes.log_sigma", (self.latent,), "codes"))
+        if self.learns_prior:
+            entries += [Entry(f"prior.{part}", (self.latent,), "prior") for part in ("mu", "log_sigma")]
+        return Layout(entries)
+
+    def layers(self, vector):
+        """Return the parameters of each layer by its name: dicts of views into ``vector``."""
+        parameters = {name: {} for name in self.names}
+        for name, view in self.layout.views(vector).items():
+            layer, key = name.split(".", 1)
+            if layer in parameters:
+                parameters[layer][key] = view
+        return parameters
+
+    def latent_prior(self, vector):
+        """Return mean and log standard deviation of the codes' prior, (L,) each."""
+        if self.learns_prior:
+            views = self.layout.views(vector)
+            return views["prior.mu"], views["prior.log_sigma"]
+        return np.zeros(self.latent, vector.dtype), np.zeros(self.latent, vector.dtype)
+
+    def initial(self, rng, alpha, sigma, spread, dtype=np.float32):
+        r"""Draw the parameters before training.
+
+        The weights' means are normal with standard deviation ``spread`` times :math:`\sqrt{2 / D}`, which with 1 keeps
+        the size of ReLU activations from layer to layer (He, Zhang, Ren and Sun, 2015), and less in the layers of
+        :data:`QUIET`; all standard deviations are ``sigma``; biases, rho, what is added to log s, and the codes' prior
+        are 0 (its standard deviation 1); the sticks start at their prior.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of the means.
+        alpha : sequence of float
+            The IBP's concentration for each masked layer, > 0.
+        sigma, spread : float
+            Both > 0.
+        """
+        vector = np.zeros(self.layout.size, dtype)
+        for layer, parameters in self.layers(vector).items():
+            weight = parameters["weight.mu"]
+            weight[...] = rng.normal(0.0, QUIET.get(layer, 1.0) * spread * np.sqrt(2 / len(weight)), weight.shape)
+            for name in ("weight.log_sigma", "bias.log_sigma"):
+                if name in parameters:
+                    parameters[name][...] = np.log(sigma)
+        for name, concentration in zip(self.of_kind("masked"), alpha, strict=True):
+            parameters = self.layers(vector)[name]
+            parameters["raw_a"][...] = inverse_softplus(float(concentration))
+            parameters["raw_b"][...] = inverse_softplus(1.0)
+        return vector
+
+    def noise(self, key, samples, batch, backend, dtype=np.float32, relaxed=True):
+        """Draw what a pass needs; a function of the key (whose ``stream`` is set here) and the sizes.
+
+        ``relaxed`` if masks are to be sampled, not if they are given.
+        """
+        def draw(kind, stream, *shape):
+            return getattr(backend, kind)(key._replace(stream=stream), (samples, *shape), dtype)
+
+        drawn = []
+        for i, (kind, (fan_in, fan_out)) in enumerate(zip(self.kinds, self.shapes.values(), strict=True)):
+            s = STREAMS_PER_LAYER * i
+            if kind == "plain":
+                drawn.append(None)
+            elif kind == "masked" and relaxed:
+                drawn.append(layers.Noise(
+                    draw("normal", s, fan_in, fan_out), draw("normal", s + 1, fan_out),
+                    draw("uniform", s + 2, fan_out), draw("logistic", s + 3, fan_in, fan_out)))
+            else:
+                drawn.append(draw("normal", s, batch, fan_out))
+        return Noise(tuple(drawn), draw("normal", STREAMS_PER_LAYER * len(self.kinds), batch, self.latent))
+
+    def evaluate(self, vector, x, noise, backend, masks=None, tau=None):
+        r"""Encode images, draw codes, and decode them.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The parameters, in the order of ``layout``.
+        x : ndarray, shape (N, D)
+            Images.
+        noise : Noise
+            From :meth:`noise`.
+        backend : Backend
+            Who computes.
+        masks : dict of str to ndarray of bool, shape (D, K), optional
+            The hard masks of the masked layers; if not given they are sampled, relaxed.
+        tau : float, optional
+            Temperature of the relaxed masks, > 0.
+
+        Returns
+        -------
+        out : tuple
+            The decoder's outputs (S, N, D), mean and log standard deviation of the codes (S, N, L), and the divergence
+            of all masks (S,), nats.
+        cache : tuple
+            What :meth:`evaluate_vjp` needs.
+        """
+        parameters, caches = self.layers(vector), {}
+        functions = backend.activations
+        activate, activate_vjp = (getattr(functions, self.activation + suffix) for suffix in ("", "_vjp"))
+        drawn, divergence = dict(zip(self.names, noise.layers, strict=True)), np.zeros(len(noise.latent), vector.dtype)
+
+        def layer(name, h, active=True):
+            nonlocal divergence
+            kind, mask = self.kinds[self.names.index(name)], None if masks is None else masks.get(name)
+            (h, own), cache = kinds.evaluate(kind, parameters[name], h, drawn[name], mask, tau, self.mask_model,
+                                             backend)
+            divergence = divergence + own
+            h, activation_cache = activate(h) if active else (h, None)
+            caches[name] = (cache, activation_cache)
+            return h
+
+        h = x
+        for i in range(len(self.encoder)):
+            h = layer(f"encoder{i}", h)
+        # A plain encoder has one output for all samples, (N, L).
+        codes = [layer(name, h, active=False) for name in ("mean", "scale")]
+        z_mean, z_log_sigma = (np.broadcast_to(part, noise.latent.shape) for part in codes)
+        z_log_sigma = z_log_sigma + self.layout.views(vector).get("codes.log_sigma", vector.dtype.type(0))
+        h, code_cache = latent.sample(noise.latent, z_mean, z_log_sigma)
+        for i in range(len(self.decoder)):
+            h = layer(f"decoder{i}", h)
+        outputs = layer("pixels", h, active=False)
+        return (outputs, z_mean, z_log_sigma, divergence), (
+            vector, caches, activate_vjp, code_cache, [part.ndim == 2 for part in codes])
+
+    def evaluate_vjp(self, dout, cache):
+        """Pull the gradients at the four outputs back to ``vector``."""
+        dh, dmean, dscale, ddivergence = dout
+        vector, caches, activate_vjp, code_cache, shared = cache
+        gradient = np.zeros_like(vector)
+        views = self.layers(gradient)
+
+        def layer(name, dh, needs_dx=True):
+            layer_cache, activation_cache = caches[name]
+            if activation_cache is not None:
+                dh = activate_vjp(dh, activation_cache)
+            dh, parts = kinds.evaluate_vjp((dh, ddivergence), layer_cache, needs_dx)
+            write(views[name], parts)
+            return dh
+
+        dh = layer("pixels", dh)
+        for i in reversed(range(len(self.decoder))):
+            dh = layer(f"decoder{i}", dh)
+        by_code = latent.sample_vjp(dh, code_cache)
+        dcodes = [one + other for one, other in zip((dmean, dscale), by_code, strict=True)]
+        if "codes" in self.layout.blocks:
+            gradient[self.layout.block("codes")] = dcodes[1].sum(axis=(0, 1))     # it was broadcast over S and N
+        dmean, dscale = (part.sum(axis=0) if once else part for part, once in zip(dcodes, shared, strict=True))
+        dh = layer("mean", dmean) + layer("scale", dscale)   # both read the last hidden layer
+        for i in reversed(range(len(self.encoder))):
+            dh = layer(f"encoder{i}", dh, needs_dx=i > 0)
+        return gradient

@@ -1,0 +1,241 @@
+"""Searches for settings: what is tried, what it is scored on, what is recorded, and the records that are kept."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ibpcl.cli import main
+from ibpcl.data import registry
+from ibpcl.errors import TrainingError, UserError
+from ibpcl.experiments import tune as tune_module
+from ibpcl.experiments.config import configure, keys
+from ibpcl.experiments.presets import PRESETS
+from ibpcl.experiments.run import make_stream
+from ibpcl.experiments.search_spaces import SPACES, TRIALS, Choice
+from ibpcl.experiments.tune import LEARNER_SEED, VALIDATION, Trial, best, plan, recorded, settings_of, tune
+from ibpcl.experiments.tuned import TUNED
+from ibpcl.methods import METHODS
+
+TINY = {"hidden": "6", "tasks": "2", "backend": "numpy", "batch": "20", "epochs": "2"}
+RECORDS = Path(__file__).parents[2] / "docs" / "search"
+
+
+def lines(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return [{key: cell for key, cell in row.items() if key != "seconds"} for row in csv.DictReader(file)]
+
+
+# What is tried.
+
+def test_every_method_can_be_searched():
+    assert set(SPACES) == set(METHODS)
+
+
+@pytest.mark.parametrize("method", SPACES)
+def test_whatever_is_drawn_can_be_run(method):
+    assert SPACES[method].keys() <= keys(method).keys()
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        drawn = {key: where.draw(rng) for key, where in SPACES[method].items()}
+        settings = configure("split-glyphs", method=method, **drawn).settings
+        assert {key: getattr(settings, key) for key in drawn} == drawn
+        for key, where in SPACES[method].items():
+            assert drawn[key] in where.values if isinstance(where, Choice) else where.low <= drawn[key] <= where.high
+
+
+def test_the_first_trial_has_the_settings_as_they_are():
+    search = plan("split-glyphs", "ewc")
+    defaults = configure("split-glyphs", method="ewc").settings
+    assert settings_of(search, 0) == {key: getattr(defaults, key) for key in SPACES["ewc"]}
+
+
+def test_a_trial_is_a_function_of_the_seed_and_its_number():
+    first, again, other = (settings_of(plan("split-glyphs", "ewc", seed), 3) for seed in (0, 0, 1))
+    assert first == again != other
+    assert len({str(settings_of(plan("split-glyphs", "ewc"), n)) for n in range(8)}) == 8
+
+
+def test_methods_share_what_they_have_in_common():
+    naive, ewc, hat = (settings_of(plan("split-glyphs", method), 5) for method in ("naive", "ewc", "hat"))
+    assert naive.items() <= ewc.items() and naive.items() <= hat.items()
+
+
+# What it is scored on.
+
+def test_the_test_set_changes_nothing(tmp_path, drawn, monkeypatch):
+    results = []
+    for tests, blank in ((100, False), (40, True)):
+        images = drawn("glyphs", tests=tests)
+        if blank:
+            images = images._replace(test_images=np.zeros_like(images.test_images))
+        monkeypatch.setattr(registry, "load", lambda *rest, images=images: images)
+        search = plan("split-glyphs", "naive", texts=TINY | {"rate": "0.05", "epochs": "9"}, out=tmp_path / str(tests))
+        assert tune(search, 2)[0].accuracy > 0.7             # it has learned: blank images are told by chance
+        results.append(lines(search.record))
+    assert results[0] == results[1]
+
+
+def test_the_score_is_the_mean_over_learners_on_examples_held_out_of_training(tmp_path, drawn):
+    texts = TINY | {"rate": "0.05"}
+    search = plan("split-glyphs", "naive", repeats=2, texts=texts, out=tmp_path)
+    (trial,) = tune(search, 1)
+    texts |= {"validation": str(VALIDATION)}
+    found = [tune_module.run(configure("split-glyphs", texts, method="naive", seed=LEARNER_SEED + i), progress=False)
+             for i in range(2)]
+    assert trial.accuracy == pytest.approx(np.mean([one.values["average_accuracy"] for one in found]), abs=1e-6)
+    assert len({one.values["average_accuracy"] for one in found}) == 2
+    task = make_stream(found[0].config)[0]
+    assert (len(task.x_train), len(task.x_test)) == (36, 4)                  # of 40, not the 20 for tests
+
+
+def test_a_search_does_not_go_without_validation(tmp_path):
+    with pytest.raises(UserError, match="validation must be a share"):
+        plan("split-glyphs", "naive", texts={"validation": "none"})
+
+
+# What is recorded.
+
+def test_a_search_that_was_stopped_goes_on_to_the_same_record(tmp_path, drawn, monkeypatch):
+    whole = plan("split-glyphs", "ewc", texts=TINY, out=tmp_path / "whole")
+    tune(whole, 4)
+    parts, seen, run = plan("split-glyphs", "ewc", texts=TINY, out=tmp_path / "parts"), [], tune_module.run
+
+    def stopping(config, **options):
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        seen.append(config)
+        return run(config, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tune_module, "run", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            tune(parts, 4)
+    assert len(recorded(parts)) == 2
+    new = []
+    trials = tune(parts, 4, new.append)
+    assert [trial.number for trial in new] == [2, 3]
+    assert lines(parts.record) == lines(whole.record)
+    first, second = ([trial._replace(seconds=0.0) for trial in each] for each in (trials, recorded(whole)))
+    assert first == second
+    assert len(tune(parts, 3)) == 3 and len(lines(parts.record)) == 4        # a longer record stays
+
+
+def test_what_is_set_is_not_searched_and_stands_in_the_record(tmp_path, drawn):
+    search = plan("split-glyphs", "ewc", texts=TINY | {"weight": "7"}, out=tmp_path)
+    assert "weight" not in search.space and "epochs" not in search.space and "rate" in search.space
+    tune(search, 2)
+    for line in lines(search.record):
+        assert (line["weight"], line["epochs"], line["tasks"], line["hidden"]) == ("7.0", "2", "2", "[6]")
+        assert (line["validation"], line["search_seed"]) == (str(VALIDATION), "0")
+    assert search.record == tmp_path / "split-glyphs-ewc.csv"
+
+
+@pytest.mark.parametrize("other, difference", [
+    ({"seed": 1}, "search_seed = 0 in line 2, not 1"), ({"repeats": 2}, "repeats = 1"),
+    ({"texts": TINY | {"tasks": "3"}}, "tasks = 2 in line 2, not 3"),
+    ({"texts": TINY | {"decay": "0.5"}}, "columns"),
+])
+def test_the_record_of_another_search_is_left_alone(tmp_path, drawn, other, difference):
+    search = plan("split-glyphs", "ewc", texts=TINY, out=tmp_path)
+    tune(search, 1)
+    before = search.record.read_bytes()
+    with pytest.raises(UserError, match="record of another search") as refused:
+        tune(plan("split-glyphs", "ewc", **{"texts": TINY, "out": tmp_path, **other}), 2)
+    assert difference in str(refused.value) and "--out" in str(refused.value)
+    assert search.record.read_bytes() == before
+
+
+def test_a_trial_that_fails_is_recorded_and_never_the_best(tmp_path, drawn, monkeypatch):
+    run = tune_module.run
+
+    def failing(config, **options):
+        if config.settings.rate != 0.001:
+            raise TrainingError("the loss is not finite")
+        return run(config, **options)
+
+    monkeypatch.setattr(tune_module, "run", failing)
+    search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
+    trials = tune(search, 3)
+    assert [math.isnan(trial.accuracy) for trial in trials] == [False, True, True]
+    assert best(recorded(search)).number == 0 and lines(search.record)[1]["accuracy"] == ""
+    with pytest.raises(TrainingError, match="none of the 2"):
+        best(trials[1:])
+
+
+def test_the_first_of_several_best_trials_is_the_best():
+    trials = [Trial(n, {}, accuracy, 0.0, 1.0) for n, accuracy in enumerate((0.5, 0.9, math.nan, 0.9))]
+    assert best(trials).number == 1
+
+
+# The command.
+
+def test_the_command_prints_trials_and_how_to_use_the_best(tmp_path, drawn, capsys):
+    texts = [f"--set={key}={text}" for key, text in TINY.items()]
+    code = main(["tune", "split-glyphs", "--method", "ewc", "--trials", "2", "--out", str(tmp_path), *texts])
+    out, err = capsys.readouterr()
+    assert (code, err) == (0, "")
+    found = best(recorded(plan("split-glyphs", "ewc", texts=TINY, out=tmp_path)))
+    assert f"best of 2: trial {found.number}, {100 * found.accuracy:.2f} % on validation data" in out
+    command = next(line for line in out.splitlines() if line.startswith("use it:")).split()[3:]
+    assert command[:3] == ["run", "split-glyphs", "--method"]
+    values = dict(word.split("=") for word in command if "=" in word)
+    assert values["variant"] == found.settings["variant"] and values["hidden"] == "6"
+    assert float(values["rate"]) == found.settings["rate"]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["nosuch", "--method", "ewc"], ["unknown experiment 'nosuch'"]),
+    (["split-glyphs", "--method", "nobody"], ["unknown method 'nobody'", "known:"]),
+    (["split-glyphs"], ["--method"]), (["domain-glyphs", "--method", "hat"], ["hat does not do domain", "naive"]),
+    (["split-glyphs", "--method", "ewc", "--trials", "0"], ["--trials must be at least 1"]),
+    (["split-glyphs", "--method", "ewc", "--repeats", "0"], ["repeats must be at least 1"]),
+    (["split-glyphs", "--method", "ewc", "--seed", "-1"], ["seed must be at least 0"]),
+    (["split-glyphs", "--method", "ewc", "--set", "seed=3"], ["--seed"]),
+    (["split-glyphs", "--method", "ewc", "--set", "epoch=3"], ["did you mean 'epochs'"]),
+    (["terrain", "--method", "npbcl"], ["R^2"]),
+])
+def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):
+    code = main(["tune", *arguments, "--out", str(tmp_path / "out")])
+    out, err = capsys.readouterr()
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert all(word in err for word in words), err
+    assert not (tmp_path / "out").exists()
+
+
+# The records that are kept.
+
+def test_the_tuned_settings_are_the_best_trials_of_the_records():
+    names = {f"{experiment}-{method}" for experiment in PRESETS for method in METHODS}
+    found = {path.stem: lines(path) for path in RECORDS.glob("*.csv") if path.stem in names}
+    assert found.keys() == {f"{experiment}-{method}" for experiment, methods in TUNED.items() for method in methods}
+    for experiment, methods in TUNED.items():
+        for method, settings in methods.items():
+            texts = {"validation": str(VALIDATION)}
+            search = plan(experiment, method, repeats=int(found[f"{experiment}-{method}"][0]["repeats"]), texts=texts,
+                          out=RECORDS)
+            trials = recorded(search)                        # it is of the space that is declared now
+            assert best(trials).settings == settings
+            assert len(trials) == TRIALS                     # the same budget for all
+            config = configure(experiment, method=method, preset="tuned")
+            assert {key: getattr(config.settings, key) for key in settings} == settings
+
+
+def test_there_is_no_tuned_preset_without_a_search():
+    with pytest.raises(UserError, match="preset must be one of default for method naive here, got 'tuned'"):
+        configure("split-glyphs", method="naive", preset="tuned")
+
+
+def test_tuned_settings_are_shown_with_the_presets(capsys, monkeypatch):
+    monkeypatch.setitem(TUNED, "domain-glyphs", {"naive": {"rate": 0.02}})
+    assert main(["settings", "naive"]) == 0
+    assert "tuned (in domain-glyphs): rate = 0.02" in capsys.readouterr().out
+    assert configure("domain-glyphs", method="naive", preset="tuned").settings.rate == 0.02
+
+
+def test_tuned_settings_are_over_those_of_the_experiment(monkeypatch):
+    monkeypatch.setitem(TUNED, "split-glyphs", {"npbcl": {"alpha": 20.0}})
+    config = configure("split-glyphs", preset="tuned")
+    assert (config.settings.alpha, config.settings.samples) == (20.0, 4)     # a search starts from 4 samples there

@@ -1,0 +1,257 @@
+"""DEN: its limits are naive training and selective retraining; time stamps keep what earlier tasks predict."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ibpcl import adam
+from ibpcl.continual.loop import learn_stream
+from ibpcl.continual.task import RegressionTask
+from ibpcl.experiments.journal import RunJournal
+from ibpcl.inference.backend import backend
+from ibpcl.inference.loop import minibatches
+from ibpcl.methods import method
+from ibpcl.methods.den import DEN, Settings
+from ibpcl.methods.den_course import PHASES
+from ibpcl.methods.naive import Naive
+from ibpcl.methods.naive import Settings as NaiveSettings
+from ibpcl.models import expandable
+from ibpcl.models.plain import Network
+from ibpcl.noise import Key, generator
+from ibpcl.primitives.proximal import soft_threshold
+
+NUMPY = backend("numpy")
+COMMON = {"epochs": 3, "batch": 20, "rate": 0.02}
+SMALL = Settings(hidden=(8,), head_epochs=2, expand_units=3, split_threshold=0.1, **COMMON)
+NEVER = {"loss_threshold": np.inf, "split_threshold": np.inf}
+
+
+def learner_of(seed=1, **changes):
+    return DEN(dataclasses.replace(SMALL, **changes), seed, "numpy")
+
+
+def learned(tasks, seed=1, **changes):
+    learner = learner_of(seed, **changes)
+    for task in tasks:
+        learner.learn(task, progress=False)
+    return learner
+
+
+def same(one, other):
+    assert one.state().keys() == other.state().keys()
+    for name, value in one.state().items():
+        np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
+
+
+def widths_drifted(learner, before):
+    """Check the promise of the threshold: return how far each unit of an earlier task has moved."""
+    return [distance for layer in expandable.drift(learner.shared, before) for distance in layer]
+
+
+def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
+    """Every unit is selected by a head that does not learn first; nothing is held, added or split."""
+    nothing = dict.fromkeys(("head_epochs", "sparsity", "decay", "drift", "group_sparsity"), 0)
+    tasks = [make_task(t, classes=2 + t % 2) for t in range(3)]
+    den = learned(tasks, 3, hidden=(8, 7), **nothing, **NEVER)
+    naive = Naive(NaiveSettings(hidden=(8, 7), **COMMON), 3, "numpy")
+    for task in tasks:
+        naive.learn(task, progress=False)
+    flat = np.concatenate([part.ravel() for layer in den.shared for part in layer])
+    np.testing.assert_array_equal(flat, naive.shared)
+    for t, task in enumerate(tasks):
+        np.testing.assert_array_equal(np.concatenate([part.ravel() for part in den.heads[t]]), naive.heads[t])
+        np.testing.assert_array_equal(den.predict(task.x_test, t), naive.predict(task.x_test, t))
+
+
+def plain_phase(network, vector, task, key, epochs, trained, mu=0.0, pulls=()):
+    """Train, stated plainly: Adam, and the soft threshold of its step sizes on the weights."""
+    weights = np.zeros(network.layout.size, np.float32)
+    for weight, _ in network.layers(weights):
+        weight[...] = 1
+    rates, state = np.float32(COMMON["rate"]) * trained, adam.start(vector)
+    for epoch in range(epochs):
+        for rows in minibatches(len(task.x_train), COMMON["batch"], key._replace(step=epoch)):
+            _, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], NUMPY)
+            gradient = network.log_likelihood_vjp(-1 / len(rows), cache)
+            for strength, anchor in pulls:
+                gradient = gradient + strength * (vector - anchor)
+            vector, state = adam.update(vector, gradient, state, rates)
+            if mu:
+                steps = rates / (np.sqrt(state.second / (1 - 0.999**state.step)) + 1e-8)
+                vector = soft_threshold(vector, np.float32(mu) * weights * trained * steps)
+    return vector
+
+
+@pytest.mark.parametrize("hidden", [(8,), (8, 7)])
+def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_task, hidden):
+    """Yoon et al. (2018), Algorithm 2, for the second of two tasks."""
+    settings = {"hidden": hidden, "sparsity": 0.02, "decay": 0.01, "drift": 0.3, **NEVER}
+    first, second = make_task(0), make_task(1)
+    learner = learned([first], **settings)
+    network, key = Network(6, hidden, 2), Key(1, 1, 0, 0)
+    start = network.initial(generator(key), "uniform")
+    for (weight, bias), (old_weight, old_bias) in zip(network.layers(start), learner.shared, strict=False):
+        weight[...], bias[...] = old_weight, old_bias
+
+    head = np.arange(len(start)) >= network.hidden_size
+    vector = plain_phase(network, start, second, key, 2, head, mu=0.02)
+    np.testing.assert_array_equal(vector[: network.hidden_size], start[: network.hidden_size])
+    units = expandable.reached(network.layers(vector))
+    assert 0 < sum(unit.sum() for unit in units) < sum(hidden), "nothing to select: choose other penalties"
+    trained = expandable.between(network, units)
+
+    decay, drift = np.float32(0.01) * trained, np.float32(0.3) * trained
+    drift[network.hidden_size:] = 0
+    vector = plain_phase(network, vector, second, key, 3, trained, pulls=((decay, 0 * start), (drift, start)))
+    learner.learn(second, progress=False)
+    found = np.concatenate([part.ravel() for layer in (*learner.shared, learner.heads[1]) for part in layer])
+    np.testing.assert_array_equal(found, vector)
+
+
+def test_what_is_retrained_is_the_selected_network_alone(make_task):
+    """Cut out of the rest, the selected units compute the same logits: nothing else has a say in the new task."""
+    learner = learned([make_task(0), make_task(1)], hidden=(8, 7), sparsity=0.02, **NEVER)
+    network = Network(6, (8, 7), 2)
+    vector = np.concatenate([part.ravel() for layer in (*learner.shared, learner.heads[1]) for part in layer])
+    units = expandable.reached(network.layers(vector))
+    cut = expandable.kept_units(network, vector, units)
+    assert sum(cut[0].hidden) < 15
+    x = make_task(1).x_test
+    np.testing.assert_allclose(cut[0].predict(cut[1], x, NUMPY), learner.predict(x, 1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("hidden", [(8,), (8, 7)])
+def test_with_threshold_0_no_earlier_prediction_changes_by_a_bit(make_task, hidden):
+    learner, before = learner_of(hidden=hidden, split_threshold=0.0, loss_threshold=0.0), {}
+    for t in range(4):
+        learner.learn(make_task(t, classes=2 + t % 2), progress=False)
+        for s, expected in before.items():
+            np.testing.assert_array_equal(learner.predict(make_task(s).x_test, s), expected)
+        before[t] = learner.predict(make_task(t).x_test, t)
+    assert all(np.diff(np.array(learner.widths), axis=0)[:, 0] > 0)
+
+
+def test_expansion_alone_changes_no_earlier_prediction(make_task, monkeypatch):
+    """Nothing selected, so only what is new learns."""
+    monkeypatch.setattr(expandable, "reached", lambda layers: tuple(np.zeros(len(b), bool) for _, b in layers[:-1]))
+    learner = learned([make_task(0)], loss_threshold=0.0, split_threshold=np.inf)
+    first, weights = learner.predict(make_task(0).x_test, 0), learner.shared[0][0]
+    learner.learn(make_task(1), progress=False)
+    assert learner.widths[1][0] > 8
+    np.testing.assert_array_equal(learner.shared[0][0][:, :8], weights)
+    np.testing.assert_array_equal(learner.predict(make_task(0).x_test, 0), first)
+    p = learner.predict(make_task(1).x_test, 1)
+    assert (p.argmax(axis=1) == make_task(1).y_test).mean() > 0.9
+
+
+def test_no_unit_moves_further_than_the_threshold(make_task):
+    learner, copied = learner_of(hidden=(8, 7), split_threshold=0.2, loss_threshold=np.inf, drift=0.01), 0
+    learner.learn(make_task(0), progress=False)
+    for t in range(1, 3):
+        before = learner.shared
+        learner.learn(make_task(t), progress=False)
+        moved = widths_drifted(learner, before)
+        assert max(moved) <= 0.2
+        copied += sum(learner.widths[t]) - sum(learner.widths[t - 1])
+        assert max(moved) > 0
+    assert copied > 0
+
+
+def test_it_grows_only_while_the_loss_is_not_below_its_threshold(make_task):
+    for threshold, grown in ((np.inf, 0), (0.0, 3)):
+        learner = learned([make_task(0), make_task(1)], loss_threshold=threshold, split_threshold=np.inf)
+        assert learner.widths == [(8,), (8 + grown,)]
+
+
+def test_group_sparsity_takes_new_units_away_again(make_task):
+    learner = learned([make_task(0), make_task(1)], loss_threshold=0.0, split_threshold=np.inf, group_sparsity=3.0)
+    assert learner.widths == [(8,), (8,)]
+
+
+def test_a_drift_penalty_holds_units(make_task):
+    moved = []
+    for drift in (0.0, 100.0):
+        learner = learned([make_task(0)], drift=drift, **NEVER)
+        before = learner.shared
+        learner.learn(make_task(1), progress=False)
+        moved.append(max(widths_drifted(learner, before)))
+    assert moved[1] < moved[0] / 4
+
+
+def test_it_learns_and_keeps(make_task):
+    *_, last = learn_stream(learner_of(epochs=8), [make_task(t) for t in range(3)], progress=False)
+    assert last.accuracy[2].min() > 0.9
+    assert [record.phase for record in last.history[:2]] == ["head"] * 2
+    assert all(np.isfinite(record.elbo) and record.kl_weights >= 0 for record in last.history)
+
+
+def test_it_goes_on_bit_for_bit_after_any_epoch(make_task, kept):
+    """Through every phase, the network growing twice on the way."""
+    changes = {"hidden": (8, 7), "loss_threshold": 0.0, "split_threshold": 0.3, "drift": 0.01}
+    whole, journal = learned([make_task(0)], **changes), kept()
+    before = {key: np.array(value) for key, value in whole.state().items()}
+    history = whole.learn(make_task(1), progress=False, journal=journal)
+    phases = [partial.snapshot.phase for partial in journal.partials]
+    assert list(dict.fromkeys(phases)) == list(PHASES[1:])
+    assert journal.partials[0].hidden < journal.partials[-4].hidden < journal.partials[-1].hidden == whole.widths[1]
+    for partial in journal.partials:
+        again = learner_of(**changes)
+        again.load_state(before)
+        assert again.learn(make_task(1), progress=False, journal=kept(partial)) == history
+        same(again, whole)
+
+
+def test_a_killed_run_goes_on_from_its_file(make_task, tmp_path, monkeypatch):
+    stream, whole = [make_task(t) for t in range(2)], learner_of(loss_threshold=0.0)
+    *_, expected = learn_stream(whole, stream, progress=False)
+    journal, first = RunJournal(tmp_path, {}), learner_of(loss_threshold=0.0)
+    keep = journal.save
+
+    def killed(partial):
+        keep(partial)
+        if partial.snapshot.phase == "expanded":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(journal, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        list(learn_stream(first, stream, progress=False, journal=journal))
+    again, second = learner_of(loss_threshold=0.0), RunJournal(tmp_path, {})
+    second.restore(again)
+    assert len(second.done) == 1 and second.resume.snapshot.phase == "expanded"
+    *_, last = learn_stream(again, stream, progress=False, journal=second)
+    same(again, whole)
+    np.testing.assert_array_equal(last.accuracy, expected.accuracy)
+
+
+def test_a_saved_learner_is_the_learner(make_task, tmp_path):
+    learner = learned([make_task(t, classes=2 + t) for t in range(2)], loss_threshold=0.0, hidden=(8, 7))
+    learner.save(tmp_path / "den.npz")
+    copy = DEN.load(tmp_path / "den.npz")
+    same(copy, learner)
+    for one in (copy, learner):
+        one.learn(make_task(2), progress=False)
+    same(copy, learner)
+    for t in range(3):
+        p = copy.predict(make_task(0).x_test, t)
+        np.testing.assert_array_equal(p, learner.predict(make_task(0).x_test, t))
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    fresh = learner_of()
+    fresh.load_state(fresh.state())
+    assert fresh.heads == [] and fresh.inputs is None
+
+
+def test_it_refuses_what_it_cannot_learn(make_task):
+    learner = learner_of(epochs=0)
+    with pytest.raises(ValueError, match=r"den\.predict: unknown task_id 0"):
+        learner.predict(np.zeros((1, 6)), 0)
+    with pytest.raises(TypeError, match=r"den: .*RegressionTask"):
+        learner.learn(RegressionTask("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
+    learner.learn(make_task(0), progress=False)
+    with pytest.raises(ValueError, match="den: task 'task 1' has 5 inputs, the network 6"):
+        learner.learn(make_task(1, inputs=5), progress=False)
+    for wrong in ({"hidden": ()}, {"sparsity": -1.0}, {"drift": np.inf}, {"loss_threshold": np.nan},
+                  {"split_threshold": -0.1}, {"expand_units": 0}, {"head_epochs": -1}, {"single_head": True}):
+        with pytest.raises(ValueError, match=f"den: {next(iter(wrong))} must"):
+            Settings(**wrong)
+    assert method("den").learner is DEN

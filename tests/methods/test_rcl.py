@@ -1,0 +1,214 @@
+"""RCL: nothing old ever moves, what is kept is what was rewarded most, and a search goes on after any trial."""
+
+import numpy as np
+import pytest
+
+from ibpcl import adam
+from ibpcl.data.subsets import with_validation
+from ibpcl.evaluation.metrics import accuracy
+from ibpcl.inference.loop import minibatches
+from ibpcl.methods.naive import Naive
+from ibpcl.methods.naive import Settings as NaiveSettings
+from ibpcl.methods.rcl import RCL, Settings, trunk
+from ibpcl.models.controller import Controller
+from ibpcl.models.plain import Network
+from ibpcl.noise import generator
+
+SHORT = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
+SMALL = {**SHORT, "trials": 3, "most_units": 5, "controller_units": 5}
+
+
+def learned(make_task, tasks=3, seed=1, backend="numpy", **settings):
+    learner = RCL(Settings(**{**SMALL, **settings}), seed, backend)
+    for t in range(tasks):
+        learner.learn(make_task(t, classes=2 + t % 2), progress=False)
+    return learner
+
+
+def choosing(monkeypatch, added):
+    """Let the controller choose these numbers of units, whatever it is asked."""
+    monkeypatch.setattr(Controller, "sample", lambda self, vector, u: np.array(added))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("hidden", [(8,), (7, 6)])
+def test_predictions_of_earlier_tasks_are_the_same_for_ever_bit_for_bit(make_task, monkeypatch, hidden, backend):
+    choosing(monkeypatch, (4, 3)[:len(hidden)])
+    learner, first = RCL(Settings(**{**SMALL, "hidden": hidden}), 0, backend), []
+    x = np.vstack([make_task(t).x_test for t in range(3)])
+    for t in range(4):
+        learner.learn(make_task(t, classes=2 + t % 2), progress=False)
+        first.append(learner.predict(x, t))
+        for earlier in range(t):
+            np.testing.assert_array_equal(learner.predict(x, earlier), first[earlier])
+    assert learner.widths(3) == tuple(np.array(hidden) + 3 * np.array((4, 3)[:len(hidden)]))
+
+
+def test_what_was_there_does_not_move_a_bit_and_what_is_new_is_trained(make_task, monkeypatch):
+    choosing(monkeypatch, (3, 2))
+    learner = learned(make_task, 1, hidden=(8, 6))
+    old, before = trunk(6, (8, 6)).views(learner.shared), trunk(6, (11, 8))
+    fresh = Network(6, (11, 8), 3).initial(generator(learner.key()))[:before.size]
+    learner.learn(make_task(1, classes=3), progress=False)
+    for name, view in before.views(learner.shared).items():
+        inside = np.zeros(view.shape, bool)
+        inside[tuple(slice(0, size) for size in old[name].shape)] = True
+        np.testing.assert_array_equal(view[inside], old[name].ravel())
+        moved = view[~inside] != before.views(fresh)[name][~inside]
+        assert moved.mean() > 0.7, name                      # a unit that is never on does not move
+
+
+def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_alone(make_task):
+    """The head is what softmax regression on the frozen features is, trained by a loop of its own."""
+    settings = {**SMALL, "most_units": 0, "rate_end": 1.0}
+    learner = learned(make_task, 1, **settings)
+    shared, network, task = learner.shared.copy(), Network(6, (8,), 3), make_task(1, classes=3)
+    key, start = learner.key(), network.initial(generator(learner.key()))
+    learner.learn(task, progress=False)
+    np.testing.assert_array_equal(learner.shared, shared)
+    assert learner.widths(1) == (8,)
+
+    part = with_validation([task], 0.1, 1)[0]
+    weight, bias = trunk(6, (8,)).views(shared).values()
+    features, head = np.maximum(part.x_train @ weight + bias, 0), start[shared.size:]
+    state = adam.start(head)
+    for epoch in range(settings["epochs"]):
+        for rows in minibatches(len(features), settings["batch"], key._replace(step=epoch)):
+            w, b = head[:24].reshape(8, 3), head[24:]
+            p = np.exp(features[rows] @ w + b)
+            delta = (p / p.sum(axis=1, keepdims=True) - np.eye(3)[part.y_train[rows]]) / len(rows)
+            gradient = np.append(features[rows].T @ delta, delta.sum(axis=0))
+            head, state = adam.update(head, gradient, state, settings["rate"])
+    np.testing.assert_allclose(learner.heads[1], head, rtol=1e-3, atol=1e-4)
+
+
+def test_the_first_task_is_naive(make_task):
+    one, other = learned(make_task, 1, seed=3), Naive(NaiveSettings(**SHORT), 3, "numpy")
+    other.learn(make_task(0), progress=False)
+    np.testing.assert_array_equal(one.shared, other.shared)
+    np.testing.assert_array_equal(one.heads[0], other.heads[0])
+
+
+@pytest.mark.parametrize("seed", [0, 3])                     # the best trial is neither always the first nor the last
+def test_the_network_that_is_kept_is_the_one_with_the_largest_reward(make_task, seed):
+    learner = learned(make_task, seed=seed, trials=8, unit_cost=0.01, epochs=2)
+    for t in (1, 2):
+        trials = learner.memory[f"trials{t}"]
+        assert trials.shape == (8, 2) and len(np.unique(trials[:, 0])) > 2
+        best = trials[trials[:, 1].argmax()]
+        assert learner.widths(t)[0] - learner.widths(t - 1)[0] == best[0]
+        part = with_validation([make_task(t, classes=2 + t % 2)], 0.1, seed)[0]
+        right = accuracy(learner.predict(part.x_test, t), part.y_test)
+        assert right - 0.01 * best[0] == pytest.approx(best[1])
+        assert trials[:, 0].min() >= 0 and trials[:, 0].max() <= 5
+
+
+def test_units_that_cost_more_than_they_are_worth_are_not_added(make_task):
+    learner = learned(make_task, trials=8, unit_cost=10.0, epochs=1)
+    for t in (1, 2):
+        trials = learner.memory[f"trials{t}"]
+        assert learner.widths(t)[0] - learner.widths(t - 1)[0] == trials[:, 0].min() < trials[:, 0].max()
+
+
+def test_a_choice_that_was_tried_before_is_not_trained_again(make_task, monkeypatch):
+    learner, grown = learned(make_task, 1, trials=12, epochs=1), []
+    grow = learner.grow
+    monkeypatch.setattr(learner, "grow", lambda task, added, progress: grown.append(tuple(added)) or grow(task, added))
+    learner.learn(make_task(1), progress=False)
+    trials = learner.memory["trials1"]
+    assert len(grown) == len(set(grown)) == len(np.unique(trials[:, 0])) < 12
+    for added in grown:                                      # and is worth the same every time
+        assert np.ptp(trials[trials[:, 0] == added, 1]) == 0
+
+
+def test_the_held_out_examples_are_not_trained_on(make_task, monkeypatch):
+    seen, log_likelihood = [], Network.log_likelihood
+    learner, task = learned(make_task, 1), make_task(1)
+
+    def watched(self, vector, x, labels, backend):
+        seen.append(x)
+        return log_likelihood(self, vector, x, labels, backend)
+
+    monkeypatch.setattr(Network, "log_likelihood", watched)
+    learner.learn(task, progress=False)
+    seen, part = {row.tobytes() for row in np.vstack(seen)}, with_validation([task], 0.1, 1)[0]
+    assert len(part.x_test) == 12
+    assert seen == {row.tobytes() for row in part.x_train} and not seen & {row.tobytes() for row in part.x_test}
+
+
+class Right:
+    """A network that is right about as large a share of the examples as it is told."""
+
+    def __init__(self, labels, share):
+        right = np.arange(len(labels)) < round(share * len(labels))
+        self.probabilities = np.eye(2)[np.where(right, labels, 1 - labels)]
+
+    def predict(self, vector, x, backend):
+        return self.probabilities
+
+
+def test_the_controller_learns_from_the_rewards(make_task, monkeypatch):
+    """Every unit makes the network better: at first it chooses any number of them, in the end mostly five."""
+    learner = learned(make_task, 1, trials=150, controller_rate=0.02, unit_cost=0.0)
+    monkeypatch.setattr(learner, "grow", lambda task, added, progress: (
+        Right(task.y_test, added[0] / 5), np.empty(0, np.float32), []))
+    chosen = learner.search(make_task(1), progress=False).trials[:, 0]
+    assert chosen[:30].mean() < 3.5 and chosen[-30:].mean() > 4.5
+
+
+@pytest.mark.parametrize("hidden", [(8,), (7, 6)])
+def test_a_search_goes_on_bit_for_bit_after_any_trial(make_task, kept, hidden):
+    settings = {"hidden": hidden, "trials": 4, "backend": "numba"}
+    whole, journal = learned(make_task, 1, **settings), kept()
+    before = whole.state()
+    history = whole.learn(make_task(1), progress=False, journal=journal)
+    assert [partial.snapshot.epoch for partial in journal.partials] == [1, 2, 3, 4]
+    for partial in journal.partials:
+        again = RCL(whole.settings, 1, "numba")
+        again.load_state(before)
+        assert again.learn(make_task(1), progress=False, journal=kept(partial)) == history
+        for name, value in whole.state().items():
+            np.testing.assert_array_equal(again.state()[name], value, err_msg=name)
+
+
+def test_a_saved_learner_with_grown_layers_is_the_learner(make_task, tmp_path, monkeypatch):
+    choosing(monkeypatch, (2, 4))
+    learner = learned(make_task, hidden=(7, 6))
+    learner.save(tmp_path / "learner.npz")
+    copy, x = RCL.load(tmp_path / "learner.npz"), make_task(0).x_test
+    assert copy.settings == learner.settings and copy.widths(2) == (11, 14)
+    for t in range(3):
+        np.testing.assert_array_equal(copy.predict(x, t), learner.predict(x, t))
+    for one in (copy, learner):
+        one.learn(make_task(3), progress=False)
+    np.testing.assert_array_equal(copy.shared, learner.shared)
+
+
+def test_a_task_stores_its_units_its_head_and_its_trials(make_task, monkeypatch):
+    """Four bytes a parameter: of new units with a weight from each input, and of a head from all units."""
+    choosing(monkeypatch, (4,))
+
+    def stored(learner):
+        return sum(value.nbytes for value in learner.state().values() if value.ndim)
+
+    learner = learned(make_task, 1)
+    for t in range(1, 4):
+        before = stored(learner)
+        learner.learn(make_task(t), progress=False)
+        units = 8 + 4 * t
+        widths, trials, outputs = 8, 8 * 3 * 2, 8
+        assert stored(learner) - before == 4 * (4 * (6 + 1) + 2 * (units + 1)) + widths + trials + outputs
+
+
+@pytest.mark.parametrize("wrong", [{"trials": 0}, {"most_units": -1}, {"unit_cost": -1.0}, {"unit_cost": np.nan},
+                                   {"held_out": 0.0}, {"held_out": 1.0}, {"controller_units": 0},
+                                   {"controller_rate": -1.0}, {"value_rate": np.inf}, {"single_head": True}])
+def test_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"rcl: {next(iter(wrong))} must"):
+        Settings(**wrong)
+
+
+def test_a_task_too_small_to_hold_anything_out_is_refused(make_task):
+    learner = learned(make_task, 1)
+    with pytest.raises(ValueError, match=r"fraction 0\.1 of the 4 training examples of task 'task 1' leaves one side"):
+        learner.learn(make_task(1, examples=4), progress=False)

@@ -1,0 +1,186 @@
+"""The methods that the autoencoder with masks is compared with: exact limits, what is shared, and going on."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ibpcl.continual import decoder_fisher
+from ibpcl.continual.task import ImageTask
+from ibpcl.inference import generative
+from ibpcl.inference.backend import backend
+from ibpcl.inference.objectives import Data, Fit
+from ibpcl.methods import method
+from ibpcl.models.autoencoder import Autoencoder, Elbo
+from ibpcl.models.point_autoencoder import at_means
+from ibpcl.models.supervised import Prior
+from ibpcl.numerics import sigmoid
+
+NAMES = ("vae_naive", "vae_ewc", "vae_vcl")
+SMALL = {"hidden": (9, 8), "latent": 3, "epochs": 6, "batch": 32, "rate": 0.01}
+
+
+def learn(name, tasks, make_images, seed=1, **changes):
+    found = method(name)
+    learner = found.learner(found.settings(**{**SMALL, **changes}), seed)
+    for t in range(tasks):
+        learner.learn(make_images(t), progress=False)
+    return learner
+
+
+def same(one, other, only=""):
+    for name, value in one.state().items():
+        if name.startswith(only):
+            np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
+
+
+def test_elastic_weights_without_weight_are_naive(make_images):
+    naive = learn("vae_naive", 3, make_images)
+    for variant in ("online", "separate"):
+        ewc = learn("vae_ewc", 3, make_images, weight=0.0, variant=variant)
+        for name, value in naive.state().items():
+            np.testing.assert_array_equal(value, ewc.state()[name], err_msg=name)
+
+
+def test_with_one_task_all_penalties_are_naive_training(make_images):
+    same(learn("vae_naive", 1, make_images), learn("vae_ewc", 1, make_images, weight=1e6), "shared")
+
+
+def test_a_heavy_weight_holds_the_shared_layers(make_images):
+    def drift(**changes):
+        first, second = learn("vae_ewc", 1, make_images, **changes), learn("vae_ewc", 2, make_images, **changes)
+        return sum(np.abs(second.shared[name] - value).sum() for name, value in first.shared.items())
+
+    assert drift(weight=1e4) < drift(weight=1.0) < drift(weight=0.0)
+
+
+def test_vcl_with_one_task_is_bayes_by_backprop(make_images):
+    """The same ELBO, fitted by hand: a Gaussian decoder end under N(0, 1), plain layers before it."""
+    task, found = make_images(0), method("vae_vcl")
+    learner = found.learner(found.settings(**SMALL, prior_sigma=0.7), 1)
+    model = Autoencoder(25, (9, 8), 3, (8, 9), ("plain",) * 5 + ("gaussian",) * 2, "leaky_relu")
+    learner.inputs = 25
+    start, key = learner.start(model, task), learner.key("train")
+    count = len(start[model.layout.block("mu")])
+    prior = Prior(np.zeros(count, np.float32), np.full(count, np.log(0.7), np.float32), np.zeros(0))
+    how = Fit("fit", 6, 32, 1, key, backend(), False, rate_end=0.1)
+    vector, _ = generative.train_fixed(model, start, prior, None, Data(task.x_train, None), how,
+                                       {"plain": 0.01, "mu": 0.01, "log_sigma": 0.01}, Elbo(1.0, -1.0, -1.0, 0.0, 0.0),
+                                       learner.settings.warm_up)
+    learner.learn(task, progress=False)
+    for name, view in model.layout.views(vector).items():
+        np.testing.assert_array_equal((learner.shared | learner.own[0])[name], view)
+
+
+def test_vcl_s_prior_is_its_last_posterior_and_scales_start_again(make_images):
+    learner = learn("vae_vcl", 2, make_images)
+    model = learner.model()
+    prior, start = learner.prior(model), learner.start(model, make_images(2))
+    views = model.layout.views(start)
+    np.testing.assert_array_equal(prior.mu, np.concatenate([
+        learner.shared[f"{name}.{kind}.mu"].ravel() for name in ("decoder1", "pixels") for kind in ("weight", "bias")]))
+    np.testing.assert_array_equal(views["pixels.weight.mu"], learner.shared["pixels.weight.mu"])
+    np.testing.assert_allclose(views["pixels.weight.log_sigma"], -6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_encoders_and_first_layers_are_each_task_s_own(name, make_images):
+    one, two = learn(name, 1, make_images), learn(name, 2, make_images)
+    for key, value in one.own[0].items():
+        np.testing.assert_array_equal(value, two.own[0][key])
+    assert {key.split(".")[0] for key in one.shared} == {"decoder1", "pixels"}
+    assert {key.split(".")[0] for key in one.own[0]} == {"encoder0", "encoder1", "mean", "scale", "decoder0"}
+    assert any(not np.array_equal(value, two.shared[key]) for key, value in one.shared.items())
+    alone = learn(name, 1, make_images, shared_layers=3)
+    assert {key.split(".")[0] for key in alone.shared} == {"decoder0", "decoder1", "pixels"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_repeats_itself_and_comes_back_from_a_file(name, make_images, tmp_path):
+    learner = learn(name, 2, make_images)
+    same(learner, learn(name, 2, make_images))
+    learner.save(tmp_path / "learner.npz")
+    copy = method(name).learner.load(tmp_path / "learner.npz")
+    for one in (learner, copy):
+        one.learn(make_images(2), progress=False)
+    same(learner, copy)
+    x = make_images(0).x_test
+    model = learner.latent_model(0)
+    np.testing.assert_array_equal(model.encode(x), learner.latent_model(0).encode(x))
+    assert model.decode(model.encode(x)[0]).shape == x.shape
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_goes_on_bit_for_bit_after_any_epoch(name, make_images, kept):
+    whole, journal = learn(name, 1, make_images), kept()
+    whole.learn(make_images(1), progress=False, journal=journal)
+    half = learn(name, 1, make_images)
+    history = half.learn(make_images(1), progress=False, journal=kept(journal.partials[2]))
+    same(whole, half)
+    assert [record.epoch for record in history] == list(range(6))
+    assert {record.task for record in history} == {1}
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
+def test_the_information_is_the_mean_of_squared_slopes(likelihood):
+    """Image by image through the autoencoder's own gradient, its codes fixed at their means."""
+    rng = np.random.default_rng(0)
+    model = Autoencoder(6, (5,), 3, (4, 5), ("plain",) * 6, "tanh", likelihood=likelihood)
+    vector, x = rng.normal(scale=0.5, size=model.layout.size), rng.random((4, 6))
+    views = model.layout.views(vector)
+    views["scale.weight.mu"][...], views["scale.bias.mu"][...] = 0, -60
+    point = at_means(model, vector)
+    found = decoder_fisher.diagonal(point, x, 2, "empirical", rng)
+    squares = np.zeros_like(vector)
+    for image in x:
+        z = point.encode(image[None])[0]
+        for name in ("decoder1.weight.mu", "decoder1.bias.mu", "pixels.weight.mu", "pixels.bias.mu"):
+            place, flat = model.layout.views(squares)[name].reshape(-1), views[name].reshape(-1)
+            for i in range(flat.size):
+                kept, values = flat[i], []
+                for step in (1e-5, -1e-5):
+                    flat[i] = kept + step
+                    values.append(at_means(model, vector).log_likelihood(image[None], z[None])[0, 0])
+                flat[i] = kept
+                place[i] += ((values[0] - values[1]) / 2e-5)**2 / len(x)
+    squares = model.layout.views(squares)
+    for layer, (weight, bias) in zip(("decoder1", "pixels"), found, strict=True):
+        np.testing.assert_allclose(weight, squares[f"{layer}.weight.mu"], rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(bias, squares[f"{layer}.bias.mu"], rtol=1e-5, atol=1e-7)
+
+
+def test_sampled_information_of_the_pixels_biases_is_their_variance():
+    """The exact information of a logit is p (1 - p); sampled ones average to it."""
+    rng = np.random.default_rng(0)
+    model = Autoencoder(3, (2,), 1, (2,), ("plain",) * 5)
+    vector = np.zeros(model.layout.size)
+    model.layers(vector)["pixels"]["bias.mu"][...] = (-2.0, 0.0, 1.0)
+    (_, bias), = decoder_fisher.diagonal(at_means(model, vector), np.zeros((40_000, 3)), 1, "sampled", rng)
+    p = sigmoid(np.array([-2.0, 0.0, 1.0]))
+    np.testing.assert_allclose(bias, p * (1 - p), atol=0.01)
+    with pytest.raises(ValueError, match="definition must be one of sampled, empirical"):
+        decoder_fisher.diagonal(at_means(model, vector), np.zeros((1, 3)), 1, "exact", rng)
+    with pytest.raises(ValueError, match="at least one image"):
+        decoder_fisher.diagonal(at_means(model, vector), np.zeros((0, 3)), 1, "sampled", rng)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_does_not_fit_is_refused(name, make_images, make_task):
+    learner = learn(name, 1, make_images, epochs=1)
+    with pytest.raises(TypeError, match="must be an ImageTask, got Task"):
+        learner.learn(make_task(0))
+    with pytest.raises(ValueError, match="task 'wide' has 9 inputs, the network 25"):
+        learner.learn(ImageTask("wide", np.zeros((4, 9)), np.zeros((2, 9))))
+    with pytest.raises(ValueError, match=f"{name}.latent_model: unknown task_id 1"):
+        learner.latent_model(1)
+    for change in ({"hidden": ()}, {"shared_layers": 0}, {"activation": "gelu"}, {"rate": -1.0}, {"batch": 0}):
+        with pytest.raises(ValueError, match=f"{name}: {next(iter(change))}"):
+            dataclasses.replace(learner.settings, **change)
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("vae_ewc", {"weight": -1.0}), ("vae_ewc", {"fisher": "exact"}), ("vae_ewc", {"variant": "one"}),
+    ("vae_ewc", {"fisher_examples": 0}), ("vae_vcl", {"prior_sigma": 0.0}), ("vae_vcl", {"start_sigma": -1.0})])
+def test_a_method_s_own_settings_are_checked(name, change):
+    with pytest.raises(ValueError, match=f"{name}: {next(iter(change))}"):
+        method(name).settings(**change)

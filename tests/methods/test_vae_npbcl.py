@@ -1,0 +1,225 @@
+"""NPBCL for images on small problems: it learns, keeps what it learned, and repeats itself bit for bit."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ibpcl.continual.task import ImageTask
+from ibpcl.errors import NonFiniteError, TrainingError
+from ibpcl.evaluation.latent import importance_sampled
+from ibpcl.methods.vae_npbcl import PRESETS, VAENPBCL, Settings
+
+SMALL = Settings(hidden=(10, 8), latent=3, epochs=8, finetune_epochs=4, batch=32, alpha=5.0, latent_alpha=3.0,
+                 weight_rate=0.02, finetune_rate=0.02, rate_end=1.0, mask_samples=20, weight_kl_weight=0.01,
+                 hold_used=False, start_spread=1.0)
+
+
+def learn(tasks, make_images, seed=1, **changes):
+    learner = VAENPBCL(dataclasses.replace(SMALL, **changes), seed)
+    for t in range(tasks):
+        learner.learn(make_images(t), progress=False)
+    return learner
+
+
+def score(learner, task_id, task):
+    return importance_sampled(learner.latent_model(task_id), task.x_test, 20).log_likelihood.mean()
+
+
+@pytest.fixture(scope="module")
+def learned(make_images):
+    return learn(3, make_images)
+
+
+def test_it_learns_to_code_what_varies_and_keeps_it(make_images):
+    """Bars at one of five places: without codes the best that a model of pixels can do is its mean image."""
+    task = make_images(0)
+    mean = task.x_train.mean(axis=0).clip(1e-3, 1 - 1e-3)
+    without_codes = (task.x_test * np.log(mean) + (1 - task.x_test) * np.log(1 - mean)).sum(axis=1).mean()
+    learner = learn(1, make_images, epochs=40, finetune_epochs=20)
+    first = score(learner, 0, task)
+    assert first > without_codes + 1
+    learner.learn(make_images(1), progress=False)
+    assert score(learner, 0, task) > without_codes
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(learned, make_images):
+    again, other = learn(3, make_images), learn(1, make_images, seed=2)
+    for name, value in learned.state().items():
+        np.testing.assert_array_equal(value, again.state()[name], err_msg=name)
+    assert not np.array_equal(other.own[0]["pixels.bias.mu"], learned.own[0]["pixels.bias.mu"])
+
+
+def test_a_task_s_model_is_deterministic(learned, make_images):
+    x = make_images(1).x_test
+    one, other = learned.latent_model(1), learned.latent_model(1)
+    for first, second in zip(one.encode(x), other.encode(x), strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert one.decode(one.encode(x)[0]).shape == x.shape
+    assert one.latent == 3
+
+
+def test_a_loaded_learner_goes_on_the_same(learned, make_images, tmp_path):
+    learned.save(tmp_path / "learner.npz")
+    copy, original = VAENPBCL.load(tmp_path / "learner.npz"), learn(4, make_images)
+    assert copy.settings == learned.settings
+    copy.learn(make_images(3), progress=False)
+    for name, value in original.state().items():
+        np.testing.assert_array_equal(value, copy.state()[name], err_msg=name)
+    empty = VAENPBCL(SMALL)
+    empty.load_state(empty.state())
+    assert empty.own == []
+
+
+def test_what_a_task_does_not_use_does_not_move(make_images):
+    """An unused weight's best posterior is its prior: the last posterior, or p0; rows of switched off units too."""
+    learner = learn(1, make_images, output="shared")
+    before, first = {name: layer["weight.mu"].copy() for name, layer in learner.posterior.items()}, learner.masks(0)
+    names = [name for name in before if name != "pixels"]
+    for name, mask in zip(names, first, strict=True):
+        np.testing.assert_array_equal(before[name][~mask], 0)
+    silent = ~first[-1].any(axis=0)
+    np.testing.assert_array_equal(before["pixels"][silent], 0)
+    learner.learn(make_images(1), progress=False)
+    after, second = {name: layer["weight.mu"] for name, layer in learner.posterior.items()}, learner.masks(1)
+    for name, one, other in zip(names, first, second, strict=True):
+        np.testing.assert_array_equal(after[name][~other], before[name][~other])
+        assert (after[name][one & other] != before[name][one & other]).any() or not (one & other).any()
+    still = ~second[-1].any(axis=0)
+    np.testing.assert_array_equal(after["pixels"][still], before["pixels"][still])
+
+
+def first_model_before_and_after(learner, make_images):
+    """Learn a second task; return what the first task's model gives before and after."""
+    x, before = make_images(0).x_test, learner.latent_model(0)
+    learner.learn(make_images(1), progress=False)
+    after, z = learner.latent_model(0), np.ones((2, len(x), 3), np.float32)
+    return [(before.encode(x), after.encode(x)), (before.outputs(z), after.outputs(z))]
+
+
+@pytest.mark.parametrize("output", ["own", "shared"])
+def test_disjoint_masks_leave_old_tasks_bit_for_bit(make_images, output):
+    """A second task that may use only other units than the first: nothing of the first model can change."""
+    class Disjoint(VAENPBCL):
+        def _cut(self, model, vector):
+            masks = super()._cut(model, vector)
+            for mask in masks.values():                      # units of one parity for each task
+                mask[...] = np.arange(mask.shape[1]) % 2 == len(self.own) % 2
+            return masks
+
+    learner = Disjoint(dataclasses.replace(SMALL, output=output), 1)
+    learner.learn(make_images(0), progress=False)
+    for before, after in first_model_before_and_after(learner, make_images):
+        np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("output", ["own", "shared"])
+def test_held_weights_leave_old_tasks_bit_for_bit(make_images, output):
+    learner = learn(1, make_images, hold_used=True, output=output)
+    for before, after in first_model_before_and_after(learner, make_images):
+        np.testing.assert_array_equal(before, after)
+    free = learn(1, make_images, output=output)
+    found = first_model_before_and_after(free, make_images)
+    assert not all(np.array_equal(before, after) for before, after in found)
+
+
+CHOICES = {
+    "learned prior": {"latent_prior": "learned"}, "prior per task": {"latent_prior": "per_task"},
+    "gaussian pixels": {"likelihood": "gaussian", "pixel_sigma": 0.3}, "relu": {"activation": "relu"},
+    "softplus": {"activation": "softplus"}, "beta": {"beta": 4.0}, "two samples": {"samples": 2},
+    "mean field": {"structured": False}, "log link": {"mask_link": "log", "epochs": 20, "mask_rate": 0.5, "beta": 0.0},
+    "concrete": {"mask_kl": "concrete"},
+    "alpha fixed": {"alpha_rule": "fixed"}, "one layer": {"hidden": (9,)}, "no warm-up": {"warm_up": 0.0},
+    "shared output": {"output": "shared"},
+    "true elbo": {"weight_kl_weight": 1.0, "mask_kl_weight": 1.0},
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+def test_every_choice_learns_and_comes_back_from_its_state(choice, make_images):
+    learner = learn(2, make_images, **{"epochs": 3, "finetune_epochs": 2} | choice)
+    copy = VAENPBCL(learner.settings, seed=1)
+    copy.load_state(learner.state())
+    for one in (learner, copy):
+        one.learn(make_images(2), progress=False)
+    for name, value in learner.state().items():
+        np.testing.assert_array_equal(value, copy.state()[name], err_msg=name)
+    for t in range(3):
+        assert np.isfinite(score(learner, t, make_images(t)))
+
+
+def test_the_codes_prior_is_each_task_s_or_everybody_s(make_images):
+    per_task, shared, standard = (learn(2, make_images, latent_prior=choice).latent_model(0).prior()
+                                  for choice in ("per_task", "learned", "standard"))
+    np.testing.assert_array_equal(standard, 0)
+    assert np.abs(per_task[0]).max() > 0
+    assert np.abs(shared[0]).max() > 0
+    learner = learn(2, make_images, latent_prior="learned")
+    np.testing.assert_array_equal(*(learner.latent_model(t).prior()[0] for t in range(2)))
+    learner = learn(2, make_images, latent_prior="per_task")
+    assert not np.array_equal(*(learner.latent_model(t).prior()[0] for t in range(2)))
+
+
+@pytest.mark.parametrize("after", [1, 7, 8, 10])
+def test_it_goes_on_bit_for_bit_after_any_epoch(after, make_images, kept):
+    """After the second task was stopped in masked training, at its end, or in fine-tuning."""
+    whole, journal = learn(1, make_images), kept()
+    whole.learn(make_images(1), progress=False, journal=journal)
+    half = learn(1, make_images)
+    again = kept(journal.partials[after - 1])
+    history = half.learn(make_images(1), progress=False, journal=again)
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(value, half.state()[name], err_msg=name)
+    assert [record.phase for record in history] == ["masked"] * 8 + ["finetune"] * 4
+    assert {record.task for record in history} == {1}
+
+
+def test_the_history_has_the_codes_divergence(make_images):
+    learner = VAENPBCL(SMALL, 1)
+    *_, last = learner.learn(make_images(0), progress=False)
+    assert last.kl_latent > 0
+    assert last.elbo == pytest.approx(last.log_likelihood - last.kl_latent - last.kl_weights)
+
+
+def test_alpha_rises_in_every_layer_and_starts_as_printed(learned):
+    assert VAENPBCL().alpha.tolist() == [40, 40, 20, 20, 40, 40]
+    assert (learned.alpha >= SMALL.alphas).all()
+    assert [mask.shape for mask in learned.masks(0)] == [(25, 10), (10, 8), (8, 3), (8, 3), (3, 8), (8, 10)]
+
+
+def test_what_does_not_fit_is_refused(learned, make_task):
+    with pytest.raises(TypeError, match="must be an ImageTask, got Task"):
+        learned.learn(make_task(0))
+    wide = ImageTask("wide", np.zeros((4, 9)), np.zeros((2, 9)))
+    with pytest.raises(ValueError, match="task 'wide' has 9 inputs, the network 25"):
+        learned.learn(wide)
+    with pytest.raises(ValueError, match=r"unknown task_id 3; 0 \.\.\. 2"):
+        learned.latent_model(3)
+    with pytest.raises(ValueError, match="no task has been learned yet"):
+        VAENPBCL(SMALL).latent_model(0)
+
+
+def test_a_network_that_switches_itself_off_says_so(make_images):
+    with pytest.raises(TrainingError, match="switched off every weight of layer encoder0; raise alpha"):
+        learn(1, make_images, alpha=0.01, mask_rate=0.0)
+
+
+def test_an_elbo_that_is_not_finite_stops_the_run(make_images):
+    with np.errstate(all="ignore"), pytest.raises(NonFiniteError, match="Lower the learning rates"):
+        learn(1, make_images, weight_rate=1e6)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"samples": 0}, "samples must be at least 1"), ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
+    ({"hidden": ()}, "hidden"), ({"beta": -1.0}, "beta"), ({"latent_prior": "vamp"}, "latent_prior must be one of"),
+    ({"likelihood": "poisson"}, "likelihood"), ({"latent": 0}, "latent")])
+def test_settings_that_make_no_sense_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(SMALL, **change)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_a_setting_that_holds(name):
+    settings = Settings(**PRESETS[name])
+    assert settings.hold_used == (name == "default")
+    assert settings.beta == pytest.approx(128 / 6000 if name == "authors" else 1.0)

@@ -1,0 +1,520 @@
+# %% [markdown]
+# # 6. Why networks forget
+#
+# A network learns to tell A from B.  Then it learns to tell E from F, and can no longer tell A from B.  Nobody asked it
+# to forget; nobody asked it to remember either.  This tutorial looks at *where in the space of weights* this happens,
+# and what four methods do about it:
+#
+# 1. forgetting, in two numbers;
+# 2. the loss of the first task along a line, and in a plane, from its own solution to the one after the second task;
+# 3. what EWC believes about that loss, and where it is wrong;
+# 4. the same lines for EWC, VCL and NPBCL, with one head for all tasks and with a head for each;
+# 5. the accuracy matrix, which is how one reports all this.
+#
+# You need softmax regression and gradient descent; what a Fisher information is, is said where it is used.  NPBCL is
+# the method of Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning"; tutorials 1 to 3
+# derive it, here it is one of four boxes.  Stop at every question before you read on, and write your answer down.
+
+# %%
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from ibpcl.continual import fisher
+from ibpcl.continual.task import Task
+from ibpcl.data import registry
+from ibpcl.data.subsets import limited
+from ibpcl.data.tasks import SplitStream
+from ibpcl.evaluation.figures.accuracy import accuracy_matrix
+from ibpcl.evaluation.metrics import accuracy, average_accuracy, backward_transfer
+from ibpcl.inference.backend import backend
+from ibpcl.methods import method
+
+TRAIN, TEST, UNITS = 400, 200, 30                        # a task's examples, and hidden units: small, to be quick
+PAIRS = ((0, 1), (4, 5), (6, 7))                         # A or B, E or F, G or H
+numpy_backend = backend("numpy")
+
+
+def halved(task):
+    """Average blocks of 2 x 2 pixels: 196 inputs instead of 784."""
+    x_train, x_test = (x.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(-1, 196)
+                       for x in (task.x_train, task.x_test))
+    return replace(task, x_train=x_train, x_test=x_test, image_shape=(14, 14))
+
+
+tasks = [halved(task) for task in limited(SplitStream(registry.load("glyphs"), PAIRS), TRAIN, TEST)]
+first, second = tasks[0], tasks[1]
+
+figure, grid = plt.subplots(len(tasks), 8, figsize=(8, 3.2), layout="constrained")
+for task, row in zip(tasks, grid, strict=True):
+    for column, axes in enumerate(row):
+        label = column // 4
+        image = task.x_test[task.y_test == label][column % 4]
+        axes.imshow(image.reshape(14, 14), cmap="gray_r", vmin=0, vmax=1)
+        axes.set(xticks=[], yticks=[])
+        if column % 4 == 0:
+            axes.set_title(f"{task.class_names[label]}: class {label}", fontsize=9, loc="left")
+plt.show()
+
+# %% [markdown]
+# ## Forgetting, in two numbers
+#
+# Every task has two classes, called 0 and 1, so *one* head with two outputs can serve all tasks: A, E and G are class
+# 0, and B, F and H are class 1.  The method `naive` just goes on training.  It minimizes, one task after the other,
+#
+# $$ L_t(\theta) = -\frac{1}{N_t} \sum_n \log p(y_n \mid x_n, \theta) $$
+#
+# and starts each task where the last one ended.  We keep the weights after every epoch, for later.
+
+# %%
+class Recorder:
+    """A journal that remembers the weights after every epoch."""
+
+    resume = None
+
+    def __init__(self):
+        self.path = []
+
+    def save(self, partial):
+        self.path.append(partial.snapshot.vector)
+
+
+def make(name, **settings):
+    found = method(name)
+    return found.learner(found.settings(hidden=(UNITS,), batch=100, **settings), 0, "numpy")
+
+
+def test(learner, task, task_id=0):
+    return accuracy(learner.predict(task.x_test, task_id), task.y_test)
+
+
+naive = make("naive", single_head=True, epochs=20, rate=0.002)
+naive.learn(first, progress=False)
+theta_1, before, recorder = naive.shared, test(naive, first), Recorder()
+naive.learn(second, progress=False, journal=recorder)
+theta_2 = naive.shared
+print(f"after A/B:  A/B {before:.1%}")
+print(f"after E/F:  A/B {test(naive, first):.1%}, E/F {test(naive, second):.1%}")
+
+# %% [markdown]
+# A coin would be nearly as good on A/B now.  Is the network too small for both tasks?  Train it on the examples of both
+# at once, from the same start $\theta_1$:
+
+# %%
+joint = make("naive", single_head=True, epochs=20, rate=0.002)
+joint.learn(first, progress=False)
+joint.learn(Task("both", np.vstack([first.x_train, second.x_train]), np.append(first.y_train, second.y_train),
+                 first.x_test, first.y_test, 2, ("A or E", "B or F")), progress=False)
+theta_both = joint.shared
+print(f"together:   A/B {test(joint, first):.1%}, E/F {test(joint, second):.1%}")
+
+# %% [markdown]
+# No: weights that can do both exist, in the same network, and gradient descent reaches them from $\theta_1$ if it is
+# shown both tasks.
+#
+# > **Question 1.**  Look at the pictures again.  Which letter of the second task looks like which one of the first, and
+# > which classes do they have?  Why is that worse than if the letters looked nothing like each other?
+#
+# ## Along a line
+#
+# With one head the whole network is one vector $\theta$, and between two vectors there is a straight line:
+#
+# $$ \theta(s) = (1 - s)\, \theta_1 + s\, \theta_2. $$
+#
+# At $s = 0$ the network has learned the first task only, at $s = 1$ both in turn.  We walk along the line, a bit beyond
+# both ends, and measure both tasks' losses on test data.
+
+# %%
+network = naive.network(2)
+
+
+def loss_of(theta, task):
+    """The mean negative log likelihood of a task's test data, in nats."""
+    p = network.predict(theta.astype(np.float32), task.x_test, numpy_backend)
+    return -np.log(p[np.arange(len(p)), task.y_test]).mean()
+
+
+shares = np.linspace(-0.25, 1.25, 31)
+line = [(1 - s) * theta_1 + s * theta_2 for s in shares]
+losses = {task.name: [loss_of(theta, task) for theta in line] for task in (first, second)}
+
+figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+for (name, values), color in zip(losses.items(), ("C0", "C1"), strict=True):
+    axes.plot(shares, values, color=color, label=f"loss of {name}")
+axes.plot(shares, np.mean(list(losses.values()), axis=0), "--", color="0.4", label="their mean")
+for s, name in ((0, "after the first"), (1, "after the second")):
+    axes.axvline(s, color="0.8", zorder=0)
+    axes.text(s, axes.get_ylim()[1], f" {name}", va="top", fontsize=8, color="0.4")
+axes.set(xlabel="share s of the way from theta_1 to theta_2", ylabel="loss (nats)",
+         title="What is downhill for one task is uphill for the other")
+axes.legend(loc="upper center")
+plt.show()
+
+# %% [markdown]
+# The first task's loss is flat around $\theta_1$, then it climbs.  A third of the way costs it almost nothing, and
+# brings the second task a good part of its gain.  The last third brings the second task little, and costs the first
+# one most of what it loses.  The mean of both (dashed), which is what joint training would follow on this line, has its
+# minimum in between.
+#
+# > **Question 2.**  Naive training stops at the minimum of the *orange* curve.  It could have stopped earlier.  Why
+# > can it not know where, from the data that it has?
+#
+# Who pulls how hard, at the start?  Gradients of both losses at $\theta_1$, on training data:
+
+# %%
+def gradient_of(theta, task):
+    _, cache = network.log_likelihood(theta, task.x_train, task.y_train, numpy_backend)
+    return network.log_likelihood_vjp(-1 / len(task.x_train), cache)
+
+
+pulls = [gradient_of(theta_1, task) for task in (first, second)]
+sizes = [np.linalg.norm(pull) for pull in pulls]
+cosine = pulls[0] @ pulls[1] / (sizes[0] * sizes[1])
+print(f"norm of the gradient at theta_1: first task {sizes[0]:.3f}, second task {sizes[1]:.3f}; cosine {cosine:.2f}")
+
+# %% [markdown]
+# At its own solution the first task has next to no gradient.  It does not resist *at first*, not even if it is asked:
+# what resists is the curvature, and that shows only on the way.  This is why protection has to be about second order:
+# how fast does the loss of the first task grow when a weight moves?
+#
+# ## In a plane
+#
+# A line shows two points.  Three points make a plane: $\theta_1$, $\theta_2$, and the solution for both tasks
+# $\theta_{both}$.  We build two directions at right angles by Gram and Schmidt, and draw the losses over the plane,
+# with the way that training took, projected onto it.
+
+# %%
+across = theta_2 - theta_1
+length = np.linalg.norm(across)
+across = across / length
+up = theta_both - theta_1
+up = up - (up @ across) * across                         # what is left is at a right angle
+up = up / np.linalg.norm(up)
+
+
+def place(theta):
+    """Coordinates in the plane, in units of the distance from theta_1 to theta_2."""
+    return np.array([(theta - theta_1) @ across, (theta - theta_1) @ up]) / length
+
+
+ends = {"theta_1": theta_1, "theta_2": theta_2, "theta_both": theta_both}
+corner = place(theta_both)
+xs = np.linspace(-0.5, max(1, corner[0]) + 0.6, 21)
+ys = np.linspace(min(0, corner[1]) - 0.5, max(0, corner[1]) + 0.5, 21)
+surface = {task.name: np.array([[loss_of(theta_1 + length * (x * across + y * up), task) for x in xs] for y in ys])
+           for task in (first, second)}
+path = np.array([place(theta) for theta in [theta_1, *recorder.path]])
+
+figure, panels = plt.subplots(1, 3, figsize=(12, 3.9), layout="constrained", sharey=True)
+levels = np.geomspace(0.03, 3, 13)
+maps = {**{f"loss of {name}": values for name, values in surface.items()},
+        "mean of both": np.mean(list(surface.values()), axis=0)}
+for axes, (name, values) in zip(panels, maps.items(), strict=True):
+    axes.contourf(xs, ys, np.log10(values), levels=np.log10(levels), cmap="viridis", extend="both")
+    axes.plot(*path.T, ".-", color="white", linewidth=1, markersize=4)
+    for label, theta in ends.items():
+        axes.plot(*place(theta), "o", color="C3", markersize=6)
+        axes.annotate(label, place(theta), textcoords="offset points", xytext=(5, 5), color="white", fontsize=9)
+    axes.set(xlabel="from theta_1 to theta_2", title=f"{name} (dark: low)")
+panels[0].set_ylabel("towards theta_both")
+plt.show()
+
+off = [np.linalg.norm(theta - theta_1 - length * (place(theta) @ np.stack([across, up]))) for theta in recorder.path]
+print(f"farthest from the plane, the way is {max(off) / length:.2f} distances from theta_1 to theta_2 away from it")
+
+# %% [markdown]
+# On the left the way (white, a dot an epoch) leaves the valley of the first task; in the middle it runs down the
+# valley of the second, which is all that it sees.  On the right: the valley of both, with $\theta_{both}$ in it.  The
+# two valleys **overlap**, and the way misses the overlap because the first task's map is not there any more.
+#
+# Mind the slice: the network has thousands of weights, the plane two of their directions.  As far as the way leaves the
+# plane, the white line is its shadow.
+#
+# ## What EWC believes
+#
+# Elastic weight consolidation keeps a *memory of the map* instead of the data: a parabola around $\theta_1$, with a
+# curvature for each weight,
+#
+# $$ L_1(\theta) \approx L_1(\theta_1) + \frac12 \sum_i F_i\, (\theta_i - \theta_{1, i})^2, \qquad
+#    F_i = \frac1N \sum_n \mathbb E_{y \sim p(\cdot \mid x_n)} \Bigl[ \Bigl(
+#    \frac{\partial \log p(y \mid x_n)}{\partial \theta_i} \Bigr)^2 \Bigr]. $$
+#
+# $F$ is the diagonal of the Fisher information.  Training on the second task then adds $\frac{\lambda}{2} \sum_i F_i
+# (\theta_i - \theta_{1, i})^2$ to its loss.  How good is the belief?  On the line we can hold it against the truth.
+
+# %%
+F = fisher.diagonal(network, theta_1, first.x_train, first.y_train, "exact", None)
+step = theta_2 - theta_1
+believed = loss_of(theta_1, first) + shares**2 * (F * step**2).sum() / 2
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+left.plot(shares, losses[first.name], color="C0", label="the loss of the first task")
+left.plot(shares, believed, "--", color="C2", label="what EWC believes, weight 1")
+left.plot(shares, loss_of(theta_1, first) + 100 * (believed - loss_of(theta_1, first)), ":", color="C2",
+          label="with weight 100")
+left.set(xlabel="share s of the way", ylabel="loss (nats)", ylim=(0, 1.5), title="A parabola, and the truth")
+left.legend(fontsize=8)
+
+weights = (0, 10, 100, 1000, 10_000, 100_000)
+kept, gained = [], []
+for weight in weights:
+    learner = make("ewc", single_head=True, epochs=20, rate=0.002, weight=float(weight))
+    for task in (first, second):
+        learner.learn(task, progress=False)
+    kept.append(100 * test(learner, first))
+    gained.append(100 * test(learner, second, 1))
+right.plot(gained, kept, "o-", color="C2")
+for weight, *at in zip(weights, gained, kept, strict=True):
+    right.annotate(f" {weight:g}", at, fontsize=8)
+right.plot(100 * test(joint, second), 100 * test(joint, first), "*", color="C3", markersize=14, label="both at once")
+right.set(xlabel="accuracy on the second task (%)", ylabel="accuracy on the first (%)",
+          title="What a weight lambda buys, and what it costs")
+right.legend(fontsize=8, loc="lower left")
+plt.show()
+
+# %% [markdown]
+# Left: at $\theta_1$ the network is sure of itself, $p (1 - p)$ is small, and so is the Fisher information: the
+# parabola is far too flat for the wall that comes.  The belief is *local*, and training walks far.  This is why EWC
+# wants a $\lambda$ far above the 1 that Bayes' rule for a Gaussian says.
+#
+# Right: the weight trades one task against the other.  At 0 this is naive training; with a large one the network
+# stays at $\theta_1$.  No weight reaches the star: the curve is what a diagonal parabola can buy here.
+#
+# > **Question 3.**  The parabola has no terms $\theta_i \theta_j$.  Two weights that could move *together* without any
+# > harm to the first task: what does EWC do to them?
+#
+# ## Four methods on the same tasks
+#
+# * `naive`: nothing.
+# * `ewc`: the parabola, $\lambda = 300$.
+# * `vcl`: a Gaussian for each weight; the posterior of the last task is the prior of the next.  A weight that is
+#   known well has a small $\sigma$ and is held, a weight that nobody needed keeps a large one and is free.
+# * `npbcl`: Gaussians too, and a binary mask for each task, learned under the Indian buffet process: each task uses a
+#   part of the connections, and the prior holds what earlier tasks use.
+#
+# Each learns three tasks in turn, with one head and with a head for each task.  After each task we keep `state()`, a
+# dict of arrays with all that the method knows, and fill a row of the **accuracy matrix**: $R_{ij}$ is the accuracy
+# on task $j$ after learning task $i$.
+
+# %%
+SETTINGS = {
+    "naive": {"epochs": 20, "rate": 0.002},
+    "ewc": {"epochs": 20, "rate": 0.002, "weight": 300.0},
+    "vcl": {"epochs": 40, "rate": 0.02, "rate_end": 0.1, "prediction_samples": 20},
+    "npbcl": {"epochs": 25, "finetune_epochs": 8, "samples": 2, "prediction_samples": 20, "alpha": 6.0},
+}
+HEADS = {"one head": True, "a head each": False}
+learners, states, matrices = {}, {}, {}
+for heads, single_head in HEADS.items():
+    for name, settings in SETTINGS.items():
+        learner = make(name, single_head=single_head, **settings)
+        R, kept = np.full((len(tasks), len(tasks)), np.nan), []
+        for i, task in enumerate(tasks):
+            learner.learn(task, progress=False)
+            kept.append(learner.state())
+            R[i, :i + 1] = [test(learner, tasks[j], j) for j in range(i + 1)]
+        learners[heads, name], states[heads, name], matrices[heads, name] = learner, kept, R
+
+print("accuracy on A/B after each task (%)" + "".join(f"{heads:>22s}" for heads in HEADS))
+for name in SETTINGS:
+    columns = ("  ".join(f"{100 * value:5.1f}" for value in matrices[heads, name][:, 0]) for heads in HEADS)
+    print(f"  {name:33s}" + "".join(f"{column:>22s}" for column in columns))
+
+# %% [markdown]
+# ## Their lines
+#
+# Now the first picture again, for every method: the loss of the *first* task on the way from its state after the first
+# task to its state after the second.  A state is a dict of arrays, so a state in between is the dict of the arrays in
+# between; what is no real number (a mask, a count) is taken from the end.
+
+# %%
+def between(start, end, s):
+    """The state at a share s of the way from one state to another."""
+    mixed = dict(end)
+    for name, value in start.items():
+        if value.dtype.kind == "f" and value.shape == end[name].shape:
+            mixed[name] = ((1 - s) * value + s * end[name]).astype(value.dtype)
+    return mixed
+
+
+def line_of(heads, name):
+    learner, (start, end, last), values = learners[heads, name], states[heads, name], []
+    for s in shares[::2]:
+        learner.load_state(between(start, end, s))
+        p = learner.predict(first.x_test, 0)
+        values.append(-np.log(np.maximum(p[np.arange(len(p)), first.y_test], 1e-9)).mean())
+    learner.load_state(last)
+    return values
+
+
+figure, panels = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
+for axes, heads in zip(panels, HEADS, strict=True):
+    for name, color in zip(SETTINGS, ("C0", "C2", "C1", "C3"), strict=True):
+        axes.plot(shares[::2], line_of(heads, name), color=color, label=name)
+    for s in (0, 1):
+        axes.axvline(s, color="0.8", zorder=0)
+    axes.set(xlabel="share of the method's own way from task 1 to task 2", title=heads)
+panels[0].set_ylabel("loss of the first task (nats)")
+panels[0].legend()
+plt.show()
+
+# %% [markdown]
+# With one head three methods climb the same wall, and NPBCL's line is flat.  With a head for each task (right) all
+# lines are nearly flat.  The second task has a head of its own now, which can read what it needs from the hidden layer
+# as it is; with one head the hidden layer has to be bent until what it says of an E means 0, and says the same of a B.
+#
+# > **Question 4.**  A head for each task seems to solve the problem.  What does it need to know when it predicts,
+# > that one head does not?
+#
+# Before we believe NPBCL's flat line: its masks are *also* for each task.  With one head it is told as much about the
+# task as the others are with a head each.  What if it is told wrong?
+
+# %%
+learner = learners["one head", "npbcl"]
+print("NPBCL, one head, accuracy on      with the mask of " + "  ".join(f"{task.name:>6s}" for task in tasks))
+for task in tasks:
+    row = "  ".join(f"{100 * test(learner, task, t):6.1f}" for t in range(len(tasks)))
+    print(f"  {task.name:48s}" + row)
+masks = [learner.masks(t)[0] for t in range(2)]
+used, free = masks[0], ~masks[0]
+print(f"connections used by A/B {used.mean():.1%}, by E/F {masks[1].mean():.1%}, "
+      f"by both {(used & masks[1]).mean():.1%}")
+
+# %% [markdown]
+# With the wrong mask it is about as lost as the naive network.  The masks carry the memory: which connections belong
+# to which task is knowledge that nobody can overwrite, and that has to be asked for with the right name.  A fair
+# comparison says what each method is told.
+#
+# ## Who was allowed to move?
+#
+# EWC, VCL and NPBCL answer the same question, *which weights are free*, with three different measures.  The states
+# after the first and after the second task say how far each weight went:
+#
+# * naive training and EWC started from the same $\theta_1$ and saw the same minibatches, so the ratio of their moves
+#   is what the parabola did; we look at it by how much Fisher information a weight has;
+# * VCL measures a move of a mean in units of the old $\sigma$: half the square of that is what it costs, in nats;
+# * NPBCL has four groups of connections: used by A/B only, by both, by E/F only, by neither.
+
+# %%
+def change(name, entry):
+    start, end = (states["one head", name][t][entry] for t in range(2))
+    return start, end - start
+
+
+_, free_move = change("naive", "shared")
+_, held_move = change("ewc", "shared")
+information = states["one head", "ewc"][0]["memory.fisher"]
+informed = np.flatnonzero(information > 0)               # a pixel that is never on knows nothing
+groups = np.array_split(informed[np.argsort(information[informed])], 10)
+ratios = [np.abs(held_move[group]).mean() / np.abs(free_move[group]).mean() for group in groups]
+
+parts = [f"{where}.{kind}" for where in ("hidden0", "task0.head") for kind in ("weight", "bias")]
+moves, believed = [], 0.0
+for part in parts:
+    (mu, move), (log_sigma, widening) = (change("vcl", f"{part}.{entry}") for entry in ("mu", "log_sigma"))
+    moves.append(np.abs(move / np.exp(log_sigma)).ravel())
+    believed += (move**2 / (2 * np.exp(2 * log_sigma)) + (np.exp(2 * widening) - 1) / 2 - widening).sum()
+
+_, move = change("npbcl", "hidden0.weight.mu")
+users = {"A/B\nonly": used & ~masks[1], "both": used & masks[1], "E/F\nonly": free & masks[1],
+         "neither": free & ~masks[1]}
+
+figure, panels = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+panels[0].plot(range(1, 11), ratios, "o-", color="C2")
+panels[0].set(xlabel="tenth of the weights, by Fisher information", ylabel="move under EWC / move without",
+              title="EWC: what is known moves less", ylim=(0, None))
+panels[1].hist(np.concatenate(moves), bins=40, color="C1", log=True)
+panels[1].set(xlabel="move of a mean, in its old sigmas", ylabel="weights", title="VCL: nearly all within a sigma")
+panels[2].bar(list(users), [np.abs(move[chosen]).mean() if chosen.any() else 0 for chosen in users.values()],
+              color="C3")
+panels[2].set(xlabel="who uses the connection", ylabel="move, mean", title="NPBCL: what is not used rests")
+plt.show()
+
+costs = {"ewc": TRAIN * (information * held_move**2).sum() / 2, "vcl": believed}
+print(f"leaving the first task, in nats for its {TRAIN} examples    believed     true")
+for name, cost in costs.items():
+    learner, (start, end, last), risen = learners["one head", name], states["one head", name], []
+    for state in (start, end):
+        learner.load_state(state)
+        p = learner.predict(first.x_train, 0)
+        risen.append(-np.log(np.maximum(p[np.arange(TRAIN), first.y_train], 1e-9)).sum())
+    learner.load_state(last)
+    print(f"  {name:53s}{cost:8.1f} {risen[1] - risen[0]:8.1f}")
+
+# %% [markdown]
+# The parabola did what it can: the better a weight is known, the less it moved, compared with naive training.
+#
+# VCL tells another story.  Nearly all of its means stayed within one $\sigma$ of where they were: by the measure of
+# each weight hardly anything happened.  But there are thousands of them, and the second task pulls them all in the
+# direction that serves it.  Independent Gaussians cannot say "each of us, but not all of us together".
+#
+# The table has the bill: what each method believed that it would cost the first task to leave (without EWC's
+# $\lambda$), and what it did cost.  Both expect too little, EWC by far.
+#
+# NPBCL moves what the second task uses, and next to nothing of what the first one uses too.  A connection that the
+# second task's mask switches off returns exactly to where the first task left it.
+#
+# > **Question 5.**  EWC's panel divides by the moves of naive training.  Plot those alone, in the same ten groups: the
+# > better known half of the weights moves *more* than the other.  Why?
+#
+# ## The accuracy matrix
+#
+# All eight runs at a glance.  A row is a moment (after learning this task), a column is a task; read a column from top
+# to bottom and you see one task being forgotten.
+
+# %%
+figure, panels = plt.subplots(2, 4, figsize=(12, 5.4), layout="constrained")
+for row, heads in zip(panels, HEADS, strict=True):
+    for axes, name in zip(row, SETTINGS, strict=True):
+        accuracy_matrix(matrices[heads, name], [task.name for task in tasks], axes)
+        axes.set_title(f"{name}, {heads}", fontsize=9)
+plt.show()
+
+print(f"{'':8s}" + "".join(f"{heads + ': mean, transfer':>28s}" for heads in HEADS))
+for name in SETTINGS:
+    cells = (f"{100 * average_accuracy(matrices[heads, name]):.1f} %"
+             f"{100 * backward_transfer(matrices[heads, name]):+9.1f}" for heads in HEADS)
+    print(f"{name:8s}" + "".join(f"{cell:>28s}" for cell in cells))
+
+# %% [markdown]
+# Two numbers sum a matrix up.  The **average accuracy** is the mean of the last row.  The **backward transfer** is
+# the mean of what later tasks did to earlier ones,
+#
+# $$ \mathrm{BWT} = \frac{2}{T (T - 1)} \sum_{i > j} (R_{ij} - R_{jj}), $$
+#
+# in points: below zero is forgetting.  One without the other says little: a method that never learns anything new has a
+# perfect backward transfer.
+#
+# These are small networks, three tasks and one seed.  Which method is "best" cannot be read off here; *why* each column
+# falls or stays can.
+#
+# ## What the questions were after
+#
+# 1. B looks like E, and they have different classes (A and F help less).  A network that learns "E is 0" learns "B is
+#    0" with it: the tasks do not just share weights, they contradict each other where their inputs are alike.
+# 2. The minimum of the dashed curve depends on the first task's loss, and there are no data of the first task any more.
+#    Everything that prevents forgetting is a way to remember something about that blue curve.
+# 3. It holds both.  A direction that is flat for the first task, but not along an axis, does not exist for a diagonal.
+# 4. Which task the input is from.  Without that, one would have to guess the head, and that is another problem.
+# 5. Because what matters for telling A from B, the pixels where letters differ, matters for telling E from F too: the
+#    second task pulls hardest exactly there.  Weights that nobody knows are weights that nobody needs.
+#
+# ## Exercises
+#
+# 1. **The other order.**  Swap the tasks, E/F first.  Is the wall on E/F's line as high?  *Hint:* everything follows
+#    from `PAIRS`; look at Question 1 again.
+# 2. **Stop in time.**  On naive training's line, at which $s$ is the mean of both accuracies largest?  Write a function
+#    that finds it from *ten* kept examples of the first task.  You have invented rehearsal: compare with the method
+#    `rehearsal`.  *Hint:* `line` holds the weights; replace the test data in `loss_of`.
+# 3. **A better parabola.**  Take the true curvature along the line from the loss itself, $L_1''(0) \approx (L_1(h) -
+#    2 L_1(0) + L_1(-h)) / h^2$, and draw that parabola beside EWC's.  What is missing in the diagonal?  And why is
+#    even the true one too flat at $s = 1$?  *Hint:* use training data for both; Question 3.
+# 4. **Which layer forgets?**  Put the *head* of $\theta_1$ back onto the hidden layer of $\theta_2$, and the other
+#    way round.  Guess first: how much of the accuracy on A/B does each bring back?  *Hint:* `network.hidden_size` is
+#    where the head begins in the vector.
+# 5. **A random plane.**  Replace `across` and `up` by random directions of the same length.  How high are the walls
+#    now?  What does that say about pictures of loss landscapes?  *Hint:* of thousands of directions, how many does the
+#    task care about?
+# 6. **Room.**  With `UNITS = 5`, then 100: for which of the four methods does room matter most?  *Hint:* print the
+#    shares of used connections for NPBCL again.
