@@ -142,15 +142,15 @@ plt.show()
 models = [learner.latent_model(t) for t in range(T)]
 print("     ELBO   log p(x)  reconstruction score")
 for model, task in zip(models, stream, strict=True):
-    told = mean_and_errors(importance_sampled(model, task.x_test, samples=200))
+    told = mean_and_errors(importance_sampled(model, task.x_test, samples=100))
     score = reconstruction_score(model, task.x_test).mean()
     print(f"{task.name}  {told['elbo']:7.1f}  {told['log_likelihood']:8.1f}  {score:20.1f}")
 
 # %% [markdown]
-# The order is no accident.  The ELBO is below $\log p(x)$ by the divergence of $q$ from the true posterior.  The score
-# is above the ELBO, by the codes' divergence $KL[q(z \mid x) \,\|\, p(z)]$ at least: it leaves it out, and it averages
-# *before* the logarithm.  A model whose codes may cost what they like can raise the score at will.  So two such numbers
-# from two papers cannot be compared, and "higher" need not be better.
+# The ELBO is the least of the three, and must be.  It is below $\log p(x)$ by the divergence of $q$ from the true
+# posterior.  The score is above the ELBO, by the codes' divergence $KL[q(z \mid x) \,\|\, p(z)]$ at least: it leaves it
+# out, and it averages *before* the logarithm.  A model whose codes may cost what they like can raise the score at will.
+# So two such numbers from two papers cannot be compared, and "higher" need not be better.
 #
 # ## Who encodes?
 #
@@ -179,9 +179,9 @@ for way in codes.WAYS:
 print(f"pixels  : 3-NN error {codes.knn_error(train, labels, test, test_labels, (3,))[0]:.1%}")
 
 # %% [markdown]
-# The codes are worse than pixels, and the right encoder is no better than one for all.  Every task's codes fill the
-# same prior $\mathcal N(0, I)$, so the codes of an A under its encoder lie where those of a B lie under another.
-# Nothing asked them to lie apart.
+# The codes are worse than pixels, even with the right encoder.  Every task's codes fill the same prior
+# $\mathcal N(0, I)$, so the codes of an A under its encoder lie where those of a B lie under another.  Nothing asked
+# them to lie apart.
 #
 # So how does the paper come to 0.37 %?  Its released code gives each task a prior with a mean $c_t$ of its own.  Does
 # that make a better model?  Take ours, and for each task add a constant $c_t$ to the prior's mean and to the encoder's,

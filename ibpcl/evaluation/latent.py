@@ -4,7 +4,7 @@ A task's model knows :math:`p(z)`, :math:`p(x \mid z)` and an approximation :mat
 (:class:`LatentModel`).  What a likelihood shall be is :math:`\log p(x) = \log \int p(x \mid z)\, p(z)\, dz`;
 :func:`importance_sampled` estimates it, and with the same samples the ELBO, which lies below.
 :func:`reconstruction_score` is what the released code of Kumar et al. (2021) reports as a log-likelihood: it has no
-:math:`p(z)` in it, lies above, and must not be compared with the other two.
+:math:`p(z)` in it, lies above the ELBO, and must not be compared with the other two.
 
 All are in nats an image, summed over pixels.
 """

@@ -23,6 +23,8 @@ class Preset(NamedTuple):
     asks: str = "task"
 
 
+# An epoch has five times as many steps as one of a pair of classes; more than ten change nothing.
+PERMUTED = {"epochs": 10, "finetune_epochs": 5}
 SMALL_AUTOENCODER = {"hidden": (100, 100, 100), "latent": 10, "activation": "tanh", "batch": 64}
 NO_PRESET = Preset("The defaults alone.", {}, {})
 PRESETS = {
@@ -49,12 +51,12 @@ PRESETS = {
     "permuted-mnist": Preset(
         "All ten digits, five tasks, a pixel order each.",
         {"dataset": "mnist", "stream": "permuted"},
-        {"npbcl": {}},
+        {"npbcl": PERMUTED},
     ),
     "permuted-mnist-10-domain": Preset(
         "All ten digits, ten pixel orders, one head for all.",
         {"dataset": "mnist", "stream": "permuted", "tasks": 10},
-        {"npbcl": {}}, "domain",
+        {"npbcl": PERMUTED}, "domain",
     ),
     "domain-mnist": Preset(
         "First or second of a pair, 0/1 to 8/9, one head.",
@@ -77,7 +79,8 @@ PRESETS = {
         "Generative: letters A to E, drawn here, one a task.",
         {"dataset": "glyphs", "stream": "classes", "tasks": 5, "method": "vae_npbcl"},
         {"vae_npbcl": {"hidden": (100, 100), "latent": 10, "activation": "tanh", "batch": 64, "epochs": 15,
-                       "finetune_epochs": 45, "finetune_rate": 0.01, "prior_sigma": 0.3, "start_sigma": 0.01},
+                       "finetune_epochs": 45, "finetune_rate": 0.01, "prior_sigma": 0.3, "start_sigma": 0.01,
+                       "start_spread": 2.0},
          "vae_naive": SMALL_AUTOENCODER, "vae_ewc": SMALL_AUTOENCODER, "vae_vcl": SMALL_AUTOENCODER},
         "images",
     ),

@@ -38,7 +38,7 @@ class Settings:
     batch: int = option(128, "Images in a minibatch (not in the paper; the released code has 128).")
     weight_rate: float = option(0.003, "Adam's rate of means and scales in masked training (supplement B.1: 0.001).")
     mask_rate: float = option(0.1, "Adam's rate of rho and the sticks (supplement B.1: 0.01).")
-    finetune_rate: float = option(0.003, "Adam's rate in fine-tuning (supplement B.1: 0.0001).")
+    finetune_rate: float = option(0.01, "Adam's rate in fine-tuning (supplement B.1: 0.0001).")
     rate_end: float = option(0.1, "Factor of all learning rates at the last step of a phase (not in the paper).")
     tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement B.2: 10).")
     tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement B.2: 0.25).")

@@ -178,7 +178,7 @@ class MaskKl:
             drawn[f"pixels_{b.name}"] = pictures.pixel_maps(by_row, shape, names)
         return Summary(tuple(tables), (
             "Accuracy, densities and sharing in percent, backward transfer in points; densities are means over tasks, "
-            "sharing is with one earlier task. Weight 1 is the true ELBO; logit is the paper's model.",
+            "sharing is with one earlier task. Weight 1 is that of the ELBO; logit is the paper's model.",
             f"The released code's numbers: {paper.CODE}; its other settings differ from those here.",
         ), drawn)
 
