@@ -15,7 +15,8 @@ ALPHA, SIGMA, SPREAD, TAU = 30.0, 0.05, 0.01, 1.0            # where the method 
 EXAMPLES = 60_000
 # The method's cotangent of the loss: likelihood, weights, masks (at the weight 1 / 784), sticks; for one example.
 WEIGHTS = Elbo(*(-weight / EXAMPLES for weight in (1.0, -1.0, -1 / 784, -1.0, -1.0)))
-RATES = {"mu": 0.01, "log_sigma": 0.01, "rho": 0.1, "sticks": 0.1}
+# A thousandth of the method's: hundreds of steps on one and the same batch shall not lead anywhere.
+RATES = {"mu": 1e-5, "log_sigma": 1e-5, "rho": 1e-4, "sticks": 1e-4}
 MNIST_DENSITY = 0.19
 
 

@@ -1,7 +1,8 @@
 """Measuring so that what else the machine does hits all alike: in turns, many times, and by ratios within a turn.
 
 Threads of BLAS and OpenMP go on spinning for a while after their last work, and would slow down whatever is measured
-next.  So there is a pause before each measurement, and then a call that is not measured.
+next.  So there is a pause before each measurement.  After it cores have to wake up, which on a virtual machine takes
+longer than many a function does, so calls follow that are not measured: what is measured is a loop under way.
 """
 
 import time
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SHORTEST = 2e-3                                              # seconds of a measurement; shorter calls are repeated
+SHORTEST = 0.02                                              # seconds of a measurement; shorter calls are repeated
 WARM_UP = 2
 PAUSE = 0.04                                                 # seconds
 
@@ -60,7 +61,8 @@ def interleave(functions, rounds, clock=time.perf_counter):
     for i in range(rounds):
         for name, function in functions.items():
             time.sleep(PAUSE)
-            function()
+            for _ in range(calls[name]):
+                function()
             start = clock()
             for _ in range(calls[name]):
                 function()
