@@ -6,6 +6,10 @@ from typing import Protocol
 import numpy as np
 
 from ibpcl import checkpoints
+from ibpcl.continual.task import ImageTask, Task
+from ibpcl.inference.backend import backend
+
+DESCRIPTIONS = {Task: "a classification Task", ImageTask: "an ImageTask"}
 
 
 class Learner(Protocol):
@@ -32,7 +36,30 @@ class Learner(Protocol):
 
 
 class Saved:
-    """Saving and loading for a learner that has ``settings`` (a dataclass), ``seed``, ``backend`` and a ``state``."""
+    """What a learner is made with, and how it is saved and loaded, given its ``state`` and ``load_state``.
+
+    Parameters
+    ----------
+    settings : dataclass, optional
+        Of the class ``settings_type``; the method's defaults if not given.
+    seed : int
+        Everything random is a function of it.
+    backend_name : {"numba", "numpy"}
+        Who computes.
+
+    Attributes
+    ----------
+    inputs : int or None
+        Width of the examples; None before the first task.
+    """
+
+    settings_type = None
+
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
+        self.settings = settings or self.settings_type()
+        self.seed = seed
+        self.backend = backend(backend_name)
+        self.inputs = None
 
     def save(self, path):
         """Write the learner to one file, atomically: settings, seed, backend and all that it learned."""
@@ -52,11 +79,33 @@ class Saved:
         arrays, meta, _ = checkpoints.load(path)
         if meta.get("method") != cls.__name__:
             raise ValueError(f"{cls.__name__}.load: {path} holds a {meta.get('method')}")
-        kind = type(cls().settings)
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
-        learner = cls(kind(**values), meta["seed"], meta["backend"])
+        learner = cls(cls.settings_type(**values), meta["seed"], meta["backend"])
         learner.load_state(arrays)
         return learner
+
+
+def check_task(caller, task, kind, inputs):
+    """Refuse a task of another kind (a class) than the method learns, or of another width than the first task's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming ``caller``, what is allowed and what came.
+    """
+    if not isinstance(task, kind):
+        raise TypeError(f"{caller}: a task must be {DESCRIPTIONS[kind]}, got {type(task).__name__}")
+    if inputs is not None and task.inputs != inputs:
+        raise ValueError(f"{caller}: task {task.name!r} has {task.inputs} inputs, the network {inputs}")
+
+
+def under(state, start):
+    """Return what lies under a name in a state, by the rest of its name.
+
+    >>> under({"head.w": 1, "head.b": 2, "rho": 3}, "head.")
+    {'w': 1, 'b': 2}
+    """
+    return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
 
 
 def check_inputs(caller, x, inputs, task_id, learned):

@@ -35,6 +35,12 @@ class Fit(NamedTuple):
     on_epoch: object = None
     rate_end: float = 1.0
 
+    def run(self, vector, objective, rates, examples, adapt=None):
+        """Call :func:`ibpcl.inference.loop.fit`, which says what the arguments are."""
+        return fit(vector, objective, rates, examples=examples, epochs=self.epochs, batch=self.batch, key=self.key,
+                   backend=self.backend, phase=self.phase, progress=self.progress, adapt=adapt, resume=self.resume,
+                   on_epoch=self.on_epoch, rate_end=self.rate_end)
+
 
 def block_rates(layout, **rate_of_block):
     """Return a learning rate for every element of a vector: 0 in blocks that are not named."""
@@ -184,8 +190,6 @@ def fit_part(packed, objective, rates, data, how, vector, adapt=None):
     if resume is not None:
         state = State(resume.state.first[index], resume.state.second[index], resume.state.step)
         resume = resume._replace(vector=resume.vector[index], state=state)
-    trained, history = fit(
-        vector[index], objective, rates, examples=len(data.x), epochs=how.epochs, batch=how.batch, key=how.key,
-        backend=how.backend, phase=how.phase, progress=how.progress, adapt=adapt, resume=resume,
-        on_epoch=None if how.on_epoch is None else keep, rate_end=how.rate_end)
+    part_how = how._replace(resume=resume, on_epoch=None if how.on_epoch is None else keep)
+    trained, history = part_how.run(vector[index], objective, rates, len(data.x), adapt)
     return packing.unpack(packed().part, trained, packed().rest), history

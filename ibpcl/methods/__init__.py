@@ -5,6 +5,7 @@ made by ``Learner(settings, seed, backend_name)``, and, if it has any, ``PRESETS
 imported when its method is asked for.
 """
 
+import math
 from dataclasses import field
 from importlib import import_module
 from typing import NamedTuple
@@ -93,6 +94,41 @@ def method(name):
     module = import_module(f"ibpcl.methods.{name}")
     return Method(name, module.Settings, getattr(module, known[name]), module.__doc__.strip().splitlines()[0],
                   getattr(module, "PRESETS", {"default": {}}))
+
+
+def check_settings(method, settings, choices, at_least, above_zero):
+    """Refuse settings out of their range; ``method`` is named in the error.
+
+    Parameters
+    ----------
+    method : str
+        Whose settings they are.
+    settings : dataclass
+        With ``hidden``, the widths of layers, besides the settings that are named below.
+    choices : dict of str to collection of str
+        Settings that are one of some words.
+    at_least : dict of str to int
+        Settings that are finite and have a least value.
+    above_zero : iterable of str
+        Settings that are finite and above zero.
+
+    Raises
+    ------
+    ValueError
+        Naming the setting, what is allowed and what came.
+    """
+    if not settings.hidden or min(settings.hidden) < 1:
+        raise ValueError(f"{method}: hidden must name at least one layer, each of at least 1 unit, "
+                         f"got {settings.hidden}")
+    for name, allowed in choices.items():
+        if getattr(settings, name) not in allowed:
+            raise ValueError(f"{method}: {name} must be one of {', '.join(allowed)}, got {getattr(settings, name)!r}")
+    for name, least in at_least.items():
+        if not least <= getattr(settings, name) < math.inf:
+            raise ValueError(f"{method}: {name} must be finite and at least {least}, got {getattr(settings, name)}")
+    for name in above_zero:
+        if not 0 < getattr(settings, name) < math.inf:
+            raise ValueError(f"{method}: {name} must be finite and above 0, got {getattr(settings, name)}")
 
 
 def option(default, doc):

@@ -28,9 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.expansion import corner
-from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
-from ibpcl.inference.backend import backend
 from ibpcl.methods import option
 from ibpcl.methods.den_course import Course
 from ibpcl.methods.sequential import SequentialSettings
@@ -68,14 +67,7 @@ class Settings(SequentialSettings):
 class DEN(Saved):
     """Learn tasks in a network that grows.
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        The defaults if not given.
-    seed : int
-        Everything random is a function of it.
-    backend_name : {"numba", "numpy"}
-        Who computes.
+    Parameters as in :class:`ibpcl.continual.learner.Saved`.
 
     Attributes
     ----------
@@ -87,11 +79,10 @@ class DEN(Saved):
         How many units of each layer each task knows: those with its time stamp, or an earlier one.
     """
 
+    settings_type = Settings
+
     def __init__(self, settings=None, seed=0, backend_name="numba"):
-        self.settings = settings or Settings()
-        self.seed = seed
-        self.backend = backend(backend_name)
-        self.inputs = None
+        super().__init__(settings, seed, backend_name)
         self.shared, self.heads, self.widths = [], [], []
 
     def learn(self, task, progress=None, journal=None):
@@ -158,7 +149,4 @@ class DEN(Saved):
         self.heads = [pair(f"task{t}.head") for t in range(len(self.widths))]
 
     def _check(self, task):
-        if not isinstance(task, Task):
-            raise TypeError(f"den: a task must be a classification Task, got {type(task).__name__}")
-        if self.inputs is not None and task.inputs != self.inputs:
-            raise ValueError(f"den: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+        check_task("den", task, Task, self.inputs)

@@ -22,14 +22,12 @@ import numpy as np
 
 from ibpcl.continual import prior as priors
 from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
-from ibpcl.inference.backend import backend
-from ibpcl.inference.loop import fit
 from ibpcl.inference.objectives import Data, Fit
 from ibpcl.inference.schedules import geometric
-from ibpcl.methods import option
+from ibpcl.methods import check_settings, option
 from ibpcl.models.layers import MaskModel, sticks
 from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, write
 from ibpcl.models.stochastic_units import StochasticUnits
@@ -66,33 +64,16 @@ class Settings:
     start_spread: float = option(0.1, "Standard deviation of the random means that weights start with.")
 
     def __post_init__(self):
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"ibp_vcl: hidden must name at least one layer, each of at least 1 unit, "
-                             f"got {self.hidden}")
-        for names, least in ((("samples", "prediction_samples", "batch"), 1),
-                             (("likelihood_epochs", "epochs", "rate", "mask_rate"), 0)):
-            for name in names:
-                if not least <= getattr(self, name) < np.inf:
-                    raise ValueError(f"ibp_vcl: {name} must be finite and at least {least}, got {getattr(self, name)}")
-        for name in ("alpha", "tau_start", "tau_end", "rate_end", "prior_sigma", "start_sigma", "start_spread"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"ibp_vcl: {name} must be finite and above 0, got {getattr(self, name)}")
-        for name, allowed in (("activation", ACTIVATIONS), ("mask_kl", MASK_KLS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"ibp_vcl: {name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        at_least = {**dict.fromkeys(("samples", "prediction_samples", "batch"), 1),
+                    **dict.fromkeys(("likelihood_epochs", "epochs", "rate", "mask_rate"), 0)}
+        check_settings("ibp_vcl", self, {"activation": ACTIVATIONS, "mask_kl": MASK_KLS}, at_least,
+                       ("alpha", "tau_start", "tau_end", "rate_end", "prior_sigma", "start_sigma", "start_spread"))
 
 
 class IBPVCL(Saved):
     """Learn tasks by Bayes' rule, for weights and for the probabilities of units.
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        The defaults if not given.
-    seed : int
-        Everything random is a function of it.
-    backend_name : {"numba", "numpy"}
-        Who computes.
+    Parameters as in :class:`ibpcl.continual.learner.Saved`.
 
     Attributes
     ----------
@@ -104,11 +85,10 @@ class IBPVCL(Saved):
         Rho of each task and hidden layer.
     """
 
+    settings_type = Settings
+
     def __init__(self, settings=None, seed=0, backend_name="numba"):
-        self.settings = settings or Settings()
-        self.seed = seed
-        self.backend = backend(backend_name)
-        self.inputs = None
+        super().__init__(settings, seed, backend_name)
         self.posterior, self.heads, self.offsets = [], [], []
 
     def learn(self, task, progress=None, journal=None):
@@ -186,14 +166,11 @@ class IBPVCL(Saved):
         """Become the learner whose :meth:`state` this was."""
         state = {name: np.array(value) for name, value in state.items()}
 
-        def under(start):
-            return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
-
         tasks, layers = int(state["tasks"]), range(len(self.settings.hidden))
         kept = [0 if self.settings.single_head else t for t in range(tasks)]
         self.inputs = int(state["inputs"]) or None
-        self.posterior = [under(f"hidden{i}.") for i in layers if tasks]
-        self.heads = [under(f"task{t}.head.") for t in kept]
+        self.posterior = [under(state, f"hidden{i}.") for i in layers if tasks]
+        self.heads = [under(state, f"task{t}.head.") for t in kept]
         self.offsets = [[state[f"task{t}.rho{i}"] for i in layers] for t in kept]
 
     def prior(self, model):
@@ -243,9 +220,7 @@ class IBPVCL(Saved):
 
         rates = objectives.block_rates(model.layout, mu=settings.rate, log_sigma=settings.rate,
                                        sticks=settings.mask_rate, rho=settings.mask_rate * settings.offsets)
-        return fit(vector, objective, rates, examples=examples, epochs=how.epochs, batch=how.batch, key=how.key,
-                   backend=how.backend, phase=how.phase, progress=how.progress, resume=how.resume,
-                   on_epoch=how.on_epoch, rate_end=how.rate_end)
+        return how.run(vector, objective, rates, examples)
 
     def _keep(self, model, vector):
         *hidden, head = model.layers(vector)
@@ -264,10 +239,7 @@ class IBPVCL(Saved):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
 
     def _check(self, task):
-        if not isinstance(task, Task):
-            raise TypeError(f"ibp_vcl: a task must be a classification Task, got {type(task).__name__}")
-        if self.inputs is not None and task.inputs != self.inputs:
-            raise ValueError(f"ibp_vcl: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+        check_task("ibp_vcl", task, Task, self.inputs)
         if self.settings.single_head and self.heads and task.outputs != len(self.heads[0]["bias.mu"]):
             raise ValueError(f"ibp_vcl: task {task.name!r} has {task.outputs} outputs, the one head "
                              f"{len(self.heads[0]['bias.mu'])}")

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
-from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import fit
 from ibpcl.methods import option
 from ibpcl.models.plain import STARTS, Network
@@ -44,20 +43,13 @@ class Settings:
 class Independent(Saved):
     """Learn every task in a network of its own.
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        The reference's defaults.
-    seed : int
-        Everything random is a function of it.
-    backend_name : {"numba", "numpy"}
-        Who computes.
+    Parameters as in :class:`ibpcl.continual.learner.Saved`.
     """
 
+    settings_type = Settings
+
     def __init__(self, settings=None, seed=0, backend_name="numba"):
-        self.settings = settings or Settings()
-        self.seed = seed
-        self.backend = backend(backend_name)
+        super().__init__(settings, seed, backend_name)
         self.networks = []                                   # (network, its parameters) of each task
 
     def learn(self, task, progress=None, journal=None):
@@ -79,8 +71,7 @@ class Independent(Saved):
         NonFiniteError
             If the likelihood or its gradient is not finite.
         """
-        if not isinstance(task, Task):
-            raise TypeError(f"independent: a task must be a classification Task, got {type(task).__name__}")
+        check_task("independent", task, Task, None)
         settings, examples = self.settings, len(task.x_train)
         network = Network(task.inputs, settings.hidden, task.outputs)
         key = Key(self.seed, len(self.networks), 0, 0)

@@ -14,11 +14,10 @@ from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.learner import Saved, check_inputs, under
 from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
-from ibpcl.inference.backend import backend
 from ibpcl.inference.objectives import Data, Fit, Growing
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.models.classifier import Classifier
@@ -38,21 +37,13 @@ PHASES = ("initial", "likelihood", "masked", "cut", "finetune", "coreset", "pred
 class NPBCL(Saved):
     """Learn tasks one after another in one network, each with its own mask and head.
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        The defaults are those of the README's run.
-    seed : int
-        Everything random is a function of it.
-    backend_name : {"numba", "numpy"}
-        Who computes.
+    Parameters as in :class:`ibpcl.continual.learner.Saved`.
     """
 
+    settings_type = Settings
+
     def __init__(self, settings=None, seed=0, backend_name="numba"):
-        self.settings = settings or Settings()
-        self.seed = seed
-        self.backend = backend(backend_name)
-        self.inputs = None
+        super().__init__(settings, seed, backend_name)
         self.kind = None                                     # Task or RegressionTask, as the first one
         self.hidden = self.settings.hidden                   # grows if the settings say so
         self.alpha = np.full(len(self.hidden), self.settings.alpha)
@@ -157,15 +148,12 @@ class NPBCL(Saved):
         """Become the learner whose :meth:`state` this was."""
         state = {name: np.array(value) for name, value in state.items()}
 
-        def under(start):
-            return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
-
         layers, tasks = range(len(self.settings.hidden)), range(int(state["tasks"]))
         self.inputs, self.alpha = int(state["inputs"]) or None, state["alpha"]
         self.hidden = tuple(int(units) for units in state["hidden"])
         self.kind = None if not tasks else RegressionTask if state["regression"] else Task
-        self.posterior = [under(f"hidden{i}.") for i in layers if tasks]
-        self.heads = [under(f"task{t}.head.") for t in tasks]
+        self.posterior = [under(state, f"hidden{i}.") for i in layers if tasks]
+        self.heads = [under(state, f"task{t}.head.") for t in tasks]
         self._masks = [tuple(hard_masks.PackedMask(state[f"task{t}.mask{i}.bits"],
                                                    tuple(int(n) for n in state[f"task{t}.mask{i}.shape"]))
                              for i in layers) for t in tasks]

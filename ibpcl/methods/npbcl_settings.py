@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
-from ibpcl.methods import option
+from ibpcl.methods import check_settings, option
 from ibpcl.models.layers import MaskModel
 from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, MASK_LINKS
 
@@ -70,19 +70,8 @@ class Settings:
     learn_noise: bool = option(True, "Learn a regression's noise instead of keeping noise_sigma (Sec. 3.2).")
 
     def __post_init__(self):
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"npbcl: hidden must name at least one layer, each of at least 1 unit, got {self.hidden}")
-        for names, holds, allowed in (
-            (AT_LEAST_ONE, lambda value: value >= 1, "at least 1"),
-            (AT_LEAST_ZERO, lambda value: 0 <= value < np.inf, "finite and at least 0"),
-            (ABOVE_ZERO, lambda value: 0 < value < np.inf, "finite and above 0"),
-        ):
-            for name in names:
-                if not holds(getattr(self, name)):
-                    raise ValueError(f"npbcl: {name} must be {allowed}, got {getattr(self, name)}")
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"npbcl: {name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        at_least = dict.fromkeys(AT_LEAST_ONE, 1) | dict.fromkeys(AT_LEAST_ZERO, 0)
+        check_settings("npbcl", self, CHOICES, at_least, ABOVE_ZERO)
 
     @property
     def mask_model(self):

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
-from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import fit
-from ibpcl.methods import option
+from ibpcl.methods import check_settings, option
 from ibpcl.models.plain import STARTS, Network
 from ibpcl.models.supervised import Elbo
 from ibpcl.noise import Key, generator
@@ -38,18 +37,7 @@ class SequentialSettings:
     start: str = option("uniform", "Where weights start: uniform within 1 / sqrt(fan-in), or he (normal, wider).")
 
     def __post_init__(self):
-        name = self.method_name
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"{name}: hidden must name at least one layer, each of at least 1 unit, got {self.hidden}")
-        for key, allowed in self.choices().items():
-            if getattr(self, key) not in allowed:
-                raise ValueError(f"{name}: {key} must be one of {', '.join(allowed)}, got {getattr(self, key)!r}")
-        for key, least in self.at_least().items():
-            if not least <= getattr(self, key) < np.inf:
-                raise ValueError(f"{name}: {key} must be finite and at least {least}, got {getattr(self, key)}")
-        for key in self.above_zero():
-            if not 0 < getattr(self, key) < np.inf:
-                raise ValueError(f"{name}: {key} must be finite and above 0, got {getattr(self, key)}")
+        check_settings(self.method_name, self, self.choices(), self.at_least(), self.above_zero())
 
     @property
     def method_name(self):
@@ -72,14 +60,7 @@ class SequentialSettings:
 class Sequential(Saved):
     """Train one network on task after task; a base of methods.
 
-    Parameters
-    ----------
-    settings : SequentialSettings, optional
-        The method's defaults if not given.
-    seed : int
-        Everything random is a function of it.
-    backend_name : {"numba", "numpy"}
-        Who computes.
+    Parameters as in :class:`ibpcl.continual.learner.Saved`.
 
     Attributes
     ----------
@@ -96,10 +77,8 @@ class Sequential(Saved):
     settings_type = SequentialSettings
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
-        self.settings = settings or self.settings_type()
-        self.seed = seed
-        self.backend = backend(backend_name)
-        self.inputs, self.shared = None, None
+        super().__init__(settings, seed, backend_name)
+        self.shared = None
         self.heads, self.outputs, self.memory = [], [], {}
 
     @property
@@ -231,10 +210,7 @@ class Sequential(Saved):
                    on_epoch=save if journal else None, rate_end=settings.rate_end)
 
     def _check(self, task):
-        if not isinstance(task, Task):
-            raise TypeError(f"{self.name}: a task must be a classification Task, got {type(task).__name__}")
-        if self.inputs is not None and task.inputs != self.inputs:
-            raise ValueError(f"{self.name}: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+        check_task(self.name, task, Task, self.inputs)
         if self.settings.single_head and self.outputs and task.outputs != self.outputs[0]:
             raise ValueError(f"{self.name}: task {task.name!r} has {task.outputs} outputs, "
                              f"the one head {self.outputs[0]}")

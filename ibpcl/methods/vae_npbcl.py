@@ -21,11 +21,10 @@ import numpy as np
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import Saved, check_task_id
+from ibpcl.continual.learner import Saved, check_task, check_task_id, under
 from ibpcl.continual.task import ImageTask
 from ibpcl.errors import TrainingError
 from ibpcl.inference import generative
-from ibpcl.inference.backend import backend
 from ibpcl.inference.objectives import Data, Fit
 from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
 from ibpcl.models.autoencoder import Autoencoder, Elbo
@@ -45,14 +44,7 @@ ROWS, BIASES = (("pixels.weight.mu", "pixels.weight.log_sigma"), ("pixels.bias.m
 class VAENPBCL(Saved):
     """Learn generative models one after another in one autoencoder, each with its own masks.
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        The defaults if not given.
-    seed : int
-        Everything random is a function of it.
-    backend_name : {"numba", "numpy"}
-        Who computes.
+    Parameters as in :class:`ibpcl.continual.learner.Saved`.
 
     Attributes
     ----------
@@ -65,11 +57,10 @@ class VAENPBCL(Saved):
         with ``output`` "own" the rows of the pixels' weights that it uses, with ``latent_prior`` "per_task" its prior.
     """
 
+    settings_type = Settings
+
     def __init__(self, settings=None, seed=0, backend_name="numba"):
-        self.settings = settings or Settings()
-        self.seed = seed
-        self.backend = backend(backend_name)
-        self.inputs = None
+        super().__init__(settings, seed, backend_name)
         self.alpha = self.settings.alphas
         self.posterior, self.own = {}, []
         self._masks = []                                     # packed, for each task and masked layer
@@ -173,24 +164,18 @@ class VAENPBCL(Saved):
     def load_state(self, state):
         """Become the learner whose :meth:`state` this was."""
         state = {name: np.array(value) for name, value in state.items()}
-
-        def under(start):
-            return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
-
         tasks = range(int(state["tasks"]))
         self.inputs, self.alpha = int(state["inputs"]) or None, state["alpha"]
-        self.posterior = {name: under(f"layer.{name}.") for name in (self._shared(self._model()) if tasks else ())}
-        self._shared_prior = under("shared.")
-        self.own = [under(f"task{t}.own.") for t in tasks]
+        shared = self._shared(self._model()) if tasks else ()
+        self.posterior = {name: under(state, f"layer.{name}.") for name in shared}
+        self._shared_prior = under(state, "shared.")
+        self.own = [under(state, f"task{t}.own.") for t in tasks]
         self._masks = [tuple(hard_masks.PackedMask(state[f"task{t}.mask{i}.bits"],
                                                    tuple(int(n) for n in state[f"task{t}.mask{i}.shape"]))
                              for i in range(len(self.alpha))) for t in tasks]
 
     def _check(self, task):
-        if not isinstance(task, ImageTask):
-            raise TypeError(f"vae_npbcl: a task must be an ImageTask, got {type(task).__name__}")
-        if self.inputs is not None and task.inputs != self.inputs:
-            raise ValueError(f"vae_npbcl: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+        check_task("vae_npbcl", task, ImageTask, self.inputs)
 
     def _model(self):
         settings = self.settings

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import Saved, check_task_id
+from ibpcl.continual.learner import Saved, check_task, check_task_id, under
 from ibpcl.continual.task import ImageTask
 from ibpcl.inference import generative
-from ibpcl.inference.backend import backend
 from ibpcl.inference.objectives import Data, Fit
-from ibpcl.methods import option
+from ibpcl.methods import check_settings, option
 from ibpcl.models.autoencoder import LIKELIHOODS, Autoencoder, Elbo
 from ibpcl.models.mlp import ACTIVATIONS, write
 from ibpcl.models.point_autoencoder import at_means, pixel_biases
@@ -46,22 +45,14 @@ class VAESettings:
     start_spread: float = option(1.0, "Spread of the random weights that a layer starts with, times sqrt(2 / D).")
 
     def __post_init__(self):
-        name = self.method_name
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"{name}: hidden must name at least one layer, each of at least 1 unit, got {self.hidden}")
+        choices = {"activation": ACTIVATIONS, "likelihood": LIKELIHOODS, **self.choices()}
+        at_least = {**dict.fromkeys(("latent", "samples", "batch"), 1),
+                    **dict.fromkeys(("epochs", "rate", "beta", "warm_up"), 0), **self.at_least()}
+        check_settings(self.method_name, self, choices, at_least,
+                       ("pixel_sigma", "rate_end", "start_spread", *self.above_zero()))
         if not 1 <= self.shared_layers <= len(self.hidden) + 1:
-            raise ValueError(f"{name}: shared_layers must be in 1 ... {len(self.hidden) + 1}, the layers of the "
-                             f"decoder, got {self.shared_layers}")
-        for key, allowed in (("activation", ACTIVATIONS), ("likelihood", LIKELIHOODS), *self.choices().items()):
-            if getattr(self, key) not in allowed:
-                raise ValueError(f"{name}: {key} must be one of {', '.join(allowed)}, got {getattr(self, key)!r}")
-        for key, least in {**dict.fromkeys(("latent", "samples", "batch"), 1),
-                           **dict.fromkeys(("epochs", "rate", "beta", "warm_up"), 0), **self.at_least()}.items():
-            if not least <= getattr(self, key) < np.inf:
-                raise ValueError(f"{name}: {key} must be finite and at least {least}, got {getattr(self, key)}")
-        for key in ("pixel_sigma", "rate_end", "start_spread", *self.above_zero()):
-            if not 0 < getattr(self, key) < np.inf:
-                raise ValueError(f"{name}: {key} must be finite and above 0, got {getattr(self, key)}")
+            raise ValueError(f"{self.method_name}: shared_layers must be in 1 ... {len(self.hidden) + 1}, the layers "
+                             f"of the decoder, got {self.shared_layers}")
 
     @property
     def method_name(self):
@@ -84,14 +75,7 @@ class VAESettings:
 class VAESequential(Saved):
     """Train task after task, each with its own encoder; a base of methods.
 
-    Parameters
-    ----------
-    settings : VAESettings, optional
-        The method's defaults if not given.
-    seed : int
-        Everything random is a function of it.
-    backend_name : {"numba", "numpy"}
-        Who computes.
+    Parameters as in :class:`ibpcl.continual.learner.Saved`.
 
     Attributes
     ----------
@@ -107,10 +91,7 @@ class VAESequential(Saved):
     shared_kind = "plain"                                    # of the layers that all tasks share
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
-        self.settings = settings or self.settings_type()
-        self.seed = seed
-        self.backend = backend(backend_name)
-        self.inputs = None
+        super().__init__(settings, seed, backend_name)
         self.shared, self.own, self.memory = {}, [], {}
 
     @property
@@ -139,10 +120,7 @@ class VAESequential(Saved):
         NonFiniteError
             If the ELBO is not finite.
         """
-        if not isinstance(task, ImageTask):
-            raise TypeError(f"{self.name}: a task must be an ImageTask, got {type(task).__name__}")
-        if self.inputs is not None and task.inputs != self.inputs:
-            raise ValueError(f"{self.name}: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+        check_task(self.name, task, ImageTask, self.inputs)
         self.inputs = task.inputs
         settings, model, examples = self.settings, self.model(), len(task.x_train)
 
@@ -189,12 +167,9 @@ class VAESequential(Saved):
         """Become the learner whose :meth:`state` this was."""
         state = {name: np.array(value) for name, value in state.items()}
 
-        def under(start):
-            return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
-
         self.inputs = int(state["inputs"]) or None
-        self.shared, self.memory = under("shared."), under("memory.")
-        self.own = [under(f"task{t}.") for t in range(int(state["tasks"]))]
+        self.shared, self.memory = under(state, "shared."), under(state, "memory.")
+        self.own = [under(state, f"task{t}.") for t in range(int(state["tasks"]))]
 
     # What a method may say otherwise.
 

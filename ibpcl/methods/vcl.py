@@ -24,13 +24,11 @@ import numpy as np
 from ibpcl.continual import coresets
 from ibpcl.continual import prior as priors
 from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
-from ibpcl.inference.backend import backend
-from ibpcl.inference.loop import fit
 from ibpcl.inference.objectives import Data, Fit
-from ibpcl.methods import option
+from ibpcl.methods import check_settings, option
 from ibpcl.models.mean_field import MeanField
 from ibpcl.models.mlp import ACTIVATIONS, write
 from ibpcl.models.supervised import Elbo, Prior
@@ -64,39 +62,21 @@ class Settings:
     coreset_epochs: int = option(100, "Steps on a coreset before predictions.")
 
     def __post_init__(self):
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"vcl: hidden must name at least one layer, each of at least 1 unit, got {self.hidden}")
-        for names, least in ((("samples", "prediction_samples", "batch", "coreset_size"), 1),
-                             (("likelihood_epochs", "epochs", "rate", "coreset_epochs"), 0)):
-            for name in names:
-                if not least <= getattr(self, name) < np.inf:
-                    raise ValueError(f"vcl: {name} must be finite and at least {least}, got {getattr(self, name)}")
-        for name in ("rate_end", "prior_sigma", "start_sigma", "start_spread"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"vcl: {name} must be finite and above 0, got {getattr(self, name)}")
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"vcl: {name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        at_least = {**dict.fromkeys(("samples", "prediction_samples", "batch", "coreset_size"), 1),
+                    **dict.fromkeys(("likelihood_epochs", "epochs", "rate", "coreset_epochs"), 0)}
+        check_settings("vcl", self, CHOICES, at_least, ("rate_end", "prior_sigma", "start_sigma", "start_spread"))
 
 
 class VCL(Saved):
     """Learn tasks by Bayes' rule with Gaussian posteriors.
 
-    Parameters
-    ----------
-    settings : Settings, optional
-        The defaults if not given.
-    seed : int
-        Everything random is a function of it.
-    backend_name : {"numba", "numpy"}
-        Who computes.
+    Parameters as in :class:`ibpcl.continual.learner.Saved`.
     """
 
+    settings_type = Settings
+
     def __init__(self, settings=None, seed=0, backend_name="numba"):
-        self.settings = settings or Settings()
-        self.seed = seed
-        self.backend = backend(backend_name)
-        self.inputs = None
+        super().__init__(settings, seed, backend_name)
         self.posterior = []                                  # the Gaussian parameters of each hidden layer
         self.heads = []                                      # those of each task's head
         self._coresets = []                                  # the examples kept from each task
@@ -177,13 +157,10 @@ class VCL(Saved):
         """Become the learner whose :meth:`state` this was."""
         state = {name: np.array(value) for name, value in state.items()}
 
-        def under(start):
-            return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
-
         tasks = int(state["tasks"])
         self.inputs = int(state["inputs"]) or None
-        self.posterior = [under(f"hidden{i}.") for i in range(len(self.settings.hidden)) if tasks]
-        self.heads = [under(f"task{0 if self.settings.single_head else t}.head.") for t in range(tasks)]
+        self.posterior = [under(state, f"hidden{i}.") for i in range(len(self.settings.hidden)) if tasks]
+        self.heads = [under(state, f"task{0 if self.settings.single_head else t}.head.") for t in range(tasks)]
         self._coresets = [Data(state[f"task{t}.coreset.x"], state[f"task{t}.coreset.y"]) for t in range(tasks)
                           if f"task{t}.coreset.x" in state]
         self._refined = {}
@@ -227,9 +204,7 @@ class VCL(Saved):
             return parts, model.sampled_elbo_vjp(weights, cache), 0.0
 
         rates = objectives.block_rates(model.layout, mu=self.settings.rate, log_sigma=self.settings.rate)
-        return fit(vector, objective, rates, examples=examples, epochs=how.epochs, batch=how.batch, key=how.key,
-                   backend=how.backend, phase=how.phase, progress=how.progress, resume=how.resume,
-                   on_epoch=how.on_epoch, rate_end=how.rate_end)
+        return how.run(vector, objective, rates, examples)
 
     def _refine(self, model, vector, task_id):
         """Train a copy of the posterior on what was kept: the task's coreset, or with one head all of them."""
@@ -276,10 +251,7 @@ class VCL(Saved):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
 
     def _check(self, task):
-        if not isinstance(task, Task):
-            raise TypeError(f"vcl: a task must be a classification Task, got {type(task).__name__}")
-        if self.inputs is not None and task.inputs != self.inputs:
-            raise ValueError(f"vcl: task {task.name!r} has {task.inputs} inputs, the network {self.inputs}")
+        check_task("vcl", task, Task, self.inputs)
         if self.settings.single_head and self.heads and task.outputs != len(self.heads[0]["bias.mu"]):
             raise ValueError(f"vcl: task {task.name!r} has {task.outputs} outputs, the one head "
                              f"{len(self.heads[0]['bias.mu'])}")

@@ -242,7 +242,8 @@ def test_an_elbo_that_is_not_finite_stops_the_run():
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"samples": 0}, "samples must be at least 1, got 0"), ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
+    ({"samples": 0}, "samples must be finite and at least 1, got 0"),
+    ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
     ({"alpha": -1.0}, "alpha"), ({"mask_kl_weight": -1.0}, "mask_kl_weight"), ({"hidden": ()}, "hidden"),
     ({"activation": "gelu"}, "activation"), ({"weight_rate": float("nan")}, "weight_rate"),
     ({"alpha_rule": "random"}, "alpha_rule must be one of fixed, max"), ({"coreset": "all"}, "coreset")])
