@@ -189,7 +189,8 @@ def test_a_slip_of_the_keyboard(capsys, arguments, words):
 @pytest.mark.parametrize("text, words", [
     ("epoch = 3", ["unknown key 'epoch'", "'epochs'"]), ('epochs = "3"', ["epochs must be a whole number", "text"]),
     ("epochs = ", ["not TOML"]), ('experiment = "split-mnits"', ["'split-mnits'", "'split-mnist'"]),
-    ("samples = 0", ["samples must be finite and at least 1"]), ("hidden = [2.5]", ["hidden must be a list of whole numbers"]),
+    ("samples = 0", ["samples must be finite and at least 1"]),
+    ("hidden = [2.5]", ["hidden must be a list of whole numbers"]),
 ])
 def test_a_slip_in_a_file(capsys, own_folder, text, words):
     (own_folder / "mine.toml").write_text(text)

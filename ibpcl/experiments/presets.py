@@ -23,8 +23,6 @@ class Preset(NamedTuple):
     asks: str = "task"
 
 
-# An epoch has five times as many steps as one of a pair of classes; more than ten change nothing.
-PERMUTED = {"epochs": 10, "finetune_epochs": 5}
 SMALL_AUTOENCODER = {"hidden": (100, 100, 100), "latent": 10, "activation": "tanh", "batch": 64}
 NO_PRESET = Preset("The defaults alone.", {}, {})
 PRESETS = {
@@ -51,12 +49,12 @@ PRESETS = {
     "permuted-mnist": Preset(
         "All ten digits, five tasks, a pixel order each.",
         {"dataset": "mnist", "stream": "permuted"},
-        {"npbcl": PERMUTED},
+        {"npbcl": {}},
     ),
     "permuted-mnist-10-domain": Preset(
         "All ten digits, ten pixel orders, one head for all.",
         {"dataset": "mnist", "stream": "permuted", "tasks": 10},
-        {"npbcl": PERMUTED}, "domain",
+        {"npbcl": {}}, "domain",
     ),
     "domain-mnist": Preset(
         "First or second of a pair, 0/1 to 8/9, one head.",

@@ -80,6 +80,7 @@ class NPBCL(Saved):
             self.hidden, masks, done = resumed.hidden, resumed.masks, list(resumed.history)
         model, (data, coreset) = self._model(task), self._split(task)
         prior, vector = self._prior(model), self._start(model)
+        epochs, finetune_epochs = settings.epochs_for(len(data.x))
 
         def how(phase, epochs):
             snapshot = resumed.snapshot if resumed is not None and resumed.snapshot.phase == phase else None
@@ -96,16 +97,16 @@ class NPBCL(Saved):
             if settings.shared_mask and self.heads:          # the ablation: no mask of its own
                 masks = self.masks(0)
                 vector, records = objectives.train_fixed(
-                    model, vector, prior, masks, data, how("masked", settings.epochs), settings.weight_rate,
+                    model, vector, prior, masks, data, how("masked", epochs), settings.weight_rate,
                     settings.weight_kl_weight)
             else:
-                model, vector, records = self._train_masked(model, vector, prior, data, how("masked", settings.epochs))
+                model, vector, records = self._train_masked(model, vector, prior, data, how("masked", epochs))
                 prior, masks = self._prior(model), self._cut(model, vector)
             if settings.reset_unused:
                 self._reset_unused(model, vector, prior, masks)
             done += records
         vector, records = objectives.train_fixed(
-            model, vector, prior, masks, data, how("finetune", settings.finetune_epochs), settings.finetune_rate,
+            model, vector, prior, masks, data, how("finetune", finetune_epochs), settings.finetune_rate,
             settings.weight_kl_weight)
         done += records
         self._keep(model, vector, masks, coreset)
@@ -237,6 +238,7 @@ class NPBCL(Saved):
         """Start the next task: known weights at the last posterior, all others and a new head afresh."""
         rng = generator(self._key(len(self.heads), "initial")._replace(step=growth))
         vector = model.initial(rng, self.alpha, self.settings.start_sigma, self.settings.start_spread)
+        vector[model.layout.block("rho")] = self.settings.start_rho
         if not self.heads:
             return vector
         *hidden, head = model.layers(vector)

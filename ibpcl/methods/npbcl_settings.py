@@ -14,7 +14,7 @@ CHOICES = {
     "alpha_rule": ("fixed", "max", "increment", "learned"), "unused_prior": ("gaussian", "flat", "none"),
     "coreset": ("none", *SELECTIONS),
 }
-AT_LEAST_ONE = ("samples", "prediction_samples", "batch", "coreset_size", "expand_every", "empty_units")
+AT_LEAST_ONE = ("max_steps", "samples", "prediction_samples", "batch", "coreset_size", "expand_every", "empty_units")
 AT_LEAST_ZERO = (
     "likelihood_epochs", "epochs", "finetune_epochs", "coreset_epochs", "weight_rate", "mask_rate", "finetune_rate",
     "coreset_rate", "weight_kl_weight", "mask_kl_weight", "stick_kl_weight", "alpha_increment",
@@ -35,6 +35,7 @@ class Settings:
     likelihood_epochs: int = option(0, "Maximum-likelihood epochs before the first task (supplement B.1).")
     epochs: int = option(20, "Epochs of masked training a task (supplement B.1: 5).")
     finetune_epochs: int = option(10, "Epochs of selective fine-tuning a task (Sec. 4.5; supplement B.1: 5).")
+    max_steps: int = option(3600, "Steps a task at most, roughly: large tasks have fewer epochs (not in the paper).")
     batch: int = option(256, "Examples in a minibatch (not in the paper).")
     weight_rate: float = option(0.01, "Adam's rate of means and scales in masked training (supplement B.1: 0.001).")
     mask_rate: float = option(0.1, "Adam's rate of rho, the sticks and alpha (supplement B.1: 0.01).")
@@ -52,6 +53,7 @@ class Settings:
     unused_prior: str = option("none", "p0 of weights not used yet: gaussian, flat (Sec. 4.1) or none (no divergence).")
     start_sigma: float = option(0.05, "Standard deviation that an unused weight starts a task with.")
     start_spread: float = option(0.01, "Standard deviation of the random means that unused weights start with.")
+    start_rho: float = option(0.0, "Rho of all masks as a task starts; at 0 they follow the sticks alone.")
     mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli (Eq. 7) or concrete (supplement D.3).")
     mask_link: str = option("logit", "Log-odds of the masks' prior: logit (Sec. 3.2) or log, the authors' code's.")
     structured: bool = option(True, "Masks know the sticks, theta = sigma(rho + logit pi); else sigma(rho) (Sec. 3.2).")
@@ -72,6 +74,16 @@ class Settings:
     def __post_init__(self):
         at_least = dict.fromkeys(AT_LEAST_ONE, 1) | dict.fromkeys(AT_LEAST_ZERO, 0)
         check_settings("npbcl", self, CHOICES, at_least, ABOVE_ZERO)
+
+    def epochs_for(self, examples):
+        """Return the epochs of masked training and of fine-tuning for a task of so many examples, within ``max_steps``.
+
+        >>> Settings().epochs_for(12_000), Settings().epochs_for(60_000)
+        ((20, 10), (10, 5))
+        """
+        steps = -(-examples // self.batch) * (self.epochs + self.finetune_epochs)
+        share = min(1.0, self.max_steps / max(1, steps))
+        return tuple(max(1, round(share * epochs)) if epochs else 0 for epochs in (self.epochs, self.finetune_epochs))
 
     @property
     def mask_model(self):

@@ -14,6 +14,11 @@ each task's own in both, one number a pixel: a task's mean image is nobody else'
 **Used weights.**  By Eq. 11 the posterior of a weight that an earlier task uses is its prior: a later task may move it,
 and the earlier one pays.  With ``hold_used`` it stays exactly where it is, the limit of a posterior that is certain.
 Then nothing is forgotten; later tasks still use what is held if their masks choose it, and learn all other weights.
+
+**The codes' prior** (supplement G: its mean and standard deviation are "fixed or learned").  With ``per_task`` each
+task learns one, N(m_t, s_t^2), from a random m_t ~ N(0, I), as the released code does.  A shift of all codes of a task
+can be undone in its encoder and decoder, so that p(x) hardly gains; what it does to neighbours among codes of different
+tasks, docs/unsupervised.md says.
 """
 
 import numpy as np
@@ -38,7 +43,8 @@ __all__ = ["PRESETS", "VAENPBCL", "Settings"]
 
 # Each task has noise of its own for each phase; the third field of a key counts steps within the phase.
 PHASES = ("initial", "masked", "cut", "finetune")
-ROWS, BIASES = (("pixels.weight.mu", "pixels.weight.log_sigma"), ("pixels.bias.mu", "pixels.bias.log_sigma"))
+ROWS, BIASES, CODES = (tuple(f"{name}.{part}" for part in ("mu", "log_sigma"))
+                       for name in ("pixels.weight", "pixels.bias", "codes"))
 
 
 class VAENPBCL(Saved):
@@ -53,7 +59,7 @@ class VAENPBCL(Saved):
     alpha : ndarray
         The next task's concentration in each masked layer.
     own : list of dict
-        What each task has for itself: the pixels' biases, and what is added to its codes' log standard deviations;
+        What each task has for itself: the pixels' biases, and what is added to its codes and their log s;
         with ``output`` "own" the rows of the pixels' weights that it uses, with ``latent_prior`` "per_task" its prior.
     """
 
@@ -219,7 +225,10 @@ class VAENPBCL(Saved):
             write(views[name], priors.select(known[name], layer, views[name]))
         views["pixels"]["bias.mu"][...] = pixel_biases(task.x_train, model.likelihood)
         views["pixels"]["bias.log_sigma"][...] = np.log(self.settings.start_sigma)
-        write(model.layout.views(vector), self._shared_prior)
+        codes = model.layout.views(vector)
+        write(codes, self._shared_prior)
+        if self.settings.latent_prior == "per_task":         # each task's codes start at a place of their own
+            codes["prior.mu"][...] = codes["codes.mu"][...] = rng.standard_normal(model.latent)
         return vector
 
     def _held(self, model, known):
@@ -268,7 +277,7 @@ class VAENPBCL(Saved):
         self.posterior = {name: {key: layers[name][key].copy() for key in priors.GAUSSIAN}
                           for name in self._shared(model)}
         codes = {name: views[name].copy() for name in ("prior.mu", "prior.log_sigma") if model.learns_prior}
-        own = {name: views[name].copy() for name in (*BIASES, "codes.log_sigma")}
+        own = {name: views[name].copy() for name in (*BIASES, *CODES)}
         if "pixels" not in self.posterior:
             own |= {name: views[name][masks[_last(model)].any(axis=0)] for name in ROWS}
         if self.settings.latent_prior == "per_task":

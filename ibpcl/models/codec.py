@@ -4,8 +4,9 @@ Kumar et al. (2021), Sec. 3.3 and supplement G.  The encoder computes each image
 :math:`q(z | x) = \mathcal N(m, s^2)`, the decoder the pixels' distribution given z.  Means m and log standard
 deviations of the codes are **two layers**, each with masks and sticks of its own: in one layer the sticks, which order
 its columns, would switch the later half off before the first, and the standard deviations would not be learned.  To
-log s a number a code is added that no mask touches, so that a code whose column is empty there has a standard deviation
-of its own, the same for all images, and not 1: with the prior's width it could hardly carry anything.
+each of m and log s a number a code is added that no mask touches.  A code whose column is empty in log s then has a
+standard deviation of its own, the same for all images, and not 1: with the prior's width it could hardly carry
+anything.  One whose column is empty in m can still lie where its prior does.
 
 Layers are of the three kinds of :mod:`ibpcl.models.kinds`.  All hidden layers of the paper's own model are masked and
 its output layer is Gaussian; the methods that it is compared with have layers of the other kinds.
@@ -123,7 +124,7 @@ class Codec:
         entries += [Entry(f"{name}.{raw}", self.shapes[name][1:], "sticks") for name in masked
                     for raw in ("raw_a", "raw_b")]
         if "scale" in masked:
-            entries.append(Entry("codes.log_sigma", (self.latent,), "codes"))
+            entries += [Entry(f"codes.{part}", (self.latent,), "codes") for part in ("mu", "log_sigma")]
         if self.learns_prior:
             entries += [Entry(f"prior.{part}", (self.latent,), "prior") for part in ("mu", "log_sigma")]
         return Layout(entries)
@@ -149,7 +150,7 @@ class Codec:
 
         The weights' means are normal with standard deviation ``spread`` times :math:`\sqrt{2 / D}`, which with 1 keeps
         the size of ReLU activations from layer to layer (He, Zhang, Ren and Sun, 2015), and less in the layers of
-        :data:`QUIET`; all standard deviations are ``sigma``; biases, rho, what is added to log s, and the codes' prior
+        :data:`QUIET`; all standard deviations are ``sigma``; biases, rho, what is added to the codes, and their prior
         are 0 (its standard deviation 1); the sticks start at their prior.
 
         Parameters
@@ -241,8 +242,9 @@ class Codec:
             h = layer(f"encoder{i}", h)
         # A plain encoder has one output for all samples, (N, L).
         codes = [layer(name, h, active=False) for name in ("mean", "scale")]
-        z_mean, z_log_sigma = (np.broadcast_to(part, noise.latent.shape) for part in codes)
-        z_log_sigma = z_log_sigma + self.layout.views(vector).get("codes.log_sigma", vector.dtype.type(0))
+        views, nothing = self.layout.views(vector), vector.dtype.type(0)
+        z_mean, z_log_sigma = (np.broadcast_to(part, noise.latent.shape) + views.get(f"codes.{added}", nothing)
+                               for part, added in zip(codes, ("mu", "log_sigma"), strict=True))
         h, code_cache = latent.sample(noise.latent, z_mean, z_log_sigma)
         for i in range(len(self.decoder)):
             h = layer(f"decoder{i}", h)
@@ -271,7 +273,8 @@ class Codec:
         by_code = latent.sample_vjp(dh, code_cache)
         dcodes = [one + other for one, other in zip((dmean, dscale), by_code, strict=True)]
         if "codes" in self.layout.blocks:
-            gradient[self.layout.block("codes")] = dcodes[1].sum(axis=(0, 1))     # it was broadcast over S and N
+            both = [part.sum(axis=(0, 1)) for part in dcodes]         # they were broadcast over S and N
+            gradient[self.layout.block("codes")] = np.concatenate(both)
         dmean, dscale = (part.sum(axis=0) if once else part for part, once in zip(dcodes, shared, strict=True))
         dh = layer("mean", dmean) + layer("scale", dscale)   # both read the last hidden layer
         for i in reversed(range(len(self.encoder))):

@@ -117,7 +117,8 @@ def at_means(model, vector, masks=None):
         weight, bias, mask = parameters["weight.mu"], parameters["bias.mu"], (masks or {}).get(name)
         found[name] = (weight.copy(), bias.copy()) if mask is None else (weight * mask, bias * mask.any(axis=0))
     if "codes" in model.layout.blocks:
-        found["scale"] = (found["scale"][0], found["scale"][1] + vector[model.layout.block("codes")])
+        for name, added in zip(("mean", "scale"), np.split(vector[model.layout.block("codes")], 2), strict=True):
+            found[name] = (found[name][0], found[name][1] + added)
     if masks and model.activation in ZERO_AT_ZERO:
         _drop_empty_units(model, found, masks)
     pairs = [tuple(found[name] for name in found if name.startswith(side)) for side in ("encoder", "decoder")]

@@ -107,7 +107,7 @@ def check_by_loops(seed):
             h = x[n]
             for name in ("encoder0", "encoder1"):
                 h = np.maximum(h @ weights[name] + biases[name], 0)
-            mean, scale = h @ weights["mean"] + biases["mean"], np.exp(
+            mean, scale = h @ weights["mean"] + biases["mean"] + views["codes.mu"], np.exp(
                 h @ weights["scale"] + biases["scale"] + views["codes.log_sigma"])
             q, p = (mean, np.log(scale)), (views["prior.mu"], views["prior.log_sigma"])
             parts[1] += examples / len(x) / 2 * gaussian.kl(*q, *p)[0]
@@ -176,7 +176,8 @@ def check_masked_networks(seed):
             return h @ (values["weight.mu"] * masks[name]) + values["bias.mu"] * masks[name].any(axis=0)
 
         h = np.maximum(layer("encoder1", np.maximum(layer("encoder0", x), 0)), 0)
-        mean, log_sigma = layer("mean", h), layer("scale", h) + learner.own[t]["codes.log_sigma"]
+        own = learner.own[t]
+        mean, log_sigma = layer("mean", h) + own["codes.mu"], layer("scale", h) + own["codes.log_sigma"]
         h = np.maximum(layer("decoder1", np.maximum(layer("decoder0", mean), 0)), 0)
         used = masks["decoder1"].any(axis=0)
         logits = h[:, used] @ learner.own[t]["pixels.weight.mu"] + learner.own[t]["pixels.bias.mu"]

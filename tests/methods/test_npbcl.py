@@ -160,6 +160,24 @@ def test_alpha_follows_its_rule():
     assert alpha_after(alpha_rule="learned") not in (4.0, 0.0)
 
 
+def test_a_large_task_has_fewer_epochs():
+    """200 examples in batches of 50 are 4 steps an epoch: of 12 + 6 epochs, 36 steps leave one half."""
+    settings = dataclasses.replace(SMALL, batch=50, epochs=12, finetune_epochs=6, max_steps=36)
+    history = NPBCL(settings).learn(Blobs()[0], progress=False)
+    assert [sum(record.phase == phase for record in history) for phase in ("masked", "finetune")] == [6, 3]
+    assert settings.epochs_for(100) == (12, 6)
+    assert dataclasses.replace(settings, max_steps=1, finetune_epochs=0).epochs_for(200) == (1, 0)
+
+
+def test_where_rho_starts_says_how_full_the_first_masks_are():
+    def density(start_rho):
+        learner = NPBCL(dataclasses.replace(SMALL, epochs=1, mask_rate=0.0, start_rho=start_rho))
+        learner.learn(Blobs()[0], progress=False)
+        return learner.masks(0)[0].mean()
+
+    assert density(-1.0) < density(0.0) < density(2.0) <= density(50.0) == 1.0
+
+
 def test_one_mask_for_all_tasks_is_one_mask():
     learner = NPBCL(dataclasses.replace(SMALL, shared_mask=True))
     run(learner, Blobs(3))

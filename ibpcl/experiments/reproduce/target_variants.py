@@ -20,6 +20,8 @@ from ibpcl.experiments.reproduce.tables import (
 )
 from ibpcl.methods import METHODS
 
+NO_LIMIT = 10**9                                             # of steps, where the number of epochs is the question
+
 
 def _final_and_backward(found, title):
     """Return two tables, final accuracy and backward transfer: a row a row, a column a benchmark."""
@@ -91,7 +93,8 @@ class OverTraining:
         for name, label in (("npbcl", "ours"), ("vcl", "VCL")):
             if name in METHODS:
                 known = [key for key in ("epochs", "finetune_epochs") if key in keys(name)]
-                rows += [Row(f"{name}-{n}", f"{label}, {n} epochs", name, dict.fromkeys(known, n))
+                whole = {"max_steps": NO_LIMIT} if "max_steps" in keys(name) else {}
+                rows += [Row(f"{name}-{n}", f"{label}, {n} epochs", name, dict.fromkeys(known, n) | whole)
                          for n in cls.epochs(quick)]
         return (*rows, REFERENCE)
 
