@@ -100,7 +100,7 @@ stream = limited(ClassStream(load("glyphs"), (0, 1, 2)), train=500, test=100)
 names, T = [task.name for task in stream], len(stream)
 learner = VAENPBCL(Settings(hidden=(40, 40), latent=6, epochs=8, finetune_epochs=20, batch=50, activation="tanh",
                             weight_rate=0.01, finetune_rate=0.01, prior_sigma=0.3, start_sigma=0.01,
-                            hold_used=False), seed=0)
+                            hold_used=False, latent_prior="standard"), seed=0)
 
 R, stages = np.full((T, T), np.nan), []
 for t, task in enumerate(stream):

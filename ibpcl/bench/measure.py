@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.bench import frameworks, fresh
+from ibpcl.bench import autoencoder, frameworks, fresh
 from ibpcl.bench.parts import parts
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.bench.timing import interleave, slope
@@ -184,7 +184,8 @@ def everything(plan, data_dir=None, say=lambda text: None):
     for title, function, arguments in (
         ("the step and its parts", steps, (plan, data_dir)), ("noise", noise, (plan,)),
         ("scaling", scaling, (plan,)), ("sparse and dense products", densities, (plan,)),
-        ("an epoch", epoch, (plan, data_dir)), ("import, compilation, memory", processes, (plan,)),
+        ("an epoch", epoch, (plan, data_dir)), ("an autoencoder", autoencoder.measure, (plan, data_dir)),
+        ("import, compilation, memory", processes, (plan,)),
     ):
         say(title)
         found |= function(*arguments)

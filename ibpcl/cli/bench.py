@@ -15,6 +15,7 @@ TARGETS = (                                                # key, what it is, at
     ("jax_over_step", "JAX jit over step", ">=", 4.0),
     ("noise_speedup", "numpy.random.Generator over noise", ">=", 10.0),
     ("peak_step_mb", "memory of a step, MB", "<=", 150.0),
+    ("vae_step_over_products", "autoencoder: step over its dense products", "<=", 1.5),
     ("import_s", "import ibpcl, s", "<=", 0.3),
     ("compile_cold_s", "first step after installing, s", "<=", 30.0),
     ("compile_cached_s", "first step of a process, s", "<=", 2.0),
@@ -62,4 +63,6 @@ def table(found):
         f"{axis} {one['slope']:.2f}" for axis, one in found["scaling"].items() if one["slope"] is not None)]
     lines += [f"an epoch of {found['epoch_examples']} images: {found['epoch_s']:.2f} s masked, "
               f"{found['epoch_finetuning_s']:.2f} s fine-tuning; 2000 predictions {found['predict_2000_s']:.2f} s"]
+    lines += [f"autoencoder: a masked step {found['vae_masked_step_ms']:.1f} ms, one of fine-tuning "
+              f"{found['vae_finetune_step_ms']:.1f} ms; dense products {found['vae_products_ms']:.1f} ms"]
     return "\n".join(lines)

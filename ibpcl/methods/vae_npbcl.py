@@ -15,6 +15,11 @@ each task's own in both, one number a pixel: a task's mean image is nobody else'
 and the earlier one pays.  With ``hold_used`` it stays exactly where it is, the limit of a posterior that is certain.
 Then nothing is forgotten; later tasks still use what is held if their masks choose it, and learn all other weights.
 
+**Where masks start.**  A posterior starts somewhere.  With rho = 0 every task's masks would start as the sticks say, on
+the same first columns, all of whose weights are held after the first task: the second one could hardly learn.  So rho
+starts where it gives the least used columns of a hidden layer the probabilities that the sticks give to the first ones
+(``first_columns``).  Prior and ELBO stay as they are.
+
 **The codes' prior** (supplement G: its mean and standard deviation are "fixed or learned").  With ``per_task`` each
 task learns one, N(m_t, s_t^2), from a random m_t ~ N(0, I), as the released code does.  A shift of all codes of a task
 can be undone in its encoder and decoder, so that p(x) hardly gains; what it does to neighbours among codes of different
@@ -38,6 +43,7 @@ from ibpcl.models.mlp import write
 from ibpcl.models.point_autoencoder import at_means, pixel_biases
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key, generator
+from ibpcl.numerics import logit
 
 __all__ = ["PRESETS", "VAENPBCL", "Settings"]
 
@@ -122,7 +128,7 @@ class VAENPBCL(Saved):
             done += records
         vector, records = generative.train_fixed(
             model, vector, prior, masks, data, how("finetune", settings.finetune_epochs), settings.finetune_rates,
-            Elbo(1.0, -settings.beta, -settings.weight_kl_weight, 0.0, 0.0), 0.0, held)
+            Elbo(1.0, -settings.beta, -settings.weight_kl_weight, 0.0, 0.0), settings.warm_up, held)
         done += records
         self._keep(model, vector, masks)
         return [record._replace(task=t) for record in done]
@@ -223,6 +229,10 @@ class VAENPBCL(Saved):
         views = model.layers(vector)
         for name, layer in self.posterior.items():
             write(views[name], priors.select(known[name], layer, views[name]))
+        if self.settings.first_columns == "unused":
+            for name, concentration in zip(model.of_kind("masked"), self.alpha, strict=True):
+                if name not in ("mean", "scale"):            # codes are shared
+                    views[name]["rho"][...] = _towards_unused(known[name], concentration)
         views["pixels"]["bias.mu"][...] = pixel_biases(task.x_train, model.likelihood)
         views["pixels"]["bias.log_sigma"][...] = np.log(self.settings.start_sigma)
         codes = model.layout.views(vector)
@@ -289,6 +299,16 @@ class VAENPBCL(Saved):
         if self.settings.alpha_rule == "max":                # alpha = max(alpha, max a): it can only rise
             largest = [float(sticks(layers[name]["raw_a"], layers[name]["raw_b"])[0][0].max()) for name in masks]
             self.alpha = np.maximum(self.alpha, largest)
+
+
+def _towards_unused(known, alpha):
+    """Return the rho (K,) that gives the least used columns the probabilities that the sticks give to the first ones.
+
+    >>> _towards_unused(np.array([[True, False, False]]), 1.0).round(2) + 0.0
+    array([-1.95,  1.1 ,  0.85])
+    """
+    log_odds = logit((alpha / (alpha + 1)) ** np.arange(1, known.shape[1] + 1))
+    return log_odds[np.argsort(np.argsort(known.sum(axis=0), kind="stable"))] - log_odds
 
 
 def _used(model, masks):

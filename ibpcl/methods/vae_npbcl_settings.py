@@ -11,7 +11,8 @@ from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, MASK_LINKS
 
 CHOICES = {
     "activation": ACTIVATIONS, "likelihood": LIKELIHOODS, "mask_kl": MASK_KLS, "mask_link": MASK_LINKS,
-    "output": ("own", "shared"), "latent_prior": ("standard", "learned", "per_task"), "alpha_rule": ("fixed", "max"),
+    "output": ("own", "shared"), "first_columns": ("sticks", "unused"),
+    "latent_prior": ("standard", "learned", "per_task"), "alpha_rule": ("fixed", "max"),
 }
 AT_LEAST_ONE = ("latent", "samples", "mask_samples", "batch")
 AT_LEAST_ZERO = ("epochs", "finetune_epochs", "weight_rate", "mask_rate", "finetune_rate", "beta", "warm_up",
@@ -30,11 +31,11 @@ class Settings:
     likelihood: str = option("bernoulli", "Of the pixels: bernoulli (supplement G) or gaussian.")
     pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.")
     output: str = option("own", "The pixels' layer: each task's own (Fig. 2b) or shared (the released code).")
-    latent_prior: str = option("standard", "The codes' prior: standard, learned for all tasks, or per_task (supp. G).")
+    latent_prior: str = option("per_task", "The codes' prior: standard, learned for all tasks, or per_task (supp. G).")
     samples: int = option(1, "Monte-Carlo samples of a training step.")
     mask_samples: int = option(100, "Samples of the sticks from which hard masks are cut.")
-    epochs: int = option(20, "Epochs of masked training a task.")
-    finetune_epochs: int = option(80, "Epochs of selective fine-tuning a task (Sec. 4.5).")
+    epochs: int = option(5, "Epochs of masked training a task (not in the paper).")
+    finetune_epochs: int = option(45, "Epochs of selective fine-tuning a task (Sec. 4.5).")
     batch: int = option(128, "Images in a minibatch (not in the paper; the released code has 128).")
     weight_rate: float = option(0.003, "Adam's rate of means and scales in masked training (supplement B.1: 0.001).")
     mask_rate: float = option(0.1, "Adam's rate of rho and the sticks (supplement B.1: 0.01).")
@@ -42,10 +43,11 @@ class Settings:
     rate_end: float = option(0.1, "Factor of all learning rates at the last step of a phase (not in the paper).")
     tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement B.2: 10).")
     tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement B.2: 0.25).")
-    alpha: float = option(40.0, "Concentration of the IBP in hidden layers for the first task (supplement B.2: 40).")
-    latent_alpha: float = option(20.0, "The same in the two layers of the codes (supplement B.2: 20).")
+    alpha: float = option(60.0, "Concentration of the IBP in hidden layers for the first task (supplement B.2: 40).")
+    latent_alpha: float = option(60.0, "The same in the two layers of the codes (supplement B.2: 20).")
     alpha_rule: str = option("max", "fixed, or max (of alpha and a) for the next task (supplement B.2).")
     prior_sigma: float = option(1.0, "Standard deviation of the initial prior p0 of a weight (Sec. 3.1: sigma_0).")
+    first_columns: str = option("unused", "Columns where a task's masks start: the sticks' first ones, or unused ones.")
     hold_used: bool = option(True, "Hold weights that earlier tasks use; else their posterior is the prior (Eq. 11).")
     start_sigma: float = option(0.02, "Standard deviation that an unused weight starts a task with.")
     start_spread: float = option(1.0, "Spread of the random means of unused weights, times sqrt(2 / D).")
@@ -53,8 +55,8 @@ class Settings:
     mask_link: str = option("logit", "Log-odds of the masks' prior: logit (Sec. 3.2) or log, the authors' code's.")
     structured: bool = option(True, "Masks know the sticks, theta = sigma(rho + logit pi); else sigma(rho) (Sec. 3.2).")
     beta: float = option(1.0, "Weight of the codes' divergence; 1 is the true ELBO (Eq. 10).")
-    warm_up: float = option(0.3, "Share of masked training in which that weight rises from 0 (not in the paper).")
-    weight_kl_weight: float = option(0.1, "Weight of the weights' divergence; 1 is the true ELBO (Eq. 10).")
+    warm_up: float = option(0.3, "Share of each phase in which that weight rises from 0 (not in the paper).")
+    weight_kl_weight: float = option(0.001, "Weight of the weights' divergence; 1 is the true ELBO (Eq. 10).")
     mask_kl_weight: float = option(1 / 784, "Weight of the masks' divergence; 1 is the true ELBO (Eq. 10).")
     stick_kl_weight: float = option(1.0, "Weight of the sticks' divergence; 1 is the true ELBO (Eq. 10).")
 
@@ -91,16 +93,17 @@ PRESETS = {
     "default": {},
     # Every setting as printed, where one is printed; what is not printed is the default.
     "paper": {
-        "weight_rate": 0.001, "mask_rate": 0.01, "finetune_rate": 0.0001, "rate_end": 1.0, "hold_used": False,
-        "warm_up": 0.0, "weight_kl_weight": 1.0, "mask_kl_weight": 1.0,
+        "weight_rate": 0.001, "mask_rate": 0.01, "finetune_rate": 0.0001, "rate_end": 1.0, "alpha": 40.0,
+        "latent_alpha": 20.0, "latent_prior": "learned", "first_columns": "sticks", "hold_used": False, "warm_up": 0.0,
+        "weight_kl_weight": 1.0, "mask_kl_weight": 1.0,
     },
     # The released settings on our sampling.  Their divergence of the codes is summed over the minibatch and divided by
     # all examples, so it counts as 128 of some 6,000.
     "authors": {
         "epochs": 50, "finetune_epochs": 49, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.001,
-        "rate_end": 1.0, "tau_end": 0.3, "prior_sigma": 0.1**0.5, "start_sigma": float(np.exp(-3.0)),
-        "output": "shared", "latent_prior": "per_task", "hold_used": False, "beta": 128 / 6000, "warm_up": 0.0,
-        "weight_kl_weight": 1.0, "mask_kl_weight": 1 / 784,
+        "rate_end": 1.0, "tau_end": 0.3, "alpha": 40.0, "latent_alpha": 20.0, "prior_sigma": 0.1**0.5,
+        "start_sigma": float(np.exp(-3.0)), "output": "shared", "first_columns": "sticks", "hold_used": False,
+        "beta": 128 / 6000, "warm_up": 0.0, "weight_kl_weight": 1.0, "mask_kl_weight": 1 / 784,
     },
     # The true ELBO: every divergence at weight one, and Eq. 11 for used weights.
     "exact": {"hold_used": False, "weight_kl_weight": 1.0, "mask_kl_weight": 1.0},

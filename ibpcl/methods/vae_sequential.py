@@ -36,7 +36,7 @@ class VAESettings:
     likelihood: str = option("bernoulli", "Of the pixels: bernoulli or gaussian.")
     pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.")
     samples: int = option(1, "Monte-Carlo samples of a training step.")
-    epochs: int = option(100, "Epochs a task, as many as those of both phases of NPBCL.")
+    epochs: int = option(50, "Epochs a task, as many as those of both phases of NPBCL.")
     batch: int = option(128, "Images in a minibatch.")
     rate: float = option(0.001, "Adam's learning rate.")
     rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.")

@@ -10,7 +10,7 @@ import numpy as np
 from ibpcl.continual.task import ImageTask
 from ibpcl.inference.backend import backend
 from ibpcl.methods.vae_npbcl import VAENPBCL
-from ibpcl.methods.vae_npbcl_settings import Settings
+from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
 from ibpcl.models import kinds
 from ibpcl.models.autoencoder import Autoencoder
 from ibpcl.models.point_autoencoder import at_means
@@ -188,7 +188,7 @@ def check_masked_networks(seed):
 
 def check_alphas(seed):
     """Supplement B.2: alpha is 40 in the hidden layers and 20 in those of the codes, and can only rise."""
-    first = VAENPBCL(seed=seed).alpha
+    first = VAENPBCL(Settings(**PRESETS["paper"]), seed).alpha
     learner = learned(seed % 2**31)
     risen = bool((learner.alpha >= learner.settings.alphas).all())
     return Outcome(first.tolist() == [40, 40, 20, 20, 40, 40] and risen, f"{first.astype(int).tolist()}", {})

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ibpcl.bench import figure, frameworks, fresh, measure, timing
+from ibpcl.bench import autoencoder, figure, frameworks, fresh, measure, timing
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, random_images
 from ibpcl.cli.bench import TARGETS, table
 from ibpcl.inference.backend import backend
@@ -49,6 +49,20 @@ def test_the_products_are_those_of_the_step(monkeypatch):
     assert len(shapes) == 5 and flops == S * (4 * N * D * K + 6 * N * K * C)
 
 
+def test_the_autoencoder_s_products_are_those_of_its_layers(monkeypatch):
+    shapes, multiply = [], np.matmul
+    products = autoencoder.products([(7, 5), (5, 3)], 4)
+    monkeypatch.setattr(np, "matmul", lambda a, b, out: shapes.append((a.shape, b.shape)) or multiply(a, b, out=out))
+    products()
+    assert shapes == [((4, 7), (7, 5)), ((7, 4), (4, 5)), ((4, 5), (5, 3)), ((5, 4), (4, 3)), ((4, 3), (3, 5))]
+
+
+def test_an_epoch_s_time_is_the_median_of_its_phase():
+    clock = autoencoder.Clock()
+    clock.times = [("masked", 0.0), ("masked", 4.0), ("finetune", 10.0), ("finetune", 11.0), ("finetune", 13.0)]
+    assert clock.epoch_seconds("masked") == 4.0 and clock.epoch_seconds("finetune") == 1.5
+
+
 def test_backends_take_the_same_step():
     problems = [Problem(SMALL, random_images(SMALL, MNIST_DENSITY), backend(name)) for name in ("numba", "numpy")]
     for problem in problems:
@@ -88,7 +102,7 @@ def test_everything_small(no_pause, monkeypatch, tmp_path):
     plan = measure.QUICK._replace(sizes=Sizes(2, 16, 784, 10, 10), axes={"S": (1, 2)}, densities=(0.1,), examples=40)
     said = []
     found = measure.everything(plan, say=said.append)
-    assert tuple(found)[: len(FIRST)] == FIRST and len(said) == 6
+    assert tuple(found)[: len(FIRST)] == FIRST and len(said) == 7
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["torch_eager_over_step"] is None            # left out by a quick plan
     assert all(key in found for key, *_ in TARGETS) and all(text in table(found) for _, text, *_ in TARGETS)

@@ -123,8 +123,31 @@ def test_held_weights_leave_old_tasks_bit_for_bit(make_images, output):
     assert not all(np.array_equal(before, after) for before, after in found)
 
 
+def test_masks_that_start_at_unused_columns_leave_the_earlier_task_s_alone(make_images):
+    """With masks that stay where they start: the second task takes as many units, but others."""
+    def columns(choice):
+        learner = learn(2, make_images, first_columns=choice, mask_rate=0.0, alpha=2.0, hidden=(40, 40),
+                        alpha_rule="fixed")
+        return [learner.masks(t)[0].any(axis=0) for t in range(2)]
+
+    first, second = columns("unused")
+    assert first.sum() == second.sum() > 0
+    assert not (first & second).any()
+    first, second = columns("sticks")
+    assert (first & second).sum() == first.sum()
+
+
+def test_each_task_s_codes_lie_around_a_place_of_their_own(make_images):
+    """At a distance of about the root of 2 L, L codes; with the standard prior all lie around 0."""
+    for choice, least, most in (("per_task", 1.0, 12.0), ("standard", 0.0, 0.0)):
+        learner = learn(2, make_images, latent_prior=choice)
+        one, other = (learner.latent_model(t).prior()[0] for t in range(2))
+        assert least <= np.linalg.norm(one - other) <= most
+
+
 CHOICES = {
-    "learned prior": {"latent_prior": "learned"}, "prior per task": {"latent_prior": "per_task"},
+    "learned prior": {"latent_prior": "learned"}, "standard prior": {"latent_prior": "standard"},
+    "masks start at the sticks' columns": {"first_columns": "sticks"},
     "gaussian pixels": {"likelihood": "gaussian", "pixel_sigma": 0.3}, "relu": {"activation": "relu"},
     "softplus": {"activation": "softplus"}, "beta": {"beta": 4.0}, "two samples": {"samples": 2},
     "mean field": {"structured": False}, "log link": {"mask_link": "log", "epochs": 20, "mask_rate": 0.5, "beta": 0.0},
@@ -182,7 +205,7 @@ def test_the_history_has_the_codes_divergence(make_images):
 
 
 def test_alpha_rises_in_every_layer_and_starts_as_printed(learned):
-    assert VAENPBCL().alpha.tolist() == [40, 40, 20, 20, 40, 40]
+    assert VAENPBCL(Settings(**PRESETS["paper"])).alpha.tolist() == [40, 40, 20, 20, 40, 40]
     assert (learned.alpha >= SMALL.alphas).all()
     assert [mask.shape for mask in learned.masks(0)] == [(25, 10), (10, 8), (8, 3), (8, 3), (3, 8), (8, 10)]
 
