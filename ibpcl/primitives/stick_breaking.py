@@ -10,6 +10,10 @@ from scipy.special import gammaln
 
 from ibpcl.numerics import log1mexp
 
+# A single-precision pi rounds to one while its log-odds still grow, and 1 / (1 - pi) would overflow: beyond 1 - 1e-30,
+# log-odds of 69, where no mask can tell the difference, 1 - pi is taken to be constant.
+LEAST_LOG_REST = float(np.log(1e-30))
+
 
 def log_probabilities(log_v):
     r"""Multiply the sticks, in logs.
@@ -74,6 +78,7 @@ def logit_probabilities(log_pi):
     array([[0.]])
     """
     log_rest = log1mexp(log_pi)                              # log(1 - pi)
+    log_rest = np.where(log_rest.real > LEAST_LOG_REST, log_rest, log_rest.dtype.type(LEAST_LOG_REST))
     return log_pi - log_rest, log_rest
 
 
@@ -83,7 +88,8 @@ def logit_probabilities_vjp(dlogit_pi, cache):
     .. math:: \frac{d \operatorname{logit} \pi}{d \log \pi} = 1 + \frac{\pi}{1 - \pi} = \frac{1}{1 - \pi}
     """
     log_rest = cache
-    return dlogit_pi * np.exp(-log_rest)
+    varies = log_rest.real > log_rest.dtype.type(LEAST_LOG_REST).real
+    return dlogit_pi * np.exp(np.where(varies, -log_rest, 0))
 
 
 def expected_weights(alpha, units):

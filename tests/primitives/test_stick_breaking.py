@@ -39,6 +39,17 @@ def test_expectations_match_draws(alpha):
         assert abs(drawn.mean() - expected) < 4 * drawn.std() / np.sqrt(samples) + 1 / samples
 
 
+def test_probabilities_that_round_to_one_have_finite_log_odds_and_gradients():
+    """Sticks near one: in single precision log pi may be 0, or so small that 1 / (1 - pi) would overflow."""
+    log_pi = -np.array([[0.0, 1e-38, 1e-31, 1e-29, 1e-3]], np.float32)
+    logit_pi, cache = stick_breaking.logit_probabilities(log_pi)
+    slopes = stick_breaking.logit_probabilities_vjp(np.full_like(log_pi, 1e3), cache)
+    assert np.isfinite(logit_pi).all() and np.isfinite(slopes).all()
+    assert (np.diff(logit_pi) <= 0).all()
+    np.testing.assert_allclose(logit_pi[0, 3:], -np.log([1e-29, 1e-3]), rtol=1e-3)
+    np.testing.assert_allclose(slopes[0], [1e3, 1e3, 1e3, 1e32, 1e6], rtol=1e-2)
+
+
 def test_without_truncation_the_active_units_are_the_buffet_s():
     harmonic = sum(1 / d for d in range(1, 51))
     assert stick_breaking.expected_active_units(2.0, 60, 50) == pytest.approx(2.0 * harmonic, rel=1e-6)
