@@ -27,7 +27,7 @@ VARIANTS = ("separate", "online")
 class Settings(VAESettings):
     """The settings of EWC for autoencoders."""
 
-    weight: float = option(1.0, "Lambda, for the mean information an image, with the half in front of it.")
+    weight: float = option(10.0, "Lambda, for the mean information an image, with the half in front of it.")
     variant: str = option("online", "An anchor a task (separate), or the last one and a sum of informations (online).")
     fisher: str = option("sampled", "Pixels of the information: sampled from the model, or empirical (the images').")
     fisher_examples: int = option(2000, "Images that it is estimated from, at most.")
