@@ -23,7 +23,7 @@ class Preset(NamedTuple):
     asks: str = "task"
 
 
-SMALL_AUTOENCODER = {"hidden": (100, 100, 100), "latent": 10, "activation": "tanh", "batch": 64}
+SMALL_AUTOENCODER = {"hidden": (100, 100, 100), "latent": 10, "activation": "tanh", "batch": 64, "epochs": 60}
 NO_PRESET = Preset("The defaults alone.", {}, {})
 PRESETS = {
     "split-glyphs": Preset(

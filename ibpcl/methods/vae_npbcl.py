@@ -37,6 +37,7 @@ from ibpcl.errors import TrainingError
 from ibpcl.inference import generative
 from ibpcl.inference.objectives import Data, Fit
 from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
+from ibpcl.models import autoencoder_packing
 from ibpcl.models.autoencoder import Autoencoder, Elbo
 from ibpcl.models.layers import sticks
 from ibpcl.models.mlp import write
@@ -123,7 +124,7 @@ class VAENPBCL(Saved):
                 model, vector, prior, data, how("masked", settings.epochs), settings.masked_rates,
                 Elbo(1.0, -settings.beta, -settings.weight_kl_weight, -settings.mask_kl_weight,
                      -settings.stick_kl_weight), (settings.tau_start, settings.tau_end), settings.warm_up, held)
-            masks = self._cut(model, vector)
+            masks = self._cut(model, vector, task)
             self._reset_unused(model, vector, prior, masks)
             done += records
         vector, records = generative.train_fixed(
@@ -251,8 +252,8 @@ class VAENPBCL(Saved):
             write(views, {key: known[name] if key.startswith("weight") else unit for key in priors.GAUSSIAN})
         return held
 
-    def _cut(self, model, vector):
-        """Cut the task's hard masks from the posterior.
+    def _cut(self, model, vector, task):
+        """Cut the task's hard masks from the posterior, without the weights that change nothing.
 
         Raises
         ------
@@ -267,7 +268,9 @@ class VAENPBCL(Saved):
             u = self.backend.uniform(key, (self.settings.mask_samples, len(a)), np.float32)
             masks[name] = hard_masks.threshold(
                 hard_masks.posterior_probability(layer["rho"], a, b, u, self.settings.mask_model))
-            if not masks[name].any() and name != "scale":
+        masks = autoencoder_packing.useful(model, masks, task.x_train)
+        for name, mask in masks.items():
+            if not mask.any() and name != "scale":
                 raise TrainingError(f"vae_npbcl: task {len(self.own)} switched off every weight of layer {name}; "
                                     "raise alpha, or lower mask_kl_weight")
         return masks

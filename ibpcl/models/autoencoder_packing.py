@@ -81,6 +81,44 @@ def fixed_part(model, masks, x):
     return part(model, sources["encoder0"], units)
 
 
+def useful(model, masks, x):
+    """Switch off every weight of hard masks that changes nothing: no signal reaches it, or nothing reads its unit.
+
+    First columns are on for all rows, also those of pixels that are always zero and of units that output zero; such
+    weights are not used by the task, and shall be free for the next one.
+
+    Parameters
+    ----------
+    model : Autoencoder
+        What the layers are.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        The hard masks.
+    x : ndarray, shape (N, D)
+        The task's images.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Subsets.  On these images they make the same model, but for units that dead pixels alone lead to: those said
+        their bias, a constant that the next layer's biases can say.
+    """
+    kept, sides = {}, ([f"encoder{i}" for i in range(len(model.encoder))],
+                       [f"decoder{i}" for i in range(len(model.decoder))])
+    quiet = model.activation in ZERO_AT_ZERO                 # else a unit without weights still says something
+    for side, reached in zip(sides, (live_inputs(x), np.ones(model.latent, bool)), strict=True):
+        for name in side:
+            kept[name] = masks[name] & reached[:, None]
+            reached = kept[name].any(axis=0) if quiet else np.ones(masks[name].shape[1], bool)
+        if side is sides[0]:
+            kept |= {name: masks[name] & reached[:, None] for name in ("mean", "scale")}
+    for side, readers in zip(sides, (("mean", "scale"), ()), strict=True):
+        for name in reversed(side):
+            if readers:                                      # all pixels read the decoder's last layer
+                kept[name] &= np.logical_or.reduce([kept[reader].any(axis=1) for reader in readers])
+            readers = (name,)
+    return {name: kept[name] for name in masks}
+
+
 def pack_masks(model, part, masks):
     """Return the hard masks of a part, by layer; ``model`` is the whole."""
     names = list(model.shapes)

@@ -101,8 +101,8 @@ def first_model_before_and_after(learner, make_images):
 def test_disjoint_masks_leave_old_tasks_bit_for_bit(make_images, output):
     """A second task that may use only other units than the first: nothing of the first model can change."""
     class Disjoint(VAENPBCL):
-        def _cut(self, model, vector):
-            masks = super()._cut(model, vector)
+        def _cut(self, model, vector, task):
+            masks = super()._cut(model, vector, task)
             for mask in masks.values():                      # units of one parity for each task
                 mask[...] = np.arange(mask.shape[1]) % 2 == len(self.own) % 2
             return masks

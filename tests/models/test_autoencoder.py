@@ -195,3 +195,36 @@ def test_a_network_that_cannot_be_is_refused(arguments, message):
     for bad in ({"likelihood": "poisson"}, {"pixel_sigma": 0.0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             Autoencoder(4, (3,), 2, (3,), **bad)
+
+
+@pytest.mark.parametrize("activation", ["leaky_relu", "tanh", "softplus"])
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_that_change_nothing_are_switched_off_and_no_others(activation, seed):
+    """On images with dead pixels the model is the same without them; without one more weight it is another.
+
+    Biases are 0: a unit that only dead pixels lead to has a weight, so it says its bias, and is dropped with it.
+    """
+    rng = np.random.default_rng(seed)
+    model = Autoencoder(9, (6, 5), 4, (5, 6), activation=activation)
+    vector = rng.normal(size=model.layout.size)
+    for layer in model.layers(vector).values():
+        layer["bias.mu"][...] = 0
+    masks = {name: rng.random(model.shapes[name]) < 0.25 for name in model.of_kind("masked")}
+    masks["encoder1"][:, 2] = masks["decoder0"][:, 1] = False
+    x = rng.random((20, 9)) * (np.arange(9) % 4 != 0)
+    kept = autoencoder_packing.useful(model, masks, x)
+
+    def outputs(chosen):
+        point = at_means(model, vector, chosen)
+        mean, log_sigma = point.encode(x)
+        return np.concatenate([mean, log_sigma, point.outputs(mean + np.exp(log_sigma))], axis=1)
+
+    whole = outputs(masks)
+    np.testing.assert_allclose(outputs(kept), whole, rtol=1e-10)
+    assert sum(mask.sum() for mask in kept.values()) < sum(mask.sum() for mask in masks.values())
+    for name, mask in kept.items():
+        assert not (mask & ~masks[name]).any()
+        for d, k in np.argwhere(mask):
+            fewer = {key: value.copy() for key, value in kept.items()}
+            fewer[name][d, k] = False
+            assert np.abs(outputs(fewer) - whole).max() > 1e-12, (name, d, k)
