@@ -75,8 +75,9 @@ def one_legend(axes):
     for ax in axes:
         if ax.get_legend() is not None:
             ax.get_legend().remove()
-    axes[0].figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize=canvas.TICK,
-                          labelcolor=canvas.INK, frameon=False)
+    fitting = 2 + axes[0].get_subplotspec().get_gridspec().ncols         # one panel has room for three columns
+    axes[0].figure.legend(handles, labels, loc="outside lower center", ncols=min(fitting, len(labels)),
+                          fontsize=canvas.TICK, labelcolor=canvas.INK, frameon=False)
 
 
 def pixel_maps(rows, image_shape, task_names):
