@@ -3,6 +3,7 @@
 from typing import NamedTuple, Protocol
 
 from ibpcl.inference.loop import Snapshot
+from ibpcl.inference.objectives import Fit
 
 
 class Partial(NamedTuple):
@@ -25,3 +26,15 @@ class Journal(Protocol):
 
     def save(self, partial):
         """Keep the progress, whole or not at all."""
+
+
+def phase_fit(learner, phase, epochs, key, progress, journal, partial):
+    """Return how a phase of a learner's training goes: from where it was interrupted, if it was, and kept every epoch.
+
+    ``partial(snapshot)`` returns the :class:`Partial` to keep; the learner has ``settings`` and ``backend``.
+    """
+    settings, resumed = learner.settings, journal.resume if journal else None
+    snapshot = resumed.snapshot if resumed is not None and resumed.snapshot.phase == phase else None
+    save = None if journal is None else lambda now: journal.save(partial(now))
+    return Fit(phase, epochs, settings.batch, settings.samples, key, learner.backend, progress, snapshot, save,
+               settings.rate_end)

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial
+from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
-from ibpcl.inference.objectives import Data, Fit
+from ibpcl.inference.objectives import Data
 from ibpcl.inference.schedules import geometric
 from ibpcl.methods import check_settings, option
 from ibpcl.models.layers import MaskModel, sticks
@@ -120,11 +120,8 @@ class IBPVCL(Saved):
         done = list(resumed.history) if resumed is not None else []
 
         def how(phase, epochs):
-            snapshot = resumed.snapshot if resumed is not None and resumed.snapshot.phase == phase else None
-            save = None if journal is None else lambda now: journal.save(
-                Partial(now, settings.hidden, None, tuple(done)))
-            return Fit(phase, epochs, settings.batch, settings.samples, self._key(t, phase), self.backend, progress,
-                       snapshot, save, settings.rate_end)
+            return phase_fit(self, phase, epochs, self._key(t, phase), progress, journal,
+                             lambda now: Partial(now, settings.hidden, None, tuple(done)))
 
         if settings.likelihood_epochs and not t and (resumed is None or resumed.snapshot.phase == "likelihood"):
             vector, records = objectives.maximize_likelihood(

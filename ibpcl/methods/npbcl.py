@@ -13,7 +13,7 @@ import numpy as np
 from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial
+from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_inputs, under
 from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
@@ -83,10 +83,8 @@ class NPBCL(Saved):
         epochs, finetune_epochs = settings.epochs_for(len(data.x))
 
         def how(phase, epochs):
-            snapshot = resumed.snapshot if resumed is not None and resumed.snapshot.phase == phase else None
-            save = None if journal is None else lambda now: journal.save(Partial(now, self.hidden, masks, tuple(done)))
-            return Fit(phase, epochs, settings.batch, settings.samples, self._key(len(self.heads), phase), self.backend,
-                       progress, snapshot, save, settings.rate_end)
+            return phase_fit(self, phase, epochs, self._key(len(self.heads), phase), progress, journal,
+                             lambda now: Partial(now, self.hidden, masks, tuple(done)))
 
         reached = PHASES.index(resumed.snapshot.phase) if resumed is not None else 0
         if settings.likelihood_epochs and not self.heads and reached <= PHASES.index("likelihood"):

@@ -30,12 +30,12 @@ import numpy as np
 
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial
+from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_task, check_task_id, under
 from ibpcl.continual.task import ImageTask
 from ibpcl.errors import TrainingError
 from ibpcl.inference import generative
-from ibpcl.inference.objectives import Data, Fit
+from ibpcl.inference.objectives import Data
 from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
 from ibpcl.models import autoencoder_packing
 from ibpcl.models.autoencoder import Autoencoder, Elbo
@@ -113,11 +113,8 @@ class VAENPBCL(Saved):
         held = self._held(model, known)
 
         def how(phase, epochs):
-            snapshot = resumed.snapshot if resumed is not None and resumed.snapshot.phase == phase else None
-            save = None if journal is None else lambda now: journal.save(
-                Partial(now, settings.hidden, None if masks is None else tuple(masks.values()), tuple(done)))
-            return Fit(phase, epochs, settings.batch, settings.samples, self._key(t, phase), self.backend, progress,
-                       snapshot, save, settings.rate_end)
+            return phase_fit(self, phase, epochs, self._key(t, phase), progress, journal, lambda now: Partial(
+                now, settings.hidden, None if masks is None else tuple(masks.values()), tuple(done)))
 
         if masks is None:
             vector, records = generative.train_masked(

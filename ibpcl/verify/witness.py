@@ -70,7 +70,7 @@ def unit_direction(shape, entry):
 def refusals():
     """Return the exceptions by which a forward says that it does not take complex numbers."""
     compiled = getattr(sys.modules.get("numba"), "TypingError", None)      # a compiled forward, if there is one
-    return (TypeError, ValueError, NotImplementedError) + ((compiled,) if compiled else ())
+    return tuple(filter(None, (TypeError, ValueError, NotImplementedError, compiled)))
 
 
 def columns(problem, j, entries, method):
