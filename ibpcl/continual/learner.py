@@ -22,7 +22,24 @@ class Learner(Protocol):
     def learn(self, task, progress=None, journal=None):
         """Learn the next task; return its history, a list of :class:`ibpcl.inference.loop.Record`.
 
-        A :class:`ibpcl.continual.journal.Journal` is told of every epoch, and may know where a task had been.
+        Parameters
+        ----------
+        task : Task, ImageTask or RegressionTask
+            All tasks of a learner are of one kind, with inputs of one width; with one head for all also of one number
+            of classes.
+        progress : bool, optional
+            Show progress bars: yes, no, or (None) on a terminal only.
+        journal : ibpcl.continual.journal.Journal, optional
+            Told of every epoch, and may know where the task had been.
+
+        Raises
+        ------
+        TypeError
+            If the task is of a kind that the method does not learn.
+        ValueError
+            If the task does not fit the network.
+        TrainingError
+            If the objective is not finite, or no weight is left.
         """
 
     def predict(self, x, task_id):

@@ -88,23 +88,7 @@ class DEN(Saved):
     def learn(self, task, progress=None, journal=None):
         """Learn the next task; return the history of its phases.
 
-        Parameters
-        ----------
-        task : Task
-            All tasks of a learner have inputs of one width.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : Journal, optional
-            Told of every epoch; see :mod:`ibpcl.continual.journal`.
-
-        Raises
-        ------
-        TypeError
-            If the task is no classification.
-        ValueError
-            If the task does not fit the network.
-        NonFiniteError
-            If the loss or its gradient is not finite.
+        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
         self.inputs = task.inputs

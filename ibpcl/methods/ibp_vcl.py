@@ -94,23 +94,7 @@ class IBPVCL(Saved):
     def learn(self, task, progress=None, journal=None):
         """Turn the posterior into that of one more task; return the history of the training.
 
-        Parameters
-        ----------
-        task : Task
-            All tasks of a learner have inputs of one width; with ``single_head`` also one number of classes.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : Journal, optional
-            Told of every epoch; see :mod:`ibpcl.continual.journal`.
-
-        Raises
-        ------
-        TypeError
-            If the task is no classification.
-        ValueError
-            If the task does not fit the network.
-        NonFiniteError
-            If the ELBO is not finite.
+        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
         settings, t, resumed = self.settings, len(self.heads), journal.resume if journal else None

@@ -55,21 +55,7 @@ class Independent(Saved):
     def learn(self, task, progress=None, journal=None):
         """Maximize the likelihood of the task in a new network; return the history of its training.
 
-        Parameters
-        ----------
-        task : Task
-            Of any width and any number of classes.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : Journal, optional
-            Told of every epoch; see :mod:`ibpcl.continual.journal`.
-
-        Raises
-        ------
-        TypeError
-            If the task is no classification.
-        NonFiniteError
-            If the likelihood or its gradient is not finite.
+        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         check_task("independent", task, Task, None)
         settings, examples = self.settings, len(task.x_train)

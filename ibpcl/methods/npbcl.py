@@ -56,21 +56,7 @@ class NPBCL(Saved):
     def learn(self, task, progress=None, journal=None):
         """Run one turn of Algorithm 1; return the history of its training.
 
-        Parameters
-        ----------
-        task : Task or RegressionTask
-            All tasks of a learner are of one kind and have inputs of one width.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : Journal, optional
-            Told of every epoch, so that a run that was killed can go on; see :mod:`ibpcl.continual.journal`.
-
-        Raises
-        ------
-        ValueError
-            If the task's inputs have another width than the first task's, or it is of another kind.
-        TrainingError
-            If the ELBO is not finite, or no weight is left.
+        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
         settings, resumed = self.settings, journal.resume if journal else None

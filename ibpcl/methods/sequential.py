@@ -89,23 +89,7 @@ class Sequential(Saved):
     def learn(self, task, progress=None, journal=None):
         """Train on the next task and remember what the method wants to; return the history of the training.
 
-        Parameters
-        ----------
-        task : Task
-            All tasks of a learner have inputs of one width; with ``single_head`` also one number of classes.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : Journal, optional
-            Told of every epoch; see :mod:`ibpcl.continual.journal`.
-
-        Raises
-        ------
-        TypeError
-            If the task is no classification.
-        ValueError
-            If the task does not fit the network.
-        NonFiniteError
-            If the loss or its gradient is not finite.
+        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
         vector, history = self.train(task, progress, journal)

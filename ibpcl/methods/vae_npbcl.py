@@ -82,23 +82,7 @@ class VAENPBCL(Saved):
     def learn(self, task, progress=None, journal=None):
         """Run one turn of Algorithm 1; return the history of its training.
 
-        Parameters
-        ----------
-        task : ImageTask
-            All tasks of a learner have images of one width.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : Journal, optional
-            Told of every epoch; see :mod:`ibpcl.continual.journal`.
-
-        Raises
-        ------
-        TypeError
-            If the task is no :class:`ImageTask`.
-        ValueError
-            If its images have another width than the first task's.
-        TrainingError
-            If the ELBO is not finite, or no weight is left.
+        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
         settings, t, resumed = self.settings, len(self.own), journal.resume if journal else None

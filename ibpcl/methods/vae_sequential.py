@@ -102,23 +102,7 @@ class VAESequential(Saved):
     def learn(self, task, progress=None, journal=None):
         """Train on the next task and remember what the method wants to; return the history of the training.
 
-        Parameters
-        ----------
-        task : ImageTask
-            All tasks of a learner have images of one width.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : Journal, optional
-            Told of every epoch; see :mod:`ibpcl.continual.journal`.
-
-        Raises
-        ------
-        TypeError
-            If the task is no :class:`ImageTask`.
-        ValueError
-            If its images have another width than the first task's.
-        NonFiniteError
-            If the ELBO is not finite.
+        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         check_task(self.name, task, ImageTask, self.inputs)
         self.inputs = task.inputs
