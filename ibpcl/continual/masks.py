@@ -56,9 +56,9 @@ def posterior_probability(rho, a, b, u, model=STANDARD_MASKS):
     ----------
     rho : ndarray, shape (D, K)
         Offsets of the log-odds.
-    a, b : ndarray, shape (K,)
+    a, b : ndarray, shape (K,), or (D, K) for sticks of each row
         Shape parameters of the sticks.
-    u : ndarray, shape (S, K)
+    u : ndarray, shape (S, K) or (S, D, K)
         Uniform noise.
     model : MaskModel
         How masks and sticks are linked.

@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple
 
 OUT = "search"                                               # folder of the records
-TRIALS = 6                                                   # of every record in docs/search: the same budget for all
+TRIALS = 12                                                  # of every record in docs/search: the same budget for all
 DIGITS = 2                                                   # of a drawn number: more would not matter
 
 
@@ -52,7 +52,7 @@ SPACES = {
     "independent": {**TRAINING, "start": Choice(("uniform", "he"))},
     "naive": FALLING,
     "joint": FALLING,
-    "rehearsal": {**FALLING, "buffer": Choice(("random", "k_center"))},
+    "rehearsal": {**FALLING, "buffer": Choice(("random", "k_center")), "weight": LogUniform(1e-3, 1.0)},
     "ewc": {**FALLING, "weight": LogUniform(1.0, 1e5), "variant": Choice(("online", "separate"))},
     "imm": {**FALLING, "transfer": LogUniform(1e-6, 1e-1)},
     "vcl": {**FALLING, "likelihood_epochs": Choice((0, 5)), "prior_sigma": LogUniform(0.1, 10.0),

@@ -260,7 +260,7 @@ class NPBCL(Saved):
         for i, layer in enumerate(model.layers(vector)[:-1]):
             (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
             key = self._key(len(self.heads), "cut")._replace(stream=i)
-            u = self.backend.uniform(key, (self.settings.prediction_samples, len(a)), np.float32)
+            u = self.backend.uniform(key, (self.settings.prediction_samples, *a.shape), np.float32)
             probability = hard_masks.posterior_probability(layer["rho"], a, b, u, self.settings.mask_model)
             masks.append(hard_masks.threshold(probability))
         return tuple(masks)

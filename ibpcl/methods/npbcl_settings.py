@@ -57,6 +57,7 @@ class Settings:
     mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli (Eq. 7) or concrete (supplement D.3).")
     mask_link: str = option("logit", "Log-odds of the masks' prior: logit (Sec. 3.2) or log, the authors' code's.")
     structured: bool = option(True, "Masks know the sticks, theta = sigma(rho + logit pi); else sigma(rho) (Sec. 3.2).")
+    row_sticks: bool = option(False, "Sticks, an IBP, for each input of a layer; else all share them (Sec. 3.1).")
     shared_mask: bool = option(False, "All tasks use the first task's mask (Sec. 6.3: an ablation).")
     weight_kl_weight: float = option(1.0, "Weight of the weights' divergence; 1 is the true ELBO (Eq. 8).")
     mask_kl_weight: float = option(1 / 784, "Weight of the masks' divergence; 1 is the true ELBO (Eq. 8).")
@@ -88,7 +89,7 @@ class Settings:
     @property
     def mask_model(self):
         """How the masks are modelled."""
-        return MaskModel(self.mask_kl, self.mask_link, self.structured)
+        return MaskModel(self.mask_kl, self.mask_link, self.structured, self.row_sticks)
 
 
 # Settings with a name; each says what it changes in the defaults.

@@ -2,12 +2,13 @@ r"""Rehearsal: some examples of every task are kept, and learned again with each
 
 With a buffer :math:`b_s` of each task s before, the loss of a step on the minibatch b of task t is
 
-.. math:: -\frac1{\sum_s N_s} \Bigl[\frac{N_t}{|b|} \sum_{n \in b} \log p(y^t_n | x^t_n, \theta)
-          + \sum_{s < t} \frac{N_s}{|b_s|} \sum_{n \in b_s} \log p(y^s_n | x^s_n, \theta)\Bigr]
+.. math:: -\frac1{N} \Bigl[\frac{N_t}{|b|} \sum_{n \in b} \log p(y^t_n | x^t_n, \theta)
+          + \lambda \sum_{s < t} \frac{N_s}{|b_s|} \sum_{n \in b_s} \log p(y^s_n | x^s_n, \theta)\Bigr], \qquad
+          N = N_t + \lambda \sum_{s < t} N_s
 
-Robins (1995), "Catastrophic Forgetting, Rehearsal and Pseudorehearsal".  A buffer stands for its whole task, so the
-loss is that of joint training, estimated from what is left of the data: with whole tasks in the buffers it is joint
-training.  The old heads are trained too.
+Robins (1995), "Catastrophic Forgetting, Rehearsal and Pseudorehearsal".  With the weight :math:`\lambda = 1` a buffer
+stands for its whole task, so the loss is that of joint training, estimated from what is left of the data: with whole
+tasks in the buffers it is joint training.  With 0 it is that of naive training.  The old heads are trained too.
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class Settings(SequentialSettings):
     """The settings of rehearsal."""
 
     buffer: str = option("random", "How the examples that are kept are chosen: random or k_center.")
+    weight: float = option(1.0, "Weight of the buffers: 1 counts each as its whole task, 0 not at all.")
     buffer_size: int = option(200, "Examples kept of each task, at most; all of them are learned again in every step.")
 
     def choices(self):
@@ -35,7 +37,7 @@ class Settings(SequentialSettings):
 
     def at_least(self):
         """Return the settings that have a least value."""
-        return {**super().at_least(), "buffer_size": 1}
+        return {**super().at_least(), "weight": 0, "buffer_size": 1}
 
 
 class Rehearsal(Pooled):
@@ -51,7 +53,8 @@ class Rehearsal(Pooled):
         """Return the task's minibatch and every buffer, and how many examples each of their examples stands for."""
         groups = [Group(task.x_train[rows], task.y_train[rows], self.head(len(self.outputs)))]
         groups += [self.remembered(t) for t in range(len(self.outputs))]
-        sizes = [len(task.x_train)] + [int(self.memory[f"examples{t}"]) for t in range(len(self.outputs))]
+        sizes = [len(task.x_train)] + [self.settings.weight * int(self.memory[f"examples{t}"])
+                                       for t in range(len(self.outputs))]
         return groups, [size / len(group.x) for size, group in zip(sizes, groups, strict=True)], sum(sizes)
 
     def remember(self, task, vector):

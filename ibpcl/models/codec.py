@@ -121,7 +121,7 @@ class Codec:
                             Entry(f"{name}.bias.{part}", shape[1:], block)]
         masked = self.of_kind("masked")
         entries += [Entry(f"{name}.rho", self.shapes[name], "rho") for name in masked]
-        entries += [Entry(f"{name}.{raw}", self.shapes[name][1:], "sticks") for name in masked
+        entries += [Entry(f"{name}.{raw}", self.mask_model.stick_shape(self.shapes[name]), "sticks") for name in masked
                     for raw in ("raw_a", "raw_b")]
         if "scale" in masked:
             entries += [Entry(f"codes.{part}", (self.latent,), "codes") for part in ("mu", "log_sigma")]
@@ -191,7 +191,8 @@ class Codec:
             elif kind == "masked" and relaxed:
                 drawn.append(layers.Noise(
                     draw("normal", s, fan_in, fan_out), draw("normal", s + 1, fan_out),
-                    draw("uniform", s + 2, fan_out), draw("logistic", s + 3, fan_in, fan_out)))
+                    draw("uniform", s + 2, *self.mask_model.stick_shape((fan_in, fan_out))),
+                    draw("logistic", s + 3, fan_in, fan_out)))
             else:
                 drawn.append(draw("normal", s, batch, fan_out))
         return Noise(tuple(drawn), draw("normal", STREAMS_PER_LAYER * len(self.kinds), batch, self.latent))

@@ -6,7 +6,7 @@ input, and are sampled directly.
 
 A layer's parameters are a dict of arrays: ``weight.mu``, ``weight.log_sigma`` (D, K), ``bias.mu``,
 ``bias.log_sigma`` (K,) and, where it is masked, ``rho`` (D, K), ``raw_a`` and ``raw_b`` (K,), with
-:math:`a = \mathrm{softplus}(raw_a)` so that Adam needs no constraint.
+:math:`a = \mathrm{softplus}(raw_a)` so that Adam needs no constraint; or (D, K), with an IBP of its own for each input.
 """
 
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.numerics import sigmoid, softplus
-from ibpcl.primitives import gaussian, kumaraswamy, local_linear, masked_weights, stick_breaking
+from ibpcl.primitives import gaussian, kumaraswamy, local_linear, masked_linear, masked_weights, stick_breaking
 
 
 class Noise(NamedTuple):
-    """What one relaxed layer draws: weights (S, D, K), biases (S, K), sticks (S, K) and masks (S, D, K)."""
+    """What one relaxed layer draws: weights and masks (S, D, K), biases (S, K), sticks (S, K) or (S, D, K)."""
 
     weight: np.ndarray
     bias: np.ndarray
@@ -33,13 +33,13 @@ def sticks(raw_a, raw_b):
 
     Parameters
     ----------
-    raw_a, raw_b : ndarray, shape (K,)
+    raw_a, raw_b : ndarray, shape (K,) or (D, K)
         Any real.
 
     Returns
     -------
     out : tuple
-        ``a`` and ``b``, each (K,), > 0.
+        ``a`` and ``b``, of the same shape, > 0.
     cache : tuple
         What :func:`sticks_vjp` needs.
     """
@@ -57,11 +57,17 @@ class MaskModel(NamedTuple):
     ``kl``: "bernoulli" (the discrete model, closed form) or "concrete" (the relaxed one, equal temperatures).
     ``link``: "logit" (the model of the paper) or "log" (its authors' code: the prior is capped at one half).
     ``structured``: whether rho is an offset to the sticks' log-odds, or is the log-odds (plain mean field).
+    ``row_sticks``: whether each input of a layer has sticks of its own, an IBP a row, or all share those of the layer.
     """
 
     kl: str = "bernoulli"
     link: str = "logit"
     structured: bool = True
+    row_sticks: bool = False
+
+    def stick_shape(self, shape):
+        """Return the shape of the sticks of a layer of shape (D, K): (K,) or (D, K)."""
+        return shape if self.row_sticks else shape[1:]
 
 
 def prior_log_odds(log_pi, link):
@@ -89,10 +95,14 @@ def relaxed(parameters, x, noise, tau, model, backend):
     logit_pi, logit_cache = prior_log_odds(log_pi, model.link)
     # The compiled twin is of the structured posterior; the plain one is there to be compared with.
     sample = backend.sample_masked_weights if model.structured else masked_weights.sample_mean_field
-    (w, activity, divergence), weights_cache = sample(
-        noise.weight, noise.mask, parameters["weight.mu"], parameters["weight.log_sigma"], parameters["rho"],
-        logit_pi, tau, model.kl,
-    )
+    arrays = (noise.weight, noise.mask, parameters["weight.mu"], parameters["weight.log_sigma"], parameters["rho"])
+    if model.row_sticks:                                     # D K columns of one row; then its masks are the activity
+        (w, z, divergence), weights_cache = sample(*map(_one_row, arrays), _one_row(logit_pi)[:, 0], tau, model.kl)
+        w = w.reshape(noise.weight.shape)
+        activity, largest = masked_linear.column_activity(z.reshape(w.shape))
+        weights_cache = weights_cache, largest
+    else:
+        (w, activity, divergence), weights_cache = sample(*arrays, logit_pi, tau, model.kl)
     bias, bias_cache = gaussian.sample(noise.bias, parameters["bias.mu"], parameters["bias.log_sigma"])
     h, linear_cache = backend.linear(x, w, bias * activity)
     cache = (model, raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache,
@@ -108,13 +118,25 @@ def relaxed_vjp(dout, cache, needs_dx=True):
     dx, dw, dscaled_bias = backend.linear_vjp(dh, linear_cache, needs_dx)
     dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
     sample_vjp = backend.sample_masked_weights_vjp if model.structured else masked_weights.sample_mean_field_vjp
-    dmu, dlog_sigma, drho, dlog_pi = sample_vjp((dw, dscaled_bias * bias, ddivergence), weights_cache)
+    if model.row_sticks:
+        weights_cache, largest = weights_cache
+        dz = masked_linear.column_activity_vjp(dscaled_bias * bias, largest)
+        found = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), weights_cache)
+        dmu, dlog_sigma, drho, dlog_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
+            *found[:3], found[3][:, None]))
+    else:
+        dmu, dlog_sigma, drho, dlog_pi = sample_vjp((dw, dscaled_bias * bias, ddivergence), weights_cache)
     if model.link == "logit":
         dlog_pi = stick_breaking.logit_probabilities_vjp(dlog_pi, logit_cache)
     dlog_v = stick_breaking.log_probabilities_vjp(dlog_pi, None)
     draw_a, draw_b = sticks_vjp(kumaraswamy.sample_vjp(dlog_v, stick_cache), raw_cache)
     return dx, {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
                 "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}
+
+
+def _one_row(array):
+    """Lay the rows of (..., D, K) end to end: (..., 1, D K)."""
+    return array.reshape(*array.shape[:-2], 1, -1)
 
 
 def fixed(parameters, mask, x, eps, backend=None):

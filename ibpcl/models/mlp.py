@@ -85,8 +85,8 @@ class MaskedMLP:
                 entries.append(Entry(f"{name}.weight.{part}", (fan_in, fan_out), part))
                 entries.append(Entry(f"{name}.bias.{part}", (fan_out,), part))
         entries += [Entry(f"{name}.rho", shape, "rho") for name, shape in masked.items()]
-        entries += [Entry(f"{name}.{raw}", (shape[1],), "sticks") for name, shape in masked.items()
-                    for raw in ("raw_a", "raw_b")]
+        entries += [Entry(f"{name}.{raw}", self.mask_model.stick_shape(shape), "sticks")
+                    for name, shape in masked.items() for raw in ("raw_a", "raw_b")]
         if self.learns_alpha:
             entries += [Entry(f"{name}.{raw}", (), "alpha") for name in masked for raw in ("raw_shape", "raw_scale")]
         return Layout(entries + self.extra_entries())
@@ -145,11 +145,12 @@ class MaskedMLP:
             return getattr(backend, kind)(key._replace(stream=stream), shape, dtype)
 
         hidden = []
-        for i, (fan_in, fan_out) in enumerate(self.shapes):
+        for i, shape in enumerate(self.shapes):
             s = STREAMS_PER_LAYER * i
             hidden.append(layers.Noise(
-                draw("normal", s, samples, fan_in, fan_out), draw("normal", s + 1, samples, fan_out),
-                draw("uniform", s + 2, samples, fan_out), draw("logistic", s + 3, samples, fan_in, fan_out)))
+                draw("normal", s, samples, *shape), draw("normal", s + 1, samples, shape[1]),
+                draw("uniform", s + 2, samples, *self.mask_model.stick_shape(shape)),
+                draw("logistic", s + 3, samples, *shape)))
         return Noise(tuple(hidden), draw("normal", STREAMS_PER_LAYER * len(self.hidden), samples, batch, self.outputs))
 
     def fixed_noise(self, key, samples, batch, backend, dtype=np.float32):

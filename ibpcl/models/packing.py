@@ -5,8 +5,10 @@ these weights only their divergences, so its maximum over them is known: the pos
 :math:`\rho = 0`, for then the mask's posterior is its prior too, :math:`\theta_{dk} = \pi_k`, whatever the sticks are.
 Both divergences of a mask (Bernoulli and concrete) are then exactly zero, and so is their gradient at the sticks.  Such
 rows need no samples, no noise, no product and no step.  (Under the plain mean field, :math:`\theta = \sigma(\rho)`
-cannot follow the sticks, and nothing is left out.)  While masks are sampled, a unit's activity, which scales its bias,
-is the largest mask of the inputs that are left: a connection to an input that is always zero does not make it active.
+cannot follow the sticks, and nothing is left out.)  Where each row has sticks of its own, those of such a row are at
+their prior too, where they start; a learned alpha would move that, and nothing is left out.  While masks are sampled,
+a unit's activity, which scales its bias, is the largest mask of the inputs that are left: a connection to an input that
+is always zero does not make it active.
 
 **Units** whose hard mask is empty output zero (under an activation with f(0) = 0) for sure, and what follows sees
 nothing of them.  The weights of an empty unit, and those that lead on from it, are at their prior again.
@@ -119,7 +121,8 @@ def live_inputs(x):
 
 def masked_part(model, x):
     """Return the part of a network that has to be trained while its masks are sampled."""
-    return part(model, live_inputs(x) if model.mask_model.structured else np.ones(model.inputs, bool))
+    at_rest = model.mask_model.structured and not (model.mask_model.row_sticks and model.learns_alpha)
+    return part(model, live_inputs(x) if at_rest else np.ones(model.inputs, bool))
 
 
 def fixed_part(model, masks, x):

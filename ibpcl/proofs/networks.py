@@ -24,13 +24,13 @@ LAYER = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma", "rho", "r
 
 
 def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier", link="logit", structured=True,
-            learns_alpha=False, partial=False, flat=False):
+            row_sticks=False, learns_alpha=False, partial=False, flat=False):
     """Build a network with two hidden layers, and a point in its parameter space that is nothing special.
 
     Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks.  With ``partial``
     half of the weights have no Gaussian prior: none at all or, with ``flat``, a flat one.
     """
-    options = (6, (5, 4), 3, activation, MaskModel(mask_kl, link, structured), learns_alpha)
+    options = (6, (5, 4), 3, activation, MaskModel(mask_kl, link, structured, row_sticks), learns_alpha)
     model = Classifier(*options) if kind == "classifier" else Regressor(*options)
     rng = np.random.default_rng(seed)
     vector = model.initial(rng, ALPHA, 0.3, 0.5, np.float64)
@@ -249,6 +249,8 @@ CHECKS = {
 VARIANTS = {
     "log link": {"link": "log"},
     "plain mean field": {"structured": False},
+    "sticks of each row": {"row_sticks": True},
+    "sticks of each row, their alpha learned": {"row_sticks": True, "learns_alpha": True, "mask_kl": "concrete"},
     "learned alpha": {"learns_alpha": True},
     "no prior on half": {"partial": True},
     "flat prior on half": {"flat": True},

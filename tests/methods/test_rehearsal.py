@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ibpcl.methods import joint, rehearsal
+from ibpcl.methods import joint, naive, rehearsal
 from ibpcl.methods.rehearsal import Rehearsal, Settings
 
 SMALL = {"hidden": (8,), "epochs": 6, "batch": 1000, "rate": 0.02}
@@ -41,6 +41,23 @@ def test_its_gradient_is_joint_trainings(make_task):
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9, atol=1e-13)
 
 
+def test_without_weight_it_is_naive(make_task):
+    one, other = naive.Naive(naive.Settings(**SMALL)), Rehearsal(Settings(**SMALL, weight=0.0))
+    for t in range(3):
+        for learner in (one, other):
+            learner.learn(make_task(t, examples=80), progress=False)
+    np.testing.assert_allclose(one.shared, other.shared, atol=1e-6)
+    for a, b in zip(one.heads, other.heads, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_its_weight_says_how_many_examples_a_buffer_stands_for(make_task):
+    learner = Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer_size=10, weight=0.25))
+    learner.learn(make_task(0), progress=False)
+    _, scales, whole = learner.groups(make_task(1, examples=30), np.arange(15))
+    assert scales == [2, 0.25 * 120 / 10] and whole == 30 + 0.25 * 120
+
+
 @pytest.mark.parametrize("buffer", ["random", "k_center"])
 def test_a_buffer_holds_examples_of_its_task(make_task, buffer):
     learner, task = Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer=buffer, buffer_size=7)), make_task(0)
@@ -55,6 +72,6 @@ def test_a_buffer_holds_examples_of_its_task(make_task, buffer):
 
 
 def test_settings_out_of_range_are_refused():
-    for wrong in ({"buffer": "best"}, {"buffer_size": 0}):
+    for wrong in ({"buffer": "best"}, {"buffer_size": 0}, {"weight": -1.0}):
         with pytest.raises(ValueError, match=f"rehearsal: {next(iter(wrong))} must"):
             rehearsal.Settings(**wrong)

@@ -1,5 +1,7 @@
 """The classifier: its ELBO's scale, its limits, its predictions, and that both backends compute the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,10 +9,12 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax
 
 from ibpcl.inference.backend import backend
+from ibpcl.models import layers, packing
 from ibpcl.models.classifier import Classifier
 from ibpcl.models.layers import MaskModel
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
+from ibpcl.numerics import inverse_softplus
 from ibpcl.primitives import gaussian, kumaraswamy
 from ibpcl.proofs.networks import ALPHA, network
 
@@ -163,3 +167,62 @@ def test_a_flat_prior_is_the_limit_of_a_wide_one():
     sigmas = vector[model.layout.block("log_sigma")]
     np.testing.assert_allclose(none_value, value + sigmas[others].sum())
     assert not none_gradient[model.layout.block("mu")][others].any()
+
+
+def test_sticks_that_rows_have_of_their_own_but_equal_are_those_that_rows_share():
+    """The same sticks in every row: same outputs and masks' divergence; and the sticks' divergence counts D times."""
+    model, vector, prior, x, labels, _ = network()
+    each = replace(model, mask_model=MaskModel(row_sticks=True))
+    vector_each = np.zeros(each.layout.size)
+    for name, view in each.layout.views(vector_each).items():
+        view[...] = model.layout.views(vector)[name]          # (K,) to (D, K)
+    noise = model.noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    same = tuple(drawn._replace(stick=np.repeat(drawn.stick[:, None], len(drawn.weight[0]), axis=1))
+                 for drawn in noise.hidden)
+    parts, cache = model.elbo(vector, prior, x, labels, noise, 0.7, 70, NUMPY)
+    parts_each, cache_each = each.elbo(vector_each, prior, x, labels, noise._replace(hidden=same), 0.7, 70, NUMPY)
+    np.testing.assert_allclose(parts_each[:3], parts[:3], rtol=1e-12)
+    sticks = [kumaraswamy.kl_to_beta(*layers.sticks(layer["raw_a"], layer["raw_b"])[0], alpha)[0]
+              for layer, alpha in zip(model.layers(vector), ALPHA, strict=False)]
+    assert parts_each.kl_sticks == pytest.approx(np.dot([shape[0] for shape in model.shapes], sticks))
+    weights = (1, -1, -1, 0, 0)
+    for one, other in zip(model.layers(model.elbo_vjp(weights, cache)),
+                          each.layers(each.elbo_vjp(weights, cache_each)), strict=True):
+        for name, gradient in one.items():
+            summed = other[name].sum(axis=0) if name.startswith("raw") else other[name]
+            np.testing.assert_allclose(summed, gradient, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("mask_kl", ["bernoulli", "concrete"])
+def test_sticks_of_each_row_are_compiled_as_they_are_written(mask_kl):
+    model, vector, prior, x, labels, _ = network(2, mask_kl, row_sticks=True)
+    noise = model.noise(Key(2, 0, 0, 0), 3, len(x), NUMPY, np.float64)
+    found = []
+    for which in (NUMPY, backend("numba")):
+        parts, cache = model.elbo(vector, prior, x, labels, noise, 0.7, 70, which)
+        found.append((parts, model.elbo_vjp((1, -1, -1, -1, -1), cache)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_an_input_that_is_always_zero_may_rest_with_its_own_sticks():
+    """At its prior a row adds nothing to any part, and its sticks and masks are pulled nowhere."""
+    model, vector, prior, x, labels, _ = network(row_sticks=True)
+    dead, layer = 2, model.layers(vector)[0]
+    x[:, dead], layer["rho"][dead] = 0, 0
+    layer["raw_a"][dead], layer["raw_b"][dead] = inverse_softplus(ALPHA[0]), inverse_softplus(1.0)
+    layer["bias.mu"][...], layer["bias.log_sigma"][...] = 0, -40     # or a mask of the row could be its unit's largest
+    noise = model.noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    parts, cache = model.elbo(vector, prior, x, labels, noise, 0.7, 70, NUMPY)
+    gradient = model.layers(model.elbo_vjp((1, 0, -1, -1, -1), cache))[0]
+    for name in ("rho", "raw_a", "raw_b"):
+        np.testing.assert_allclose(gradient[name][dead], 0, atol=1e-9)
+    part = packing.masked_part(model, x)
+    kept = part.inputs
+    drawn = noise.hidden[0]
+    smaller = noise._replace(hidden=(drawn._replace(weight=drawn.weight[:, kept], stick=drawn.stick[:, kept],
+                                                    mask=drawn.mask[:, kept]), *noise.hidden[1:]))
+    without, _ = part.model.elbo(vector[part.index], packing.pack_prior(part, model, prior), part.columns(x), labels,
+                                 smaller, 0.7, 70, NUMPY)
+    assert kept.tolist() == [True, True, False, True, True, True]
+    np.testing.assert_allclose((without[0], *without[2:]), (parts[0], *parts[2:]), rtol=1e-9)
