@@ -21,7 +21,7 @@ def start(vector):
     return State(np.zeros_like(vector), np.zeros_like(vector), 0)
 
 
-def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8):
+def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
     r"""Take one step down the gradient.
 
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
@@ -39,6 +39,8 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8)
         How slowly the running means forget, in [0, 1).
     epsilon : float
         Keeps the step finite where the gradient has always been 0.
+    factor : float
+        Of all learning rates in this step, >= 0.
 
     Returns
     -------
@@ -58,4 +60,4 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8)
     second = beta2 * state.second + (1 - beta2) * gradient * gradient
     # The running means start at 0; dividing by 1 - beta^t removes that bias.
     direction = first / (1 - beta1**step) / (np.sqrt(second / (1 - beta2**step)) + epsilon)
-    return vector - rates * direction, State(first, second, step)
+    return vector - rates * (factor * direction), State(first, second, step)

@@ -30,7 +30,7 @@ def parts(problem):
         who.activations.relu_vjp(layers.fixed_vjp(dlogits, head_cache)[0], activation_cache)
 
     def divergence():
-        who.gaussian_kl_vjp(1.0, who.gaussian_kl(*gaussian)[1])
+        who.gaussian_kl_vjp(1.0, who.gaussian_kl(*gaussian)[1], needs_dprior=False)
 
     return {
         "noise": problem.noise,

@@ -17,7 +17,7 @@ from ibpcl.errors import UserError
 from ibpcl.experiments import values
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF
-from ibpcl.experiments.tuned import TUNED
+from ibpcl.experiments.tuned import tuned
 from ibpcl.inference.backend import BACKENDS
 from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method, option
 
@@ -176,8 +176,8 @@ def _preset(method_name, layers, experiment):
     """Return the settings of the preset that is asked for; an experiment changes only those of the default."""
     last = {key: value for layer, _ in layers for key, value in layer.items()}
     chosen, presets = last.get("preset", RunConfig.preset), dict(_method(method_name).presets)
-    if method_name in TUNED.get(last["experiment"], {}):
-        presets["tuned"] = experiment.methods.get(method_name, {}) | TUNED[last["experiment"]][method_name]
+    if (found := tuned(last["experiment"], method_name)) is not None:
+        presets["tuned"] = experiment.methods.get(method_name, {}) | found
     if chosen not in presets:
         raise UserError(f"preset must be one of {', '.join(presets)} for method {method_name} here, got {chosen!r}")
     return presets[chosen] | (experiment.methods.get(method_name, {}) if chosen == "default" else {})

@@ -3,12 +3,41 @@
 Each is the best trial of a record under docs/search/, made by ``ibpcl tune`` on validation data; a test compares.
 """
 
+# An experiment on which a method has not been searched takes what was found on another.
+LIKE = {
+    "split-notmnist": "split-mnist", "split-fashion-mnist": "split-mnist", "permuted-mnist": "split-mnist",
+    "domain-mnist": "split-mnist", "permuted-mnist-10-domain": "permuted-mnist",
+}
 TUNED = {
     "split-mnist": {
         "naive": {"epochs": 10, "rate": 0.00029, "rate_end": 0.1},
-        "rehearsal": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "buffer": "random"},
-        "ewc": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "weight": 110.0, "variant": "online"},
+        "independent": {"epochs": 10, "rate": 0.0053, "start": "he"},
+        "joint": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0},
+        "rehearsal": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "buffer": "random", "weight": 0.013},
+        "ewc": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0, "weight": 9900.0, "variant": "separate"},
         "imm": {"epochs": 10, "rate": 0.0053, "rate_end": 0.1, "transfer": 4e-05},
+        "vcl": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "likelihood_epochs": 5, "prior_sigma": 1.0,
+                "start_sigma": 0.049787068367863944},
+        "den": {"epochs": 15, "rate": 0.00064, "rate_end": 1.0, "sparsity": 6.4e-05, "drift": 0.027,
+                "loss_threshold": 0.0017, "split_threshold": 0.045},
         "si": {"epochs": 10, "rate": 0.0053, "rate_end": 0.1, "weight": 0.19, "damping": 0.00089},
+        "laplace": {"epochs": 10, "rate": 0.0013, "rate_end": 0.1, "weight": 160.0, "prior_sigma": 8.2},
+        "hat": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0, "scale": 400.0, "sparsity": 0.15,
+                "embedding_rate": 0.24},
+        "ibp_vcl": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "mask_rate": 0.1, "alpha": 30.0, "prior_sigma": 1.0,
+                    "start_sigma": 0.049787068367863944},
     },
 }
+
+
+def tuned(experiment, method):
+    """Return the settings that were found for a method, on the experiment or on one that is like it; None without any.
+
+    >>> tuned("split-fashion-mnist", "imm") == TUNED["split-mnist"]["imm"], tuned("split-glyphs", "imm")
+    (True, None)
+    """
+    while experiment is not None:
+        if method in TUNED.get(experiment, {}):
+            return TUNED[experiment][method]
+        experiment = LIKE.get(experiment)
+    return None

@@ -14,6 +14,7 @@ class Backend(NamedTuple):
     """The functions that cost time, by what they compute."""
 
     name: str
+    empty: Callable
     uniform: Callable
     normal: Callable
     logistic: Callable
@@ -21,6 +22,8 @@ class Backend(NamedTuple):
     sample_masked_weights_vjp: Callable
     linear: Callable
     linear_vjp: Callable
+    masked_moments: Callable
+    masked_moments_vjp: Callable
     local_linear: Callable
     local_linear_vjp: Callable
     activations: ModuleType
@@ -53,15 +56,18 @@ def backend(name="numba"):
     'numpy'
     """
     if name == "numpy":
+        from numpy import empty
+
         from ibpcl import adam, noise
         from ibpcl.primitives import activations, gaussian, likelihoods, linear, local_linear, masked_weights
     elif name == "numba":
         from ibpcl.kernels import activations, adam, gaussian, likelihoods, local_linear, masked_weights, noise
         from ibpcl.kernels import sparse_linear as linear
+        from ibpcl.kernels.memory import empty
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
-        name, noise.uniform, noise.normal, noise.logistic, masked_weights.sample, masked_weights.sample_vjp,
-        linear.apply, linear.apply_vjp, local_linear.apply, local_linear.apply_vjp, activations, likelihoods,
-        gaussian.kl, gaussian.kl_vjp, adam.update,
+        name, empty, noise.uniform, noise.normal, noise.logistic, masked_weights.sample, masked_weights.sample_vjp,
+        linear.apply, linear.apply_vjp, local_linear.masked_moments, local_linear.masked_moments_vjp,
+        local_linear.apply, local_linear.apply_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, adam.update,
     )

@@ -120,8 +120,8 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
                 _refuse_non_finite(parts, gradient, phase, epoch, step)
-                factor = np.float32(geometric(1.0, rate_end, step, steps))
-                vector, state = backend.adam(vector, gradient, state, rates * factor)
+                vector, state = backend.adam(vector, gradient, state, rates,
+                                             factor=geometric(1.0, rate_end, step, steps))
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 rows_of_epoch.append(parts)

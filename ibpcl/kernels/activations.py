@@ -1,4 +1,4 @@
-"""The activations, of which the hot one is compiled: the twin of ``primitives.activations``."""
+"""The activations, of which the piecewise linear ones are compiled: the twin of ``primitives.activations``."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, wide
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
-from ibpcl.primitives.activations import leaky_relu, leaky_relu_vjp, softplus, softplus_vjp, tanh, tanh_vjp
+from ibpcl.primitives.activations import LEAK, softplus, softplus_vjp, tanh, tanh_vjp
 
 __all__ = ["leaky_relu", "leaky_relu_vjp", "relu", "relu_vjp", "softplus", "softplus_vjp", "tanh", "tanh_vjp"]
 
@@ -25,19 +25,43 @@ def select(turns, x, condition, out):
             result[i] = given[i] if sign[i] > zero else zero
 
 
-def _select(x, condition):
+@compiled
+def lean(turns, x, condition, slope, out):
+    """Write ``x`` where the condition is positive, and the slope times ``x`` elsewhere; a piece is a strip."""
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        zero, one = out.dtype.type(0), out.dtype.type(1)
+        first, last = begin * STRIP, min(end * STRIP, out.size)
+        given, sign, result = x[first:last], condition[first:last], out[first:last]
+        for i in range(wide(result.size)):
+            result[i] = given[i] * (one if sign[i] > zero else slope)
+
+
+def _apply(kernel, x, condition, *scalars):
     out = empty(x.shape, x.dtype)
-    threads.run(select, -(-x.size // STRIP), x.reshape(-1), condition.reshape(-1), out.reshape(-1))
+    threads.run(kernel, -(-x.size // STRIP), x.reshape(-1), condition.reshape(-1), *scalars, out.reshape(-1))
     return out
 
 
 def relu(x):
     """Compute max(x, 0): the twin of :func:`ibpcl.primitives.activations.relu`."""
     (x,) = as_arrays("activations.relu", x)
-    h = _select(x, x)
+    h = _apply(select, x, x)
     return h, h
 
 
 def relu_vjp(dh, cache):
     """Pull the gradient back: the twin of :func:`ibpcl.primitives.activations.relu_vjp`."""
-    return _select(np.ascontiguousarray(dh, cache.dtype), cache)
+    return _apply(select, np.ascontiguousarray(dh, cache.dtype), cache)
+
+
+def leaky_relu(x):
+    """Compute x or 0.01 x: the twin of :func:`ibpcl.primitives.activations.leaky_relu`."""
+    (x,) = as_arrays("activations.leaky_relu", x)
+    h = _apply(lean, x, x, x.dtype.type(LEAK))
+    return h, h                                              # x has the sign of h
+
+
+def leaky_relu_vjp(dh, cache):
+    """Pull the gradient back: the twin of :func:`ibpcl.primitives.activations.leaky_relu_vjp`."""
+    return _apply(lean, np.ascontiguousarray(dh, cache.dtype), cache, cache.dtype.type(LEAK))

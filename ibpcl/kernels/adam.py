@@ -43,7 +43,7 @@ def step(
                   new_vector[strip])
 
 
-def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8):
+def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
     r"""Take one step of Adam downhill: the twin of :func:`ibpcl.adam.update`.
 
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
@@ -59,6 +59,8 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8)
         Moments m and s, and the number of steps already taken; a new one is returned.
     beta1, beta2, epsilon : float
         As in the equation.
+    factor : float
+        Of all learning rates in this step.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8)
     if any(array.shape != arrays[0].shape or array.ndim != 1 for array in arrays):
         raise ValueError(f"adam.update: all arrays must have one shape (P,), got {[array.shape for array in arrays]}")
     number, t = arrays[0].dtype.type, state.step + 1
-    scalars = (number(x) for x in (beta1, beta2, 1 / (1 - beta1**t), 1 / (1 - beta2**t), epsilon))
+    scalars = (number(x) for x in (beta1, beta2, factor / (1 - beta1**t), 1 / (1 - beta2**t), epsilon))
     out = [empty(arrays[0].shape, arrays[0].dtype) for _ in range(3)]
     threads.run(step, -(-arrays[0].size // STRIP), *arrays, *scalars, *out)
     return out[0], state._replace(first=out[1], second=out[2], step=t)

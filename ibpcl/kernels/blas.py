@@ -1,9 +1,10 @@
 """Dense matrix products: BLAS on one thread, called by ours.
 
 The threads of OpenBLAS wait for the next product by spinning, for some 25 milliseconds, and meanwhile take the cores
-from our kernels: every one of them then took twice as long.  So each of our threads computes some of the matrices, or
-some rows of one matrix, by itself, which costs no more.  What a thread computes depends on sizes alone, and so the
-result does not depend on the number of threads, of ours or of BLAS, bit for bit.
+from our kernels: every one of them then took twice as long.  So each of our threads computes some of the products, or
+some rows of one, by itself, which costs no more.  Compiled code calls SciPy's BLAS (Numba's ``dot`` does), so that no
+thread waits for the interpreter's lock.  What a thread computes depends on sizes alone, and so the result does not
+depend on the number of threads, of ours or of BLAS, bit for bit.
 """
 
 import contextlib
@@ -13,23 +14,24 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import scipy
 
 from ibpcl.kernels import threads
+from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-ROWS = 256                                                   # a piece of a single matrix
-PLACES = ("../numpy.libs", ".dylibs", ".libs")               # where NumPy's packages keep their OpenBLAS
-NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads64_",
-         "openblas_{}_num_threads")
+ROWS = 256                                                   # a piece
+PLACES = ("../scipy.libs", ".dylibs", ".libs")               # where SciPy's packages keep their OpenBLAS
+NAMES = ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads")
 _users = {"count": 0, "before": 1}
 _lock = threading.Lock()
 
 
 @functools.cache
 def _library():
-    """Return the functions that tell and set the number of threads of NumPy's OpenBLAS, or None if it has another."""
-    here = Path(np.__file__).parent
+    """Return the functions that tell and set the number of threads of SciPy's OpenBLAS, or None if it has another."""
+    here = Path(scipy.__file__).parent
     for path in (path for place in PLACES for path in sorted((here / place).glob("*openblas*"))):
         try:
             library = ctypes.CDLL(str(path))
@@ -62,25 +64,44 @@ def one_thread():
                 choose(_users["before"])
 
 
-def _matrices(turns, a, b, out):
+@compiled
+def multiply(turns, x, w, out):
+    """Multiply rows of x (R, N, D), R = 1 or S, by the matrices w (S, D, K), into out (S, N, K)."""
+    blocks = -(-x.shape[1] // ROWS)
     while another(turns):
-        for s in range(turns[BEGIN], turns[END]):
-            np.matmul(a if a.ndim == 2 else a[s], b[s], out=out[s])
+        for piece in range(turns[BEGIN], turns[END]):
+            s, first = piece // blocks, piece % blocks * ROWS
+            rows = slice(first, min(first + ROWS, x.shape[1]))
+            np.dot(x[s % x.shape[0], rows], w[s], out[s, rows])
 
 
-def _rows(turns, a, b, out):
+@compiled
+def pull_back(turns, dh, x, w, dx, dw):
+    """Write the gradients dw (S, D, K), then dx (S, N, D), of the product; an empty array is not needed."""
+    blocks = -(-x.shape[1] // ROWS)
     while another(turns):
-        for first in range(turns[BEGIN] * ROWS, turns[END] * ROWS, ROWS):
-            np.matmul(a[first:first + ROWS], b, out=out[first:first + ROWS])
+        for piece in range(turns[BEGIN], turns[END]):
+            if piece < dw.shape[0]:
+                np.dot(x[piece % x.shape[0]].T, dh[piece], dw[piece])
+            else:
+                s, first = (piece - dw.shape[0]) // blocks, (piece - dw.shape[0]) % blocks * ROWS
+                rows = slice(first, min(first + ROWS, x.shape[1]))
+                np.dot(dh[s, rows], w[s].T, dx[s, rows])
 
 
-def product(a, b):
-    """Multiply ``a`` (N, D) or (S, N, D) by ``b`` (D, K) or (S, D, K)."""
+def product(x, w):
+    """Multiply ``x`` (N, D) or (S, N, D) by ``w`` (S, D, K): (S, N, K)."""
+    x = x if x.ndim == 3 else x[None]
+    out = empty((len(w), x.shape[1], w.shape[2]), w.dtype)
     with one_thread():
-        if b.ndim == 2:
-            out = empty((a.shape[0], b.shape[1]), b.dtype)
-            threads.run(_rows, -(-a.shape[0] // ROWS), a, b, out)
-        else:
-            out = empty((b.shape[0], a.shape[-2], b.shape[2]), b.dtype)
-            threads.run(_matrices, b.shape[0], a, b, out)
+        threads.run(multiply, len(w) * -(-x.shape[1] // ROWS), x, w, out)
     return out
+
+
+def gradients(dh, x, w, needs_dx=True, needs_dw=True):
+    """Pull the gradient at the product (S, N, K) back to each sample's ``x`` and to ``w``; None if not needed."""
+    x, S = x if x.ndim == 3 else x[None], len(w)
+    dx, dw = empty((S * needs_dx, *x.shape[1:]), w.dtype), empty((S * needs_dw, *w.shape[1:]), w.dtype)
+    with one_thread():
+        threads.run(pull_back, len(dw) + len(dx) * -(-x.shape[1] // ROWS), dh, x, w, dx, dw)
+    return dx if needs_dx else None, dw if needs_dw else None

@@ -1,7 +1,8 @@
-"""The likelihood of labels: the twin of ``categorical`` in ``primitives.likelihoods``.
+r"""The likelihoods of labels and of pixels: twins of two in ``primitives.likelihoods``.
 
 A row of logits is short, so its two passes (largest and sum, then the normalization) stay in the first-level cache,
-where NumPy would pass over the whole array eight times.
+where NumPy would pass over the whole array eight times.  A pixel costs one exponential, :math:`e = e^{-|f|}`, and one
+logarithm, :math:`\log(1 + e) = -\log s` with :math:`s = 1 / (1 + e)`, whose complement is :math:`e s`.
 """
 
 import math
@@ -9,12 +10,13 @@ import math
 import numpy as np
 
 from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled
-from ibpcl.kernels.elementary import exp
+from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.elementary import exp, log_of, total
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-ROWS = 256                                                   # a piece
+ROWS = 256                                                   # a piece, of labels
+PICTURES = 8                                                 # and of pixels
 
 
 @compiled
@@ -27,10 +29,10 @@ def normalize(turns, logits, labels, log_normalized, log_p):
             largest = given[0]
             for c in range(1, C):
                 largest = given[c] if given[c] > largest else largest
-            total = out.dtype.type(0)
+            masses = out.dtype.type(0)
             for c in range(C):
-                total += exp(given[c] - largest)
-            normalizer = largest + out.dtype.type(math.log(total))
+                masses += exp(given[c] - largest)
+            normalizer = largest + out.dtype.type(math.log(masses))
             for c in range(C):
                 out[c] = given[c] - normalizer
             log_p[r] = out[labels[r % N]]
@@ -68,3 +70,57 @@ def categorical_vjp(dlog_p, cache):
     dlog_p = np.ascontiguousarray(dlog_p, log_normalized.dtype).reshape(rows)
     threads.run(pull_back, -(-rows // ROWS), dlog_p, log_normalized, labels, dlogits)
     return dlogits.reshape(S, N, C)
+
+
+@inlined
+def _log_mass(f, y, out):
+    zero, one = out.dtype.type(0), out.dtype.type(1)
+    for c in range(wide(out.size)):
+        e = exp(-abs(f[c]))
+        s = one / (one + e)
+        out[c] = y[c] * f[c] - (f[c] if f[c] > zero else zero) + log_of(s, e * s)
+
+
+@inlined
+def _residual(dlog_p, f, y, out):
+    one = out.dtype.type(1)
+    for c in range(wide(out.size)):
+        out[c] = dlog_p * (y[c] - one / (one + exp(-f[c])))
+
+
+@compiled
+def pixels(turns, logits, targets, log_p):
+    """Write the log probabilities (R,) of some pieces of the images; ``targets`` (N, C) are shared by all samples."""
+    terms = np.empty(logits.shape[1], logits.dtype)
+    while another(turns):
+        for r in range(turns[BEGIN] * PICTURES, min(turns[END] * PICTURES, logits.shape[0])):
+            _log_mass(logits[r], targets[r % targets.shape[0]], terms)
+            log_p[r] = total(terms)
+
+
+@compiled
+def pixels_vjp(turns, dlog_p, logits, targets, dlogits):
+    """Write the gradient at the logits of some pieces."""
+    while another(turns):
+        for r in range(turns[BEGIN] * PICTURES, min(turns[END] * PICTURES, logits.shape[0])):
+            _residual(dlog_p[r], logits[r], targets[r % targets.shape[0]], dlogits[r])
+
+
+def bernoulli_logistic(logits, targets):
+    """Evaluate the log probability of pixels: the twin of :func:`ibpcl.primitives.likelihoods.bernoulli_logistic`."""
+    logits, targets = as_arrays("likelihoods.bernoulli_logistic", logits, targets)
+    S, N, C = logits.shape
+    if targets.shape != (N, C):
+        raise ValueError(f"likelihoods.bernoulli_logistic: targets must have shape ({N}, {C}), got {targets.shape}")
+    log_p, rows = np.empty((S, N), logits.dtype), logits.reshape(S * N, C)
+    threads.run(pixels, -(-S * N // PICTURES), rows, targets, log_p.reshape(-1))
+    return log_p, (rows, targets)
+
+
+def bernoulli_logistic_vjp(dlog_p, cache):
+    """Pull the gradient back: the twin of :func:`ibpcl.primitives.likelihoods.bernoulli_logistic_vjp`."""
+    rows, targets = cache
+    dlogits = empty(rows.shape, rows.dtype)
+    given = np.ascontiguousarray(dlog_p, rows.dtype).reshape(-1)
+    threads.run(pixels_vjp, -(-len(rows) // PICTURES), given, rows, targets, dlogits)
+    return dlogits.reshape(*dlog_p.shape, rows.shape[1])

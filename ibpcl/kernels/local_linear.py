@@ -1,7 +1,7 @@
 r"""The linear layer sampled at its pre-activations: the twin of ``primitives.local_linear``.
 
-The products of a wide layer go to BLAS, one for all rows at once, those of a head to ``thin_products``.  What is left
-are passes over arrays of the size of the outputs, fused: each array is read once.
+The products of a wide layer go to BLAS, those with the means on one thread and those with the variances on the other;
+the products of a head to ``thin_products``.  What is left are passes over arrays, fused: each array is read once.
 """
 
 from math import prod
@@ -9,84 +9,240 @@ from math import prod
 import numpy as np
 
 from ibpcl.kernels import blas, thin_products, threads
-from ibpcl.kernels.compilation import compiled, wide
+from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-STRIP = 4096
+ROWS = 256                                                   # a piece of a product
+STRIP = 4096                                                 # and of a pass
+FEW = 16                                                     # rows of a pass over outputs
+
+
+@inlined
+def _keep(mu, log_sigma, on, mean, sigma):
+    zero = mean.dtype.type(0)
+    for i in range(wide(on.size)):
+        mean[i] = mu[i] if on[i] else zero
+    for i in range(wide(on.size)):
+        value = exp(log_sigma[i])
+        sigma[i] = value if on[i] else zero
+
+
+@inlined
+def _keep_vjp(dmean, dsigma, on, sigma, dmu, dlog_sigma):
+    zero = dmu.dtype.type(0)
+    for i in range(wide(on.size)):
+        dmu[i] = dmean[i] if on[i] else zero
+    for i in range(wide(on.size)):
+        dlog_sigma[i] = dsigma[i] * sigma[i]
 
 
 @compiled
-def draw(turns, eps, mean, variance, scale, h):
-    """Turn some strips of the variances (M,) into standard deviations, and sample ``h`` (R, M) there."""
+def keep(turns, mu, log_sigma, mask, mean, sigma):
+    """Write means and standard deviations of some strips of weights, 0 where the mask is."""
     while another(turns):
-        begin, end = turns[BEGIN], turns[END]
-        first, last = begin * STRIP, min(end * STRIP, mean.size)
-        location, spread, given = mean[first:last], scale[first:last], variance[first:last]
-        for i in range(wide(spread.size)):
-            spread[i] = np.sqrt(given[i])
-        for r in range(eps.shape[0]):
-            noise, result = eps[r, first:last], h[r, first:last]
-            for i in range(wide(result.size)):
-                result[i] = location[i] + spread[i] * noise[i]
+        some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mask.size))
+        _keep(mu[some], log_sigma[some], mask[some], mean[some], sigma[some])
+
+
+@compiled
+def keep_vjp(turns, dmean, dsigma, mask, sigma, dmu, dlog_sigma):
+    """Write the gradients at some strips of weights."""
+    while another(turns):
+        some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mask.size))
+        _keep_vjp(dmean[some], dsigma[some], mask[some], sigma[some], dmu[some], dlog_sigma[some])
+
+
+@compiled
+def keep_biases(mask, mu, log_sigma, active, mean, sigma):
+    """Find the active units (K,) of a mask (D, K), and write means and standard deviations of their biases."""
+    active[:] = False
+    for d in range(mask.shape[0]):
+        row = mask[d]
+        for k in range(wide(row.size)):
+            active[k] |= row[k]
+    _keep(mu, log_sigma, active, mean, sigma)
+
+
+@compiled
+def keep_biases_vjp(dmean, dsigma, active, sigma, dmu, dlog_sigma):
+    """Write the gradients at the biases."""
+    _keep_vjp(dmean, dsigma, active, sigma, dmu, dlog_sigma)
+
+
+@inlined
+def _square(x, out):
+    for i in range(wide(out.size)):
+        out[i] = x[i] * x[i]
+
+
+@inlined
+def _double(x, out):
+    two = x.dtype.type(2)
+    for i in range(wide(out.size)):
+        out[i] *= two * x[i]
+
+
+@compiled
+def moments(turns, x, mu, variances, squares, mean, variance):
+    """Write means and variances (N, K) of some rows of x (N, D), and the rows' squares; the variances' pieces first."""
+    blocks = -(-x.shape[0] // ROWS)
+    while another(turns):
+        for piece in range(turns[BEGIN], turns[END]):
+            first = piece % blocks * ROWS
+            rows = slice(first, min(first + ROWS, x.shape[0]))
+            if piece < blocks:
+                _square(x[rows].reshape(-1), squares[rows].reshape(-1))
+                np.dot(squares[rows], variances, variance[rows])
+            else:
+                np.dot(x[rows], mu, mean[rows])
+
+
+@inlined
+def _sum_rows(x, out):
+    out[:] = 0
+    for n in range(x.shape[0]):
+        row = x[n]
+        for k in range(wide(out.size)):
+            out[k] += row[k]
+
+
+@compiled
+def pull_back(turns, dmean, dvariance, x, squares, mu, variances, sigma, dx, through, dmu, dsigma, dbiases):
+    """Write the gradients at weights and biases, one moment a piece, then what comes to some rows of x by each."""
+    blocks = -(-dx.shape[0] // ROWS)
+    while another(turns):
+        for piece in range(turns[BEGIN], turns[END]):
+            if piece == 0:
+                _sum_rows(dvariance, dbiases[1])
+                np.dot(squares.T, dvariance, dsigma)
+                _double(sigma.reshape(-1), dsigma.reshape(-1))
+            elif piece == 1:
+                _sum_rows(dmean, dbiases[0])
+                np.dot(x.T, dmean, dmu)
+            else:
+                first = (piece - 2) % blocks * ROWS
+                rows = slice(first, min(first + ROWS, dx.shape[0]))
+                if piece - 2 < blocks:
+                    np.dot(dvariance[rows], variances.T, through[rows])
+                    _double(x[rows].reshape(-1), through[rows].reshape(-1))
+                else:
+                    np.dot(dmean[rows], mu.T, dx[rows])
+
+
+@inlined
+def _draw(mean, variance, bias_mu, bias_variance, scale):
+    for k in range(wide(scale.size)):
+        mean[k] += bias_mu[k]
+        scale[k] = np.sqrt(variance[k] + bias_variance[k])
+
+
+@inlined
+def _sample(mean, scale, eps, h):
+    for k in range(wide(h.size)):
+        h[k] = mean[k] + scale[k] * eps[k]
+
+
+@compiled
+def draw(turns, eps, mean, variance, bias_mu, bias_variance, scale, h):
+    """Add the biases to some rows of the moments (M, K), and sample ``h`` (R, M, K) there."""
+    while another(turns):
+        for m in range(turns[BEGIN] * FEW, min(turns[END] * FEW, mean.shape[0])):
+            _draw(mean[m], variance[m], bias_mu, bias_variance, scale[m])
+            for r in range(eps.shape[0]):
+                _sample(mean[m], scale[m], eps[r, m], h[r, m])
+
+
+@inlined
+def _gather(dh, eps, dmean, dvariance):
+    for k in range(wide(dmean.size)):
+        dmean[k] += dh[k]
+        dvariance[k] += dh[k] * eps[k]
+
+
+@inlined
+def _halve(scale, dvariance):
+    zero, half = scale.dtype.type(0), scale.dtype.type(0.5)
+    for k in range(wide(dvariance.size)):
+        dvariance[k] = half * dvariance[k] / scale[k] if scale[k] > zero else zero
 
 
 @compiled
 def draw_vjp(turns, dh, eps, scale, dmean, dvariance):
-    """Write the gradients of some strips of the means and of the variances, summed over the samples that share them."""
+    """Write the gradients of some rows of means and variances, summed over the samples that share them."""
     while another(turns):
-        begin, end = turns[BEGIN], turns[END]
-        first, last = begin * STRIP, min(end * STRIP, scale.size)
-        spread, location, variance = scale[first:last], dmean[first:last], dvariance[first:last]
-        zero, half = scale.dtype.type(0), scale.dtype.type(0.5)
-        location[:], variance[:] = zero, zero
-        for r in range(dh.shape[0]):
-            given, noise = dh[r, first:last], eps[r, first:last]
-            for i in range(wide(given.size)):
-                location[i] += given[i]
-                variance[i] += given[i] * noise[i]
-        for i in range(wide(variance.size)):
-            variance[i] = half * variance[i] / spread[i] if spread[i] > zero else zero
+        for m in range(turns[BEGIN] * FEW, min(turns[END] * FEW, scale.shape[0])):
+            dmean[m], dvariance[m] = 0, 0
+            for r in range(dh.shape[0]):
+                _gather(dh[r, m], eps[r, m], dmean[m], dvariance[m])
+            _halve(scale[m], dvariance[m])
+
+
+def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
+    """Mask the weights: the twin of :func:`ibpcl.primitives.local_linear.masked_moments`."""
+    mu, log_sigma, *biases = as_arrays("local_linear.masked_moments", mu, log_sigma, bias_mu, bias_log_sigma)
+    mean, sigma, bias_mean, bias_sigma = (empty(array.shape, array.dtype) for array in (mu, log_sigma, *biases))
+    mask, active = np.ascontiguousarray(mask), np.empty(mask.shape[1], bool)
+    flat = [array.reshape(-1) for array in (mu, log_sigma, mask, mean, sigma)]
+    threads.run(keep, -(-mean.size // STRIP), *flat)
+    keep_biases(mask, *biases, active, bias_mean, bias_sigma)
+    return (mean, sigma, bias_mean, bias_sigma), (mask, active, sigma, bias_sigma)
+
+
+def masked_moments_vjp(dout, cache):
+    """Pull the gradient back: the twin of :func:`ibpcl.primitives.local_linear.masked_moments_vjp`."""
+    mask, active, sigma, bias_sigma = cache
+    dmean, dsigma, *dbiases = (np.ascontiguousarray(part, sigma.dtype) for part in dout)
+    dmu, dlog_sigma, *found = (empty(array.shape, sigma.dtype) for array in (sigma, sigma, bias_sigma, bias_sigma))
+    flat = [array.reshape(-1) for array in (dmean, dsigma, mask, sigma, dmu, dlog_sigma)]
+    threads.run(keep_vjp, -(-mask.size // STRIP), *flat)
+    keep_biases_vjp(*dbiases, active, bias_sigma, *found)
+    return dmu, dlog_sigma, *found
 
 
 def _moments(x, mu, variances):
     if mu.shape[1] <= thin_products.WIDEST:
-        return thin_products.moments(x, mu, variances)
-    squares = np.multiply(x, x, out=empty(x.shape, x.dtype))
-    return blas.product(x, mu), blas.product(squares, variances)
+        return None, *thin_products.moments(x, mu, variances)
+    squares = empty(x.shape, x.dtype)
+    mean, variance = (empty((x.shape[0], mu.shape[1]), x.dtype) for _ in range(2))
+    with blas.one_thread():
+        threads.run(moments, 2 * -(-x.shape[0] // ROWS), x, mu, variances, squares, mean, variance)
+    return squares, mean, variance
 
 
-def _pull_back(dmean, dvariance, x, mu, variances, needs_dx):
-    if mu.shape[1] <= thin_products.WIDEST:
-        return thin_products.pull_back(dmean, dvariance, x, mu, variances, needs_dx)
-    dx = None
+def _pull_back(dmean, dvariance, x, squares, mu, sigma, variances, needs_dx):
+    if squares is None:
+        dx, dmu, dvariances = thin_products.pull_back(dmean, dvariance, x, mu, variances, needs_dx)
+        return dx, dmu, 2 * sigma * dvariances, dmean.sum(axis=0), dvariance.sum(axis=0)
+    dx, through = (empty((len(x) * needs_dx, x.shape[1]), x.dtype) for _ in range(2))
+    dmu, dsigma, dbiases = (empty(shape, mu.dtype) for shape in (mu.shape, mu.shape, (2, mu.shape[1])))
+    with blas.one_thread():
+        threads.run(pull_back, 2 + 2 * -(-len(dx) // ROWS), dmean, dvariance, x, squares, mu, variances, sigma, dx,
+                    through, dmu, dsigma, dbiases)
     if needs_dx:
-        dx = blas.product(dvariance, variances.T)
-        dx *= 2 * x
-        dx += blas.product(dmean, mu.T)
-    return dx, blas.product(x.T, dmean), blas.product((x * x).T, dvariance)
+        dx += through
+    return dx if needs_dx else None, dmu, dsigma, *dbiases
 
 
 def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.apply`."""
     eps, x, mu, sigma, bias_mu, bias_sigma = as_arrays("local_linear.apply", eps, x, mu, sigma, bias_mu, bias_sigma)
     rows, variances = x.reshape(prod(x.shape[:-1]), x.shape[-1]), sigma * sigma
-    mean, variance = _moments(rows, mu, variances)
-    mean += bias_mu
-    variance += bias_sigma * bias_sigma
+    squares, mean, variance = _moments(rows, mu, variances)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
-    noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, mean.size)
-    scale, h = empty((mean.size,), x.dtype), empty(noise.shape, x.dtype)
-    threads.run(draw, -(-mean.size // STRIP), noise, mean.reshape(-1), variance.reshape(-1), scale, h)
-    return h.reshape(eps.shape), (noise, x.shape, rows, mu, sigma, variances, bias_sigma, scale)
+    noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, *mean.shape)
+    scale, h = empty(mean.shape, x.dtype), empty(noise.shape, x.dtype)
+    threads.run(draw, -(-len(mean) // FEW), noise, mean, variance, bias_mu, bias_sigma * bias_sigma, scale, h)
+    return h.reshape(eps.shape), (noise, x.shape, rows, squares, mu, sigma, variances, bias_sigma, scale)
 
 
 def apply_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.apply_vjp``."""
-    noise, shape, rows, mu, sigma, variances, bias_sigma, scale = cache
+    noise, shape, rows, squares, mu, sigma, variances, bias_sigma, scale = cache
     dh = np.ascontiguousarray(dh, mu.dtype).reshape(noise.shape)
-    dmean, dvariance = (empty((rows.shape[0], mu.shape[1]), mu.dtype) for _ in range(2))
-    threads.run(draw_vjp, -(-scale.size // STRIP), dh, noise, scale, dmean.reshape(-1), dvariance.reshape(-1))
-    dx, dmu, dvariances = _pull_back(dmean, dvariance, rows, mu, variances, needs_dx)
-    dbias_mu, dbias_sigma = dmean.sum(axis=0), 2 * bias_sigma * dvariance.sum(axis=0)
-    return None if dx is None else dx.reshape(shape), dmu, 2 * sigma * dvariances, dbias_mu, dbias_sigma
+    dmean, dvariance = (empty(scale.shape, mu.dtype) for _ in range(2))
+    threads.run(draw_vjp, -(-len(scale) // FEW), dh, noise, scale, dmean, dvariance)
+    dx, dmu, dsigma, dbias_mu, dbias_variance = _pull_back(dmean, dvariance, rows, squares, mu, sigma, variances,
+                                                           needs_dx)
+    return None if dx is None else dx.reshape(shape), dmu, dsigma, dbias_mu, 2 * bias_sigma * dbias_variance

@@ -207,14 +207,10 @@ def apply_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to ``x``, ``w`` and ``b``: the twin of :func:`ibpcl.primitives.linear.apply_vjp`."""
     x, w, sparse = cache
     dh = np.ascontiguousarray(dh, w.dtype)
-    dx = None
-    if needs_dx:
-        dx = blas.product(dh, np.swapaxes(w, -1, -2))
-        if x.ndim == 2:
-            dx = dx.sum(axis=0)                              # x was shared by all samples
-    if sparse is None:
-        dw = blas.product(np.swapaxes(x, -1, -2), dh)
-    else:
+    dx, dw = blas.gradients(dh, x, w, needs_dx, sparse is None)
+    if needs_dx and x.ndim == 2:
+        dx = dx.sum(axis=0)                                  # x was shared by all samples
+    if sparse is not None:
         zero = np.zeros((w.shape[0], w.shape[2]), w.dtype)
         dw = _product(_transposed(sparse, x.shape[1]), dh, zero, x.shape[1])
     db = np.empty((dh.shape[0], dh.shape[2]), dh.dtype)

@@ -57,21 +57,24 @@ class Autoencoder(Codec):
         if not 0 < self.pixel_sigma < np.inf:
             raise ValueError(f"Autoencoder: pixel_sigma must be finite and above 0, got {self.pixel_sigma}")
 
-    def log_density(self, outputs, x):
+    def log_density(self, outputs, x, backend=None):
         """Evaluate the log density of images (N, D) under the decoder's outputs (S, N, D): (S, N), nats; and a cache.
 
-        See :mod:`ibpcl.primitives.likelihoods`.
+        See :mod:`ibpcl.primitives.likelihoods`, which computes it if no backend is given.
         """
         if self.likelihood == "bernoulli":
-            return likelihoods.bernoulli_logistic(outputs, x)
+            functions = likelihoods if backend is None else backend.likelihoods
+            log_p, cache = functions.bernoulli_logistic(outputs, x)
+            return log_p, (functions.bernoulli_logistic_vjp, cache)
         log_sigma = np.full(self.inputs, np.log(self.pixel_sigma), outputs.dtype)
-        return likelihoods.gaussian(outputs, log_sigma, x)
+        log_p, cache = likelihoods.gaussian(outputs, log_sigma, x)
+        return log_p, (likelihoods.gaussian_vjp, cache)
 
     def log_density_vjp(self, dlog_p, cache):
         """Pull the gradient back to the decoder's outputs."""
-        if self.likelihood == "bernoulli":
-            return likelihoods.bernoulli_logistic_vjp(dlog_p, cache)
-        return likelihoods.gaussian_vjp(dlog_p, cache)[0]
+        pull_back, inner = cache
+        found = pull_back(dlog_p, inner)
+        return found if self.likelihood == "bernoulli" else found[0]
 
     def elbo(self, vector, prior, x, noise, examples, backend, masks=None, tau=None, targets=None):
         r"""Estimate the ELBO of a task from one minibatch.
@@ -101,7 +104,7 @@ class Autoencoder(Codec):
             What :meth:`elbo_vjp` needs.
         """
         (outputs, z_mean, z_log_sigma, divergence), network_cache = self.evaluate(vector, x, noise, backend, masks, tau)
-        log_p, likelihood_cache = self.log_density(outputs, x if targets is None else targets)
+        log_p, likelihood_cache = self.log_density(outputs, x if targets is None else targets, backend)
         kl_latent, latent_cache = latent.kl(z_mean, z_log_sigma, *self.latent_prior(vector))
         kl_weights, weights_cache = self._kl_weights(vector, prior, backend)
         kl_sticks, stick_caches = self._kl_sticks(vector, prior) if masks is None else (0.0, [])
@@ -127,7 +130,7 @@ class Autoencoder(Codec):
             views = self.layout.views(gradient)
             views["prior.mu"][...], views["prior.log_sigma"][...] = dprior_mu, dprior_log_sigma
         if weights_cache is not None:
-            dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, weights_cache)
+            dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, weights_cache, needs_dprior=False)
             gradient[self.layout.block("mu")] += dmu
             gradient[self.layout.block("log_sigma")] += dlog_sigma
         views = self.layers(gradient)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.models import kinds, layers
-from ibpcl.models.mlp import ACTIVATIONS, STANDARD_MASKS, STREAMS_PER_LAYER, write
+from ibpcl.models.mlp import ACTIVATIONS, STANDARD_MASKS, STREAMS_PER_LAYER
 from ibpcl.models.parameters import Entry, Layout
 from ibpcl.numerics import inverse_softplus
 from ibpcl.primitives import latent
@@ -251,21 +251,20 @@ class Codec:
             h = layer(f"decoder{i}", h)
         outputs = layer("pixels", h, active=False)
         return (outputs, z_mean, z_log_sigma, divergence), (
-            vector, caches, activate_vjp, code_cache, [part.ndim == 2 for part in codes])
+            vector, caches, activate_vjp, code_cache, [part.ndim == 2 for part in codes], backend)
 
     def evaluate_vjp(self, dout, cache):
         """Pull the gradients at the four outputs back to ``vector``."""
         dh, dmean, dscale, ddivergence = dout
-        vector, caches, activate_vjp, code_cache, shared = cache
-        gradient = np.zeros_like(vector)
-        views = self.layers(gradient)
+        vector, caches, activate_vjp, code_cache, shared, backend = cache
+        gradients = {}
 
         def layer(name, dh, needs_dx=True):
             layer_cache, activation_cache = caches[name]
             if activation_cache is not None:
                 dh = activate_vjp(dh, activation_cache)
             dh, parts = kinds.evaluate_vjp((dh, ddivergence), layer_cache, needs_dx)
-            write(views[name], parts)
+            gradients.update((f"{name}.{key}", part) for key, part in parts.items())
             return dh
 
         dh = layer("pixels", dh)
@@ -274,10 +273,10 @@ class Codec:
         by_code = latent.sample_vjp(dh, code_cache)
         dcodes = [one + other for one, other in zip((dmean, dscale), by_code, strict=True)]
         if "codes" in self.layout.blocks:
-            both = [part.sum(axis=(0, 1)) for part in dcodes]         # they were broadcast over S and N
-            gradient[self.layout.block("codes")] = np.concatenate(both)
+            for name, part in zip(("codes.mu", "codes.log_sigma"), dcodes, strict=True):
+                gradients[name] = part.sum(axis=(0, 1))      # they were broadcast over S and N
         dmean, dscale = (part.sum(axis=0) if once else part for part, once in zip(dcodes, shared, strict=True))
         dh = layer("mean", dmean) + layer("scale", dscale)   # both read the last hidden layer
         for i in reversed(range(len(self.encoder))):
             dh = layer(f"encoder{i}", dh, needs_dx=i > 0)
-        return gradient
+        return self.layout.gather(gradients, backend.empty(vector.shape, vector.dtype))

@@ -16,6 +16,8 @@ import numpy as np
 from ibpcl.numerics import sigmoid, softplus
 from ibpcl.primitives import gaussian, kumaraswamy, local_linear, masked_linear, masked_weights, stick_breaking
 
+GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
+
 
 class Noise(NamedTuple):
     """What one relaxed layer draws: weights and masks (S, D, K), biases (S, K), sticks (S, K) or (S, D, K)."""
@@ -160,24 +162,22 @@ def fixed(parameters, mask, x, eps, backend=None):
     backend : Backend, optional
         Who computes; the primitives if not given.
     """
-    mu, sigma = parameters["weight.mu"], np.exp(parameters["weight.log_sigma"])
-    bias_mu, bias_sigma = parameters["bias.mu"], np.exp(parameters["bias.log_sigma"])
-    active = None
-    if mask is not None:
-        active = mask.any(axis=0)                            # u of the paper, for binary masks
-        mu, sigma, bias_mu, bias_sigma = mu * mask, sigma * mask, bias_mu * active, bias_sigma * active
-    apply, apply_vjp = (local_linear.apply, local_linear.apply_vjp) if backend is None else (
-        backend.local_linear, backend.local_linear_vjp)
-    h, cache = apply(eps, x, mu, sigma, bias_mu, bias_sigma)
-    return h, (mask, active, sigma, bias_sigma, apply_vjp, cache)
+    moments, moments_vjp, apply, apply_vjp = _functions(backend)
+    given = [parameters[name] for name in GAUSSIAN]
+    mask = np.ones(given[0].shape, bool) if mask is None else mask
+    found, moments_cache = moments(*given, mask)
+    h, cache = apply(eps, x, *found)
+    return h, (moments_cache, moments_vjp, apply_vjp, cache)
 
 
 def fixed_vjp(dh, cache, needs_dx=True):
     """Pull the gradient at the pre-activations back to ``x`` and the Gaussian parameters (a dict)."""
-    mask, active, sigma, bias_sigma, apply_vjp, inner = cache
-    dx, dmu, dsigma, dbias_mu, dbias_sigma = apply_vjp(dh, inner, needs_dx)
-    if mask is not None:
-        dmu, dbias_mu = dmu * mask, dbias_mu * active
-    # sigma is already 0 where the mask is, and d sigma / d log sigma = sigma.
-    return dx, {"weight.mu": dmu, "weight.log_sigma": dsigma * sigma, "bias.mu": dbias_mu,
-                "bias.log_sigma": dbias_sigma * bias_sigma}
+    moments_cache, moments_vjp, apply_vjp, inner = cache
+    dx, *dmoments = apply_vjp(dh, inner, needs_dx)
+    return dx, dict(zip(GAUSSIAN, moments_vjp(dmoments, moments_cache), strict=True))
+
+
+def _functions(backend):
+    if backend is None:
+        return local_linear.masked_moments, local_linear.masked_moments_vjp, local_linear.apply, local_linear.apply_vjp
+    return backend.masked_moments, backend.masked_moments_vjp, backend.local_linear, backend.local_linear_vjp

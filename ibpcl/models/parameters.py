@@ -69,6 +69,16 @@ class Layout:
             raise ValueError(f"Layout.views: the vector must have shape ({self.size},), got {vector.shape}")
         return {e.name: vector[self._slices[e.name]].reshape(e.shape) for e in self.entries}
 
+    def gather(self, values, vector):
+        """Write values, a dict by name, into ``vector``, and zeros for all other parameters.
+
+        >>> Layout([Entry("a", (2,), "a"), Entry("b", (2,), "b")]).gather({"b": np.ones(2)}, np.empty(4))
+        array([0., 0., 1., 1.])
+        """
+        for name, view in self.views(vector).items():
+            view[...] = values.get(name, 0)
+        return vector
+
     def transfer(self, vector, larger, target):
         """Write the parameters of ``vector`` into ``target``, of the layout ``larger``, each into its corner."""
         views = larger.views(target)

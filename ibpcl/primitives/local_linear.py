@@ -11,6 +11,52 @@ import math
 import numpy as np
 
 
+def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
+    r"""Compute means and standard deviations of a layer's Gaussian weights and biases under a binary mask.
+
+    .. math:: \mathbb E[B_{dk} V_{dk}] = B_{dk}\, \mu_{dk}, \quad
+              \mathrm{sd}[B_{dk} V_{dk}] = B_{dk}\, \sigma_{dk}, \quad u_k = \max_d B_{dk}
+
+    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning": the mask is given, and a bias counts if any weight of its
+    unit does.
+
+    Parameters
+    ----------
+    mu, log_sigma : ndarray, shape (D, K)
+        Mean and log standard deviation of the weights.
+    bias_mu, bias_log_sigma : ndarray, shape (K,)
+        Mean and log standard deviation of the biases.
+    mask : ndarray of bool, shape (D, K)
+        Which weights are on.
+
+    Returns
+    -------
+    out : tuple
+        Means and standard deviations of the weights, (D, K) each, and of the biases, (K,) each; 0 where they are off.
+    cache : tuple
+        What :func:`masked_moments_vjp` needs.
+
+    Examples
+    --------
+    >>> zero = np.zeros(2)
+    >>> masked_moments(np.array([[2.0, 3.0]]), zero[None], zero, zero, np.array([[True, False]]))[0]
+    (array([[2., 0.]]), array([[1., 0.]]), array([0., 0.]), array([1., 0.]))
+    """
+    active = mask.any(axis=0)                                # u of the paper, for binary masks
+    sigma, bias_sigma = np.exp(log_sigma) * mask, np.exp(bias_log_sigma) * active
+    return (mu * mask, sigma, bias_mu * active, bias_sigma), (mask, active, sigma, bias_sigma)
+
+
+def masked_moments_vjp(dout, cache):
+    r"""Pull the gradients at means and standard deviations back, by :math:`d\sigma / d\log\sigma = \sigma`.
+
+    Nothing comes back to what is off: its standard deviation is 0 already.
+    """
+    dmean, dsigma, dbias_mean, dbias_sigma = dout
+    mask, active, sigma, bias_sigma = cache
+    return dmean * mask, dsigma * sigma, dbias_mean * active, dbias_sigma * bias_sigma
+
+
 def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     r"""Draw the pre-activations of a layer with independent Gaussian weights.
 

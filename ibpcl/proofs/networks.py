@@ -250,7 +250,7 @@ VARIANTS = {
     "log link": {"link": "log"},
     "plain mean field": {"structured": False},
     "sticks of each row": {"row_sticks": True},
-    "sticks of each row, their alpha learned": {"row_sticks": True, "learns_alpha": True, "mask_kl": "concrete"},
+    "sticks of each row, their alpha learned": {"row_sticks": True, "learns_alpha": True},
     "learned alpha": {"learns_alpha": True},
     "no prior on half": {"partial": True},
     "flat prior on half": {"flat": True},

@@ -25,8 +25,8 @@ SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4}   # G: 
 TWINS = {"ibpcl.kernels.sparse_linear": "ibpcl.primitives.linear"}
 
 # Noise, data and settings: inputs of the derivations that nobody differentiates.
-CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "tau", "prior_tau", "prior_shape", "prior_rate",
-                      "prior_a", "prior_b"})
+CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "mask", "tau", "prior_tau", "prior_shape",
+                      "prior_rate", "prior_a", "prior_b"})
 
 
 def _real(rng, shape):
@@ -45,15 +45,20 @@ def _unit(rng, shape):
     return rng.uniform(0.05, 0.95, shape)
 
 
+def _mask(rng, shape):
+    return rng.random(shape) < 0.6
+
+
 DOMAINS = {
     **dict.fromkeys(("eps", "logistic", "mu", "log_sigma", "prior_mu", "prior_log_sigma", "rho", "logit_theta", "y",
-                     "logit_pi", "x", "w", "v", "bias_mu", "logits", "scores", "mean", "log_noise", "raw_a", "raw_b",
-                     "mean_log_alpha", "h", "c", "r", "z_mean", "z_log_sigma"),
+                     "logit_pi", "x", "w", "v", "bias_mu", "bias_log_sigma", "logits", "scores", "mean", "log_noise",
+                     "raw_a", "raw_b", "mean_log_alpha", "h", "c", "r", "z_mean", "z_log_sigma"),
                     _real),
     **dict.fromkeys(("a", "b", "alpha", "sigma", "bias_sigma", "tau", "prior_tau", "k", "scale", "prior_shape",
                      "prior_rate", "prior_a", "prior_b", "mean_alpha", "precision"), _positive),
     **dict.fromkeys(("log_v", "log_pi"), _negative),
     **dict.fromkeys(("u", "z", "targets"), _unit),
+    "mask": _mask,
 }
 
 

@@ -213,9 +213,9 @@ def test_the_tuned_settings_are_the_best_trials_of_the_records():
     assert found.keys() == {f"{experiment}-{method}" for experiment, methods in TUNED.items() for method in methods}
     for experiment, methods in TUNED.items():
         for method, settings in methods.items():
-            texts = {"validation": str(VALIDATION)}
-            search = plan(experiment, method, repeats=int(found[f"{experiment}-{method}"][0]["repeats"]), texts=texts,
-                          out=RECORDS)
+            first = found[f"{experiment}-{method}"][0]
+            texts = {"validation": str(VALIDATION)} | {key: first[key] for key in ("train_limit",) if key in first}
+            search = plan(experiment, method, repeats=int(first["repeats"]), texts=texts, out=RECORDS)
             trials = recorded(search)                        # it is of the space that is declared now
             assert best(trials).settings == settings
             assert len(trials) == TRIALS                     # the same budget for all

@@ -111,11 +111,14 @@ def test_dense_products_do_not_depend_on_threads_and_leave_blas_as_it_was():
     found = []
     for count in (1, 2, 3):
         threads.set_count(count)
-        found.append((blas.product(a, b), blas.product(a[0], b), blas.product(a[0], b[0])))
+        h = blas.product(a, b)
+        found.append((h, blas.product(a[0], b), *blas.gradients(h, a, b), *blas.gradients(h, a[0], b)))
     for one, other in itertools.product(found, found):
         assert all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
-    for x, y in zip(found[0], (a @ b, a[0] @ b, a[0] @ b[0]), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
+    h, back = a @ b, (a @ b) @ np.swapaxes(b, 1, 2)
+    for x, y in zip(found[0], (h, a[0] @ b, back, np.swapaxes(a, 1, 2) @ h, back, a[0].T @ h), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-3)
+    assert blas.gradients(h, a, b, needs_dw=False)[1] is None and blas.gradients(h, a, b, needs_dx=False)[0] is None
     assert library is None or library[0]() == before
 
 

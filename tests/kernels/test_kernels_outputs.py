@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.kernels import likelihoods, local_linear, thin_products
+from ibpcl.kernels import activations, likelihoods, local_linear, thin_products
+from ibpcl.primitives import activations as reference_activations
 from ibpcl.primitives import gaussian as reference_gaussian
 from ibpcl.primitives import likelihoods as reference_likelihoods
 from ibpcl.primitives import local_linear as reference_local_linear
@@ -38,6 +39,23 @@ def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, se
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@given(D=st.integers(1, 90), K=st.integers(1, 90), density=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
+       seed=st.integers(0, 2**32 - 1))
+def test_masked_moments(dtype, tolerance, D, K, density, seed):
+    rng = np.random.default_rng(seed)
+    given_ = [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
+    mask, dout = rng.random((D, K)) < density, [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
+    expected, exact_cache = reference_local_linear.masked_moments(*given_, mask)
+    found, cache = local_linear.masked_moments(*(array.astype(dtype) for array in given_), mask)
+    back = local_linear.masked_moments_vjp([array.astype(dtype) for array in dout], cache)
+    for one, other in zip((*found, *back), (*expected, *reference_local_linear.masked_moments_vjp(dout, exact_cache)),
+                          strict=True):
+        assert one.dtype == dtype
+        close(one, other, tolerance)
+        assert not one[~(mask if one.ndim == 2 else mask.any(axis=0))].any()
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
 @given(S=st.integers(1, 3), N=st.integers(1, 600), C=st.integers(1, 12), scale=st.sampled_from([1.0, 80.0]),
        seed=st.integers(0, 2**32 - 1))
 def test_the_likelihood_of_labels(dtype, tolerance, S, N, C, scale, seed):
@@ -49,6 +67,40 @@ def test_the_likelihood_of_labels(dtype, tolerance, S, N, C, scale, seed):
     close(found, expected, tolerance)
     close(likelihoods.categorical_vjp(dlog_p.astype(dtype), cache),
           reference_likelihoods.categorical_vjp(dlog_p, exact_cache), tolerance)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@given(S=st.integers(1, 3), N=st.integers(1, 40), C=st.sampled_from([1, 2, 15, 784]),
+       scale=st.sampled_from([0.1, 1.0, 80.0, 1e4]), seed=st.integers(0, 2**32 - 1))
+def test_the_likelihood_of_pixels(dtype, tolerance, S, N, C, scale, seed):
+    rng = np.random.default_rng(seed)
+    logits, dlog_p = (scale * rng.normal(size=(S, N, C))).astype(dtype), rng.normal(size=(S, N))
+    targets = rng.choice([0, 1, rng.random()], (N, C)).astype(dtype)
+    arrays = logits.astype(np.float64), targets.astype(np.float64)
+    expected, exact_cache = reference_likelihoods.bernoulli_logistic(*arrays)
+    found, cache = likelihoods.bernoulli_logistic(logits, targets)
+    assert found.dtype == dtype
+    close(found, expected, tolerance)
+    close(likelihoods.bernoulli_logistic_vjp(dlog_p.astype(dtype), cache),
+          reference_likelihoods.bernoulli_logistic_vjp(dlog_p, exact_cache), tolerance)
+
+
+def test_pixels_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match=r"targets must have shape \(2, 3\), got \(2, 4\)"):
+        likelihoods.bernoulli_logistic(np.zeros((1, 2, 3)), np.zeros((2, 4)))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@pytest.mark.parametrize("name", ["relu", "leaky_relu"])
+@given(shape=st.tuples(st.integers(1, 3), st.integers(1, 50), st.integers(1, 300)), seed=st.integers(0, 2**32 - 1))
+def test_piecewise_linear_activations(name, dtype, tolerance, shape, seed):
+    rng = np.random.default_rng(seed)
+    x, dh = rng.normal(size=shape) * (rng.random(shape) < 0.9), rng.normal(size=shape)
+    found, cache = getattr(activations, name)(x.astype(dtype))
+    expected, exact_cache = getattr(reference_activations, name)(x)
+    close(found, expected, tolerance)
+    close(getattr(activations, name + "_vjp")(dh.astype(dtype), cache),
+          getattr(reference_activations, name + "_vjp")(dh, exact_cache), tolerance)
 
 
 def test_labels_out_of_range_are_refused():

@@ -43,9 +43,10 @@ def test_gaussian_refuses_shapes_that_differ():
 
 
 @PRECISION
-@given(st.sampled_from([0, 1, 2, 1023, 1025, 16383, 16385, 40_000]), seeds, st.integers(0, 10_000))
+@given(st.sampled_from([0, 1, 2, 1023, 1025, 16383, 16385, 40_000]), seeds, st.integers(0, 10_000),
+       st.sampled_from([0.0, 0.3, 1.0]))
 @settings(deadline=None, max_examples=30)
-def test_adam_takes_the_same_steps(dtype, tolerance, size, seed, steps):
+def test_adam_takes_the_same_steps(dtype, tolerance, size, seed, steps, factor):
     rng = np.random.default_rng(seed)
     vector, rates = rng.standard_normal(size).astype(dtype), rng.uniform(0, 0.1, size).astype(dtype)
     first, second = rng.standard_normal(size), rng.standard_normal(size) ** 2
@@ -54,8 +55,9 @@ def test_adam_takes_the_same_steps(dtype, tolerance, size, seed, steps):
     found = [vector, state]
     for _ in range(2):
         gradient = rng.standard_normal(size).astype(dtype)
-        exact = reference_adam.update(exact[0], gradient.astype(float), exact[1], rates.astype(float), 0.8, 0.95, 1e-6)
-        found = adam.update(found[0], gradient, found[1], rates, 0.8, 0.95, 1e-6)
+        chosen = (0.8, 0.95, 1e-6, factor)
+        exact = reference_adam.update(exact[0], gradient.astype(float), exact[1], rates.astype(float), *chosen)
+        found = adam.update(found[0], gradient, found[1], rates, *chosen)
     assert isinstance(found[1], reference_adam.State) and found[1].step == steps + 2
     for a, b in ((found[0], exact[0]), (found[1].first, exact[1].first), (found[1].second, exact[1].second)):
         assert a.dtype == dtype

@@ -7,7 +7,7 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.config import configure, keys, nearest, run_keys
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.reproduce.names import OUT, SEEDS
-from ibpcl.experiments.tuned import TUNED
+from ibpcl.experiments.tuned import tuned
 from ibpcl.methods import GENERATIVE, METHODS
 
 # A quick look: fewer images, samples and trials, for the keys that a method has.  Epochs are as they are: with fewer,
@@ -113,8 +113,8 @@ class Choice:
         UserError
             If the user sets what the row does, or a value is out of range.
         """
-        tuned = self.tuned and row.method in TUNED.get(benchmark.experiment, {})
-        texts = ({"preset": "tuned"} if tuned else {}) | self.texts(row.method)
+        found = self.tuned and tuned(benchmark.experiment, row.method) is not None
+        texts = ({"preset": "tuned"} if found else {}) | self.texts(row.method)
         taken = row.settings.keys() & texts.keys()
         if taken:
             raise UserError(f"{', '.join(sorted(taken))} is what the row {row.key!r} is about; leave it out, "
