@@ -21,22 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial, phase_fit
-from ibpcl.continual.learner import Saved, check_inputs, check_task, under
-from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
-from ibpcl.inference.objectives import Data
 from ibpcl.inference.schedules import geometric
 from ibpcl.methods import check_settings, option
+from ibpcl.methods.posteriors import Posteriors
 from ibpcl.models.layers import MaskModel, sticks
 from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, write
 from ibpcl.models.stochastic_units import StochasticUnits
-from ibpcl.models.supervised import Elbo, Prior
-from ibpcl.noise import Key, generator
-
-# As many as VCL has, and in its order, so that both see the same noise; there are no coresets here.
-PHASES = ("initial", "likelihood", "ibp_vcl", "coreset", "predict")
-SHARED = (*priors.GAUSSIAN, "raw_a", "raw_b")                # what tasks share of a hidden layer
+from ibpcl.models.supervised import Elbo
 
 
 @dataclass(frozen=True)
@@ -70,61 +62,30 @@ class Settings:
                        ("alpha", "tau_start", "tau_end", "rate_end", "prior_sigma", "start_sigma", "start_spread"))
 
 
-class IBPVCL(Saved):
+class IBPVCL(Posteriors):
     """Learn tasks by Bayes' rule, for weights and for the probabilities of units.
 
     Parameters as in :class:`ibpcl.continual.learner.Saved`.
 
     Attributes
     ----------
-    posterior : list of dict
-        What tasks share of each hidden layer: Gaussian parameters, and the sticks' before their softplus.
-    heads : list of dict
-        The Gaussian parameters of each task's head.
+    posterior, heads
+        As in :class:`ibpcl.methods.posteriors.Posteriors`; of a hidden layer also the sticks', before their softplus.
     offsets : list of list of ndarray, shape (K,)
         Rho of each task and hidden layer.
     """
 
     settings_type = Settings
+    name = "ibp_vcl"
+    shared = (*priors.GAUSSIAN, "raw_a", "raw_b")
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
-        self.posterior, self.heads, self.offsets = [], [], []
-
-    def learn(self, task, progress=None, journal=None):
-        """Turn the posterior into that of one more task; return the history of the training.
-
-        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
-        """
-        self._check(task)
-        settings, t, resumed = self.settings, len(self.heads), journal.resume if journal else None
-        self.inputs = task.inputs
-        model, data = self._model(task.outputs), Data(task.x_train, task.y_train)
-        prior, vector = self.prior(model), self.start(model)
-        done = list(resumed.history) if resumed is not None else []
-
-        def how(phase, epochs):
-            return phase_fit(self, phase, epochs, self._key(t, phase), progress, journal,
-                             lambda now: Partial(now, settings.hidden, None, tuple(done)))
-
-        if settings.likelihood_epochs and not t and (resumed is None or resumed.snapshot.phase == "likelihood"):
-            vector, records = objectives.maximize_likelihood(
-                model, vector, prior, data, how("likelihood", settings.likelihood_epochs), settings.rate)
-            done += records
-        vector, records = self._maximize_elbo(model, vector, prior, data, how("ibp_vcl", settings.epochs))
-        self._keep(model, vector)
-        return [record._replace(task=t) for record in (*done, *records)]
-
-    def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        return self.predict_classes(x, task_id).probabilities
+        self.offsets = []
 
     def predict_classes(self, x, task_id):
         """Return the :class:`ibpcl.models.classifier.Prediction`, which says how sure it is, for inputs (N, D)."""
-        check_inputs("ibp_vcl.predict", x, self.inputs, task_id, len(self.heads))
-        # With one head all tasks have one network, and the same noise.
-        task_id = 0 if self.settings.single_head else task_id
-        model = self._model(len(self.heads[task_id]["bias.mu"]))
+        task_id, model = self._network_of(x, task_id)
         vector = np.zeros(model.layout.size, np.float32)
         *hidden, head = model.layers(vector)
         write(head, self.heads[task_id])
@@ -135,34 +96,17 @@ class IBPVCL(Saved):
 
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
-        arrays = {"inputs": np.array(self.inputs or 0), "tasks": np.array(len(self.heads))}
-        for i, layer in enumerate(self.posterior):
-            arrays |= {f"hidden{i}.{name}": value for name, value in layer.items()}
-        for t in range(1 if self.settings.single_head and self.heads else len(self.heads)):
-            arrays |= {f"task{t}.head.{name}": value for name, value in self.heads[t].items()}
+        arrays = super().state()
+        for t in self._kept(len(self.heads)):
             arrays |= {f"task{t}.rho{i}": rho for i, rho in enumerate(self.offsets[t])}
         return arrays
 
     def load_state(self, state):
         """Become the learner whose :meth:`state` this was."""
-        state = {name: np.array(value) for name, value in state.items()}
-
-        tasks, layers = int(state["tasks"]), range(len(self.settings.hidden))
-        kept = [0 if self.settings.single_head else t for t in range(tasks)]
-        self.inputs = int(state["inputs"]) or None
-        self.posterior = [under(state, f"hidden{i}.") for i in layers if tasks]
-        self.heads = [under(state, f"task{t}.head.") for t in kept]
-        self.offsets = [[state[f"task{t}.rho{i}"] for i in layers] for t in kept]
-
-    def prior(self, model):
-        """Return the prior of the next task's weights: the last posterior; the first one for what is new."""
-        gaussian = [priors.standard(shape, self.settings.prior_sigma)
-                    for shape in (*model.shapes, (model.hidden[-1], model.outputs))]
-        if self.heads:
-            gaussian = [*self.posterior, self.heads[-1] if self.settings.single_head else gaussian[-1]]
-        mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel() for layer in gaussian
-                                         for kind in ("weight", "bias")]) for part in ("mu", "log_sigma"))
-        return Prior(mu, log_sigma, np.full(len(model.hidden), self.settings.alpha, np.float32))
+        super().load_state(state)
+        kept = [[np.array(state[f"task{t}.rho{i}"]) for i in range(len(self.settings.hidden))]
+                for t in self._kept(len(self.heads))]
+        self.offsets = kept * len(self.heads) if self.settings.single_head else kept
 
     def sticks_prior(self, model):
         """Return the prior of the next task's sticks: the last posterior, at first Kumaraswamy(alpha, 1)."""
@@ -175,16 +119,10 @@ class IBPVCL(Saved):
 
         With one head for all tasks, head and offsets go on.
         """
-        settings = self.settings
-        vector = model.initial(generator(self._key(len(self.heads), "initial")),
-                               np.full(len(model.hidden), settings.alpha), settings.start_sigma, settings.start_spread)
-        if not self.heads:
-            return vector
-        *hidden, head = model.layers(vector)
-        for i, (views, layer) in enumerate(zip(hidden, self.posterior, strict=True)):
-            write(views, {**layer, "rho": self.offsets[-1][i]} if settings.single_head else layer)
-        if settings.single_head:
-            write(head, self.heads[-1])
+        vector = super().start(model)
+        if self.settings.single_head and self.heads:
+            for views, rho in zip(model.layers(vector), self.offsets[-1], strict=False):
+                views["rho"][...] = rho
         return vector
 
     def _maximize_elbo(self, model, vector, prior, data, how):
@@ -203,24 +141,14 @@ class IBPVCL(Saved):
                                        sticks=settings.mask_rate, rho=settings.mask_rate * settings.offsets)
         return how.run(vector, objective, rates, examples)
 
-    def _keep(self, model, vector):
-        *hidden, head = model.layers(vector)
-        self.posterior = [{name: layer[name].copy() for name in SHARED} for layer in hidden]
-        head, rho = {name: head[name].copy() for name in priors.GAUSSIAN}, [layer["rho"].copy() for layer in hidden]
-        if self.settings.single_head:
-            self.heads, self.offsets = [head] * (len(self.heads) + 1), [rho] * (len(self.heads) + 1)
-        else:
-            self.heads, self.offsets = [*self.heads, head], [*self.offsets, rho]
+    def _keep(self, model, vector, coreset):
+        super()._keep(model, vector, coreset)
+        rho = [layer["rho"].copy() for layer in model.layers(vector)[:-1]]
+        self.offsets = [rho] * len(self.heads) if self.settings.single_head else [*self.offsets, rho]
+
+    def _alpha(self, model):
+        return np.full(len(model.hidden), self.settings.alpha, np.float32)
 
     def _model(self, outputs):
         return StochasticUnits(self.inputs, self.settings.hidden, outputs, self.settings.activation,
                                MaskModel(self.settings.mask_kl))
-
-    def _key(self, task_id, phase):
-        return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
-
-    def _check(self, task):
-        check_task("ibp_vcl", task, Task, self.inputs)
-        if self.settings.single_head and self.heads and task.outputs != len(self.heads[0]["bias.mu"]):
-            raise ValueError(f"ibp_vcl: task {task.name!r} has {task.outputs} outputs, the one head "
-                             f"{len(self.heads[0]['bias.mu'])}")

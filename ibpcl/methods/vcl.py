@@ -22,20 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import coresets
-from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial, phase_fit
-from ibpcl.continual.learner import Saved, check_inputs, check_task, under
-from ibpcl.continual.task import Task
+from ibpcl.continual.learner import under
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data, Fit
 from ibpcl.methods import check_settings, option
+from ibpcl.methods.posteriors import Posteriors
 from ibpcl.models.mean_field import MeanField
 from ibpcl.models.mlp import ACTIVATIONS, write
 from ibpcl.models.supervised import Elbo, Prior
-from ibpcl.noise import Key, generator
+from ibpcl.noise import generator
 
-# Each task has noise of its own for each phase.
-PHASES = ("initial", "likelihood", "vcl", "coreset", "predict")
 CHOICES = {"activation": ACTIVATIONS, "coreset": ("none", *coresets.SELECTIONS)}
 
 
@@ -67,56 +63,23 @@ class Settings:
         check_settings("vcl", self, CHOICES, at_least, ("rate_end", "prior_sigma", "start_sigma", "start_spread"))
 
 
-class VCL(Saved):
+class VCL(Posteriors):
     """Learn tasks by Bayes' rule with Gaussian posteriors.
 
     Parameters as in :class:`ibpcl.continual.learner.Saved`.
     """
 
     settings_type = Settings
+    name = "vcl"
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
-        self.posterior = []                                  # the Gaussian parameters of each hidden layer
-        self.heads = []                                      # those of each task's head
         self._coresets = []                                  # the examples kept from each task
         self._refined = {}                                   # task -> its parameters after the coresets
 
-    def learn(self, task, progress=None, journal=None):
-        """Turn the posterior into that of one more task; return the history of the training.
-
-        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
-        """
-        self._check(task)
-        settings, t, resumed = self.settings, len(self.heads), journal.resume if journal else None
-        self.inputs, self._refined = task.inputs, {}
-        model, (data, coreset) = self._model(task.outputs), self._split(task)
-        prior, vector = self.prior(model), self.start(model)
-        done = list(resumed.history) if resumed is not None else []
-
-        def how(phase, epochs):
-            return phase_fit(self, phase, epochs, self._key(t, phase), progress, journal,
-                             lambda now: Partial(now, settings.hidden, None, tuple(done)))
-
-        if settings.likelihood_epochs and not t and (resumed is None or resumed.snapshot.phase == "likelihood"):
-            vector, records = objectives.maximize_likelihood(
-                model, vector, prior, data, how("likelihood", settings.likelihood_epochs), settings.rate)
-            done += records
-        vector, records = self._maximize_elbo(model, vector, prior, data, how("vcl", settings.epochs))
-        done += records
-        self._keep(model, vector, coreset)
-        return [record._replace(task=t) for record in done]
-
-    def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        return self.predict_classes(x, task_id).probabilities
-
     def predict_classes(self, x, task_id):
         """Return the :class:`ibpcl.models.classifier.Prediction`, which says how sure it is, for inputs (N, D)."""
-        check_inputs("vcl.predict", x, self.inputs, task_id, len(self.heads))
-        # With one head all tasks have one network, and the same noise.
-        task_id = 0 if self.settings.single_head else task_id
-        model = self._model(len(self.heads[task_id]["bias.mu"]))
+        task_id, model = self._network_of(x, task_id)
         if task_id not in self._refined:
             self._refined[task_id] = self._refine(model, self._assemble(model, self.heads[task_id]), task_id)
         return model.predict(self._refined[task_id], model.all_ones, np.asarray(x, np.float32),
@@ -124,51 +87,17 @@ class VCL(Saved):
 
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
-        arrays = {"inputs": np.array(self.inputs or 0), "tasks": np.array(len(self.heads))}
-        for i, layer in enumerate(self.posterior):
-            arrays |= {f"hidden{i}.{name}": value for name, value in layer.items()}
-        heads = self.heads[:1] if self.settings.single_head else self.heads
-        for t, head in enumerate(heads):
-            arrays |= {f"task{t}.head.{name}": value for name, value in head.items()}
+        arrays = super().state()
         for t, coreset in enumerate(self._coresets):
             arrays |= {f"task{t}.coreset.x": coreset.x, f"task{t}.coreset.y": coreset.y}
         return arrays
 
     def load_state(self, state):
         """Become the learner whose :meth:`state` this was."""
-        state = {name: np.array(value) for name, value in state.items()}
-
-        tasks = int(state["tasks"])
-        self.inputs = int(state["inputs"]) or None
-        self.posterior = [under(state, f"hidden{i}.") for i in range(len(self.settings.hidden)) if tasks]
-        self.heads = [under(state, f"task{0 if self.settings.single_head else t}.head.") for t in range(tasks)]
-        self._coresets = [Data(state[f"task{t}.coreset.x"], state[f"task{t}.coreset.y"]) for t in range(tasks)
-                          if f"task{t}.coreset.x" in state]
+        super().load_state(state)
+        kept = (under(state, f"task{t}.coreset.") for t in range(len(self.heads)))
+        self._coresets = [Data(np.array(coreset["x"]), np.array(coreset["y"])) for coreset in kept if coreset]
         self._refined = {}
-
-    def prior(self, model):
-        """Return the prior of the next task: the last posterior; the first one for what is new."""
-        gaussian = [priors.standard(shape, self.settings.prior_sigma)
-                    for shape in (*model.shapes, (model.hidden[-1], model.outputs))]
-        if self.heads:
-            gaussian = [*self.posterior, self.heads[-1] if self.settings.single_head else gaussian[-1]]
-        mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel() for layer in gaussian
-                                         for kind in ("weight", "bias")]) for part in ("mu", "log_sigma"))
-        return Prior(mu, log_sigma, np.ones(len(model.hidden), np.float32))
-
-    def start(self, model):
-        """Return the parameters before training: the last posterior, and a fresh head unless there is only one."""
-        settings = self.settings
-        vector = model.initial(generator(self._key(len(self.heads), "initial")), np.ones(len(model.hidden)),
-                               settings.start_sigma, settings.start_spread)
-        if not self.heads:
-            return vector
-        *hidden, head = model.layers(vector)
-        for views, values in zip(hidden, self.posterior, strict=True):
-            write(views, values)
-        if settings.single_head:
-            write(head, self.heads[-1])
-        return vector
 
     def _maximize_elbo(self, model, vector, prior, data, how):
         """Fit means and scales of all weights."""
@@ -201,9 +130,8 @@ class VCL(Saved):
         return self._maximize_elbo(model, vector, prior, coreset, how)[0]
 
     def _keep(self, model, vector, coreset):
-        *hidden, head = ({name: layer[name].copy() for name in priors.GAUSSIAN} for layer in model.layers(vector))
-        self.posterior = hidden
-        self.heads = [head] * (len(self.heads) + 1) if self.settings.single_head else [*self.heads, head]
+        super()._keep(model, vector, coreset)
+        self._refined = {}
         if coreset is not None:
             self._coresets.append(coreset)
 
@@ -215,7 +143,7 @@ class VCL(Saved):
 
     def _split(self, task):
         """Take the task's coreset out of its training data."""
-        data, settings = Data(task.x_train, task.y_train), self.settings
+        (data, _), settings = super()._split(task), self.settings
         if settings.coreset == "none":
             return data, None
         rng, chosen = generator(self._key(len(self.heads), "coreset")), np.zeros(len(data.x), bool)
@@ -227,12 +155,3 @@ class VCL(Saved):
 
     def _model(self, outputs):
         return MeanField(self.inputs, self.settings.hidden, outputs, self.settings.activation)
-
-    def _key(self, task_id, phase):
-        return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
-
-    def _check(self, task):
-        check_task("vcl", task, Task, self.inputs)
-        if self.settings.single_head and self.heads and task.outputs != len(self.heads[0]["bias.mu"]):
-            raise ValueError(f"vcl: task {task.name!r} has {task.outputs} outputs, the one head "
-                             f"{len(self.heads[0]['bias.mu'])}")

@@ -177,22 +177,25 @@ class MaskedMLP:
             divergence = divergence + layer_divergence
             caches.append((cache, activation_cache))
         outputs, head_cache = layers.fixed(head, None, h, noise.head, backend)
-        return (outputs, divergence), (vector, caches, activate_vjp, head_cache)
+        return (outputs, divergence), (vector, caches, activate_vjp, head_cache, backend)
 
     def relaxed_vjp(self, dout, cache):
         """Pull the gradients at the outputs and at the divergence back to ``vector``."""
         doutputs, ddivergence = dout
-        vector, caches, activate_vjp, head_cache = cache
-        gradient = np.zeros_like(vector)
-        *hidden, head = self.layers(gradient)
-        dh, parts = layers.fixed_vjp(doutputs, head_cache)
-        write(head, parts)
-        for i in reversed(range(len(hidden))):
+        vector, caches, activate_vjp, head_cache, backend = cache
+        dh, head = layers.fixed_vjp(doutputs, head_cache)
+        gradients = {"head": head}
+        for i in reversed(range(len(caches))):
             layer_cache, activation_cache = caches[i]
             dh = activate_vjp(dh, activation_cache)
-            dh, parts = layers.relaxed_vjp((dh, ddivergence), layer_cache, needs_dx=i > 0)
-            write(hidden[i], parts)
-        return gradient
+            dh, gradients[f"hidden{i}"] = layers.relaxed_vjp((dh, ddivergence), layer_cache, needs_dx=i > 0)
+        return self._gather(gradients, vector, backend)
+
+    def _gather(self, gradients, vector, backend):
+        """Write the gradients of the layers, dicts by name, into a vector; all others are 0."""
+        flat = {f"{layer}.{name}": part for layer, parts in gradients.items() for name, part in parts.items()}
+        empty = np.empty if backend is None else backend.empty
+        return self.layout.gather(flat, empty(vector.shape, vector.dtype))
 
     def _activation(self, backend):
         functions = activations if backend is None else backend.activations
@@ -209,20 +212,19 @@ class MaskedMLP:
             h, cache = layers.fixed(parameters, mask, h, noise[i], backend)
             h, activation_cache = activate(h) if mask is not None else (h, None)
             caches.append((cache, activation_cache))
-        return h, (vector, caches, activate_vjp)
+        return h, (vector, caches, activate_vjp, backend)
 
     def fixed_vjp(self, doutputs, cache):
         """Pull the gradient at the outputs back to ``vector``; masks and sticks get none."""
-        vector, caches, activate_vjp = cache
-        gradient = np.zeros_like(vector)
-        parameters, dh = self.layers(gradient), doutputs
+        vector, caches, activate_vjp, backend = cache
+        gradients, dh = {}, doutputs
         for i in reversed(range(len(caches))):
             layer_cache, activation_cache = caches[i]
             if activation_cache is not None:
                 dh = activate_vjp(dh, activation_cache)
-            dh, parts = layers.fixed_vjp(dh, layer_cache, needs_dx=i > 0)
-            write(parameters[i], parts)
-        return gradient
+            name = f"hidden{i}" if i < len(caches) - 1 else "head"
+            dh, gradients[name] = layers.fixed_vjp(dh, layer_cache, needs_dx=i > 0)
+        return self._gather(gradients, vector, backend)
 
 
 def write(views, values):

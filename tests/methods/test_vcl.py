@@ -13,7 +13,8 @@ from ibpcl.inference.objectives import Data, Fit
 from ibpcl.methods import method
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl import Settings as NPBCLSettings
-from ibpcl.methods.vcl import PHASES, VCL, Settings
+from ibpcl.methods.posteriors import PHASES
+from ibpcl.methods.vcl import VCL, Settings
 from ibpcl.models.mean_field import MeanField
 from ibpcl.models.plain import Network
 from ibpcl.models.supervised import Elbo, Prior
@@ -90,7 +91,7 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
     fresh = learner_of()
     fresh.inputs = task.inputs
     model = fresh._model(2)
-    how = Fit("finetune", 4, 20, 1, fresh._key(0, "vcl"), NUMPY, False)
+    how = Fit("finetune", 4, 20, 1, fresh._key(0, "elbo"), NUMPY, False)
     vector, _ = objectives.train_fixed(model, fresh.start(model), fresh.prior(model), model.all_ones,
                                        Data(task.x_train, task.y_train), how, SMALL.rate)
     np.testing.assert_array_equal(learner._assemble(model, learner.heads[0])[: model.layout.block("log_sigma").stop],

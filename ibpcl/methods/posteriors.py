@@ -1,0 +1,148 @@
+"""Bayes' rule over tasks: the last posterior of what tasks share is the next prior.
+
+What VCL and IBP-VCL have in common: Gaussian weights in hidden layers that all tasks share, a head for each task or one
+for all, the start of the first task from a maximum-likelihood fit, and noise with the same keys, so that the two can be
+compared sample by sample.
+"""
+
+import numpy as np
+
+from ibpcl.continual import prior as priors
+from ibpcl.continual.journal import Partial, phase_fit
+from ibpcl.continual.learner import Saved, check_inputs, check_task, under
+from ibpcl.continual.task import Task
+from ibpcl.inference import objectives
+from ibpcl.inference.objectives import Data
+from ibpcl.models.mlp import write
+from ibpcl.models.supervised import Prior
+from ibpcl.noise import Key, generator
+
+PHASES = ("initial", "likelihood", "elbo", "coreset", "predict")     # each has noise of its own
+
+
+class Posteriors(Saved):
+    """Learn tasks by Bayes' rule; parameters as in :class:`ibpcl.continual.learner.Saved`.
+
+    A kind of it has a ``name``, for messages and for its phase in the history, says which arrays of a hidden layer
+    tasks share, and defines ``_model(outputs)``, ``_maximize_elbo(model, vector, prior, data, how)`` and
+    ``predict_classes(x, task_id)``.
+
+    Attributes
+    ----------
+    posterior : list of dict
+        What tasks share of each hidden layer.
+    heads : list of dict
+        The Gaussian parameters of each task's head.
+    """
+
+    name = ""
+    shared = priors.GAUSSIAN
+
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
+        super().__init__(settings, seed, backend_name)
+        self.posterior, self.heads = [], []
+
+    def learn(self, task, progress=None, journal=None):
+        """Turn the posterior into that of one more task; return the history of the training.
+
+        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
+        """
+        self._check(task)
+        settings, t, resumed = self.settings, len(self.heads), journal.resume if journal else None
+        self.inputs = task.inputs
+        model, (data, coreset) = self._model(task.outputs), self._split(task)
+        prior, vector = self.prior(model), self.start(model)
+        done = list(resumed.history) if resumed is not None else []
+
+        def how(phase, name, epochs):
+            return phase_fit(self, name, epochs, self._key(t, phase), progress, journal,
+                             lambda now: Partial(now, settings.hidden, None, tuple(done)))
+
+        if settings.likelihood_epochs and not t and (resumed is None or resumed.snapshot.phase == "likelihood"):
+            vector, records = objectives.maximize_likelihood(
+                model, vector, prior, data, how("likelihood", "likelihood", settings.likelihood_epochs), settings.rate)
+            done += records
+        vector, records = self._maximize_elbo(model, vector, prior, data, how("elbo", self.name, settings.epochs))
+        done += records
+        self._keep(model, vector, coreset)
+        return [record._replace(task=t) for record in done]
+
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return self.predict_classes(x, task_id).probabilities
+
+    def state(self):
+        """Return everything that was learned, as a dict of arrays."""
+        arrays = {"inputs": np.array(self.inputs or 0), "tasks": np.array(len(self.heads))}
+        for i, layer in enumerate(self.posterior):
+            arrays |= {f"hidden{i}.{name}": value for name, value in layer.items()}
+        for t in self._kept(len(self.heads)):
+            arrays |= {f"task{t}.head.{name}": value for name, value in self.heads[t].items()}
+        return arrays
+
+    def load_state(self, state):
+        """Become the learner whose :meth:`state` this was."""
+        state = {name: np.array(value) for name, value in state.items()}
+        tasks = int(state["tasks"])
+        self.inputs = int(state["inputs"]) or None
+        self.posterior = [under(state, f"hidden{i}.") for i in range(len(self.settings.hidden)) if tasks]
+        heads = [under(state, f"task{t}.head.") for t in self._kept(tasks)]
+        self.heads = heads * tasks if self.settings.single_head else heads
+
+    def prior(self, model):
+        """Return the prior of the next task's weights: the last posterior; the first one for what is new."""
+        gaussian = [priors.standard(shape, self.settings.prior_sigma)
+                    for shape in (*model.shapes, (model.hidden[-1], model.outputs))]
+        if self.heads:
+            gaussian = [*self.posterior, self.heads[-1] if self.settings.single_head else gaussian[-1]]
+        mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel() for layer in gaussian
+                                         for kind in ("weight", "bias")]) for part in ("mu", "log_sigma"))
+        return Prior(mu, log_sigma, self._alpha(model))
+
+    def start(self, model):
+        """Return the parameters before training: the last posterior, and a fresh head unless there is only one."""
+        settings = self.settings
+        vector = model.initial(generator(self._key(len(self.heads), "initial")), self._alpha(model),
+                               settings.start_sigma, settings.start_spread)
+        if not self.heads:
+            return vector
+        *hidden, head = model.layers(vector)
+        for views, values in zip(hidden, self.posterior, strict=True):
+            write(views, values)
+        if settings.single_head:
+            write(head, self.heads[-1])
+        return vector
+
+    def _alpha(self, model):
+        """Return the concentration of each hidden layer; without masks it has no meaning."""
+        return np.ones(len(model.hidden), np.float32)
+
+    def _split(self, task):
+        """Return the task's training data, and its coreset if there is one."""
+        return Data(task.x_train, task.y_train), None
+
+    def _keep(self, model, vector, coreset):
+        *hidden, head = model.layers(vector)
+        self.posterior = [{name: layer[name].copy() for name in self.shared} for layer in hidden]
+        head = {name: head[name].copy() for name in priors.GAUSSIAN}
+        self.heads = [head] * (len(self.heads) + 1) if self.settings.single_head else [*self.heads, head]
+
+    def _kept(self, tasks):
+        """Return the tasks whose head is kept: with one head the first stands for all."""
+        return range(min(tasks, 1) if self.settings.single_head else tasks)
+
+    def _network_of(self, x, task_id):
+        """Check inputs (N, D) of a learned task; return the task whose network it has, and that network's shape."""
+        check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.heads))
+        # With one head all tasks have one network, and the same noise.
+        task_id = 0 if self.settings.single_head else task_id
+        return task_id, self._model(len(self.heads[task_id]["bias.mu"]))
+
+    def _key(self, task_id, phase):
+        return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
+
+    def _check(self, task):
+        check_task(self.name, task, Task, self.inputs)
+        if self.settings.single_head and self.heads and task.outputs != len(self.heads[0]["bias.mu"]):
+            raise ValueError(f"{self.name}: task {task.name!r} has {task.outputs} outputs, the one head "
+                             f"{len(self.heads[0]['bias.mu'])}")
