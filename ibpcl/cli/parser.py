@@ -46,6 +46,18 @@ def parser():
     return top
 
 
+def _add_data_dir(command):
+    command.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+
+
+def _add_set(command, sentence):
+    command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments", help=sentence)
+
+
+def _add_progress(command):
+    command.add_argument("--progress", action="store_true", help="show the progress bar also off a terminal")
+
+
 def _add_run(commands):
     run = commands.add_parser(
         "run", help="learn the tasks of an experiment and report what was kept",
@@ -59,9 +71,8 @@ def _add_run(commands):
     run.add_argument("--method", metavar="NAME", help="who learns")
     run.add_argument("--preset", metavar="NAME", help="named settings of the method: default, paper, authors, exact")
     run.add_argument("--seed", metavar="N", help="seed of the learner: same seed, same result")
-    run.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
-    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",
-                     help="set any configuration key; may be given several times")
+    _add_data_dir(run)
+    _add_set(run, "set any configuration key; may be given several times")
     run.add_argument("--out", metavar="DIR",
                      help="folder for the results (default: a new one under runs/, or that of the same run before)")
     run.add_argument("--resume", metavar="DIR", help="go on with the run in DIR, from its last checkpoint")
@@ -82,12 +93,11 @@ def _add_compare(commands):
     compare.add_argument("--methods", metavar="A,B", help="who (default: all that can do the experiment)")
     compare.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"number of seeds (default: {SEEDS})")
     compare.add_argument("--tuned", action="store_true", help="with the settings that a search found, where there are")
-    compare.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+    _add_data_dir(compare)
     compare.add_argument("--out", metavar="DIR", default="comparison",
                          help="folder for runs and tables (default: comparison)")
-    compare.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",
-                         help="set a key of every run, or of every method that has it, or METHOD.KEY of one")
-    compare.add_argument("--progress", action="store_true", help="show the progress bar also off a terminal")
+    _add_set(compare, "set a key of every run, or of every method that has it, or METHOD.KEY of one")
+    _add_progress(compare)
 
 
 def _add_tune(commands):
@@ -102,9 +112,8 @@ def _add_tune(commands):
                       help=f"how many in the end; the first has the settings as they are (default: {TRIALS})")
     tune.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the settings that are tried")
     tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners a trial (default: 1)")
-    tune.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
-    tune.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",
-                      help="set any configuration key of all trials; it is then not searched")
+    _add_data_dir(tune)
+    _add_set(tune, "set any configuration key of all trials; it is then not searched")
     tune.add_argument("--out", metavar="DIR", default=RECORDS, help=f"folder of the record (default: {RECORDS})")
 
 
@@ -122,13 +131,12 @@ def _add_reproduce(commands):
     reproduce.add_argument("--quick", action="store_true", help="small data, few samples: the order, not the numbers")
     reproduce.add_argument("--preset", metavar="NAME", help="named settings of npbcl")
     reproduce.add_argument("--tuned", action="store_true", help="the methods with settings that a search found")
-    reproduce.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+    _add_data_dir(reproduce)
     reproduce.add_argument("--out", metavar="DIR", default=OUT, help=f"folder for runs and tables (default: {OUT})")
     reproduce.add_argument("--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs")
     reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
-    reproduce.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments",
-                           help="set a key of every run or of npbcl, or METHOD.KEY of another method")
-    reproduce.add_argument("--progress", action="store_true", help="show the progress bar also off a terminal")
+    _add_set(reproduce, "set a key of every run or of npbcl, or METHOD.KEY of another method")
+    _add_progress(reproduce)
 
 
 def _add_settings(commands):
@@ -153,7 +161,7 @@ def _add_bench(commands):
     bench.add_argument("--json", action="store_true", help="print the content of bench.json only")
     bench.add_argument("--quick", action="store_true", help="tiny sizes: whether it works, not how fast it is")
     bench.add_argument("--out", metavar="DIR", default="runs/bench", help="folder for results (default: runs/bench)")
-    bench.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+    _add_data_dir(bench)
 
 
 def _add_data(commands):
@@ -166,7 +174,7 @@ def _add_data(commands):
         one.set_defaults(command="data", names=[])
         if nargs:
             one.add_argument("names", nargs=nargs, metavar="NAME", help="an image set")
-        one.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+        _add_data_dir(one)
 
 
 def list_experiments():
