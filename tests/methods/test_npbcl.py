@@ -129,6 +129,8 @@ CHOICES = {
     "one mask": {"shared_mask": True}, "random coreset": {"coreset": "random", "coreset_size": 20, "coreset_epochs": 5},
     "k-center coreset": {"coreset": "k_center", "coreset_size": 20, "coreset_epochs": 5},
     "growing": {"expand": True, "hidden": (3,), "empty_units": 2, "expand_every": 5},
+    "growing with sticks of each row": {"expand": True, "row_sticks": True, "hidden": (3, 3), "empty_units": 2,
+                                        "expand_every": 5},
     "growing, two layers": {"expand": True, "hidden": (3, 3), "empty_units": 2, "expand_every": 5},
 }
 
