@@ -60,20 +60,31 @@ def _priors(ddivergence, dmu, dlog_sigma, square, dprior_mu, dprior_log_sigma):
         dprior_log_sigma[i] = -dlog_sigma[i] - ddivergence * square[i]
 
 
+@inlined
+def _add(x, out):
+    for i in range(wide(out.size)):
+        out[i] += x[i]
+
+
 @compiled
 def backward(
-    turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
+    turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, adding, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
 ):
-    """Write the gradients of some strips; those at the prior only where there is room for them."""
-    square = np.empty(STRIP, mu.dtype)
+    """Write the gradients of some strips, or add them; those at the prior only where there is room for them."""
+    square, location, scale = (np.empty(STRIP, mu.dtype), np.empty(STRIP, mu.dtype), np.empty(STRIP, mu.dtype))
     while another(turns):
         for first in range(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mu.size), STRIP):
             strip = slice(first, min(first + STRIP, mu.size))
-            part = square[:strip.stop - strip.start]
-            _means(ddivergence, mu[strip], prior_mu[strip], prior_log_sigma[strip], dmu[strip], part)
-            _scales(ddivergence, log_sigma[strip], prior_log_sigma[strip], dlog_sigma[strip])
+            part, by_mu, by_sigma = square[:strip.stop - first], dmu[strip], dlog_sigma[strip]
+            if adding:
+                by_mu, by_sigma = location[:strip.stop - first], scale[:strip.stop - first]
+            _means(ddivergence, mu[strip], prior_mu[strip], prior_log_sigma[strip], by_mu, part)
+            _scales(ddivergence, log_sigma[strip], prior_log_sigma[strip], by_sigma)
             if dprior_mu.size > 0:
-                _priors(ddivergence, dmu[strip], dlog_sigma[strip], part, dprior_mu[strip], dprior_log_sigma[strip])
+                _priors(ddivergence, by_mu, by_sigma, part, dprior_mu[strip], dprior_log_sigma[strip])
+            if adding:
+                _add(by_mu, dmu[strip])
+                _add(by_sigma, dlog_sigma[strip])
 
 
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
@@ -90,16 +101,17 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     return arrays[0].dtype.type(partial.sum()), arrays
 
 
-def kl_vjp(ddivergence, cache, needs_dprior=True):
-    """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`."""
+def kl_vjp(ddivergence, cache, needs_dprior=True, onto=None):
+    """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`.
+
+    Arrays ``onto`` must be contiguous and of the inputs' type.
+    """
     arrays = cache
-    flat = [array.reshape(-1) for array in arrays]
-    sizes = (flat[0].size,) * 2 + (flat[0].size if needs_dprior else 0,) * 2
-    gradients = [empty((size,), flat[0].dtype) for size in sizes]
-    ddivergence = arrays[0].dtype.type(ddivergence)
-    threads.run(backward, -(-flat[0].size // STRIP), ddivergence, *flat, *gradients)
-    dmu, dlog_sigma, *dprior = gradients
-    shape = arrays[0].shape
-    if not needs_dprior:
-        return dmu.reshape(shape), dlog_sigma.reshape(shape), None, None
-    return tuple(gradient.reshape(shape) for gradient in (dmu, dlog_sigma, *dprior))
+    flat, shape, dtype = [array.reshape(-1) for array in arrays], arrays[0].shape, arrays[0].dtype
+    if onto is not None and any(part.dtype != dtype or not part.flags.c_contiguous for part in onto):
+        raise ValueError(f"gaussian.kl_vjp: onto must be contiguous arrays of type {dtype}")
+    own = [empty((flat[0].size,), dtype) for _ in range(2)] if onto is None else [part.reshape(-1) for part in onto]
+    dprior = [empty((flat[0].size if needs_dprior else 0,), dtype) for _ in range(2)]
+    threads.run(backward, -(-flat[0].size // STRIP), dtype.type(ddivergence), *flat, onto is not None, *own, *dprior)
+    dprior = [part.reshape(shape) for part in dprior] if needs_dprior else (None, None)
+    return *(part.reshape(shape) for part in own), *dprior

@@ -130,9 +130,8 @@ class Autoencoder(Codec):
             views = self.layout.views(gradient)
             views["prior.mu"][...], views["prior.log_sigma"][...] = dprior_mu, dprior_log_sigma
         if weights_cache is not None:
-            dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, weights_cache, needs_dprior=False)
-            gradient[self.layout.block("mu")] += dmu
-            gradient[self.layout.block("log_sigma")] += dlog_sigma
+            onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
+            backend.gaussian_kl_vjp(dkl_weights, weights_cache, needs_dprior=False, onto=onto)
         views = self.layers(gradient)
         for name, raw_cache, stick_cache in stick_caches:
             da, db, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, stick_cache)

@@ -70,7 +70,6 @@ class MeanField(Classifier):
             found = (*gaussian.sample_vjp(dweight, weight_cache), *gaussian.sample_vjp(dbias, bias_cache))
             write(parameters[i], dict(zip(("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma"), found,
                                           strict=True)))
-        dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dparts[1], weights_cache, needs_dprior=False)
-        gradient[self.layout.block("mu")] += dmu
-        gradient[self.layout.block("log_sigma")] += dlog_sigma
+        onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
+        backend.gaussian_kl_vjp(dparts[1], weights_cache, needs_dprior=False, onto=onto)
         return gradient

@@ -167,9 +167,8 @@ class StochasticUnits(Classifier):
                 hidden[i][name] += value
             dh, found = layers.fixed_vjp(activate_vjp(dh * z, activation_cache), linear_cache, needs_dx=i > 0)
             write(hidden[i], found)
-        dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dparts[1], weights_cache, needs_dprior=False)
-        gradient[self.layout.block("mu")] += dmu
-        gradient[self.layout.block("log_sigma")] += dlog_sigma
+        onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
+        backend.gaussian_kl_vjp(dparts[1], weights_cache, needs_dprior=False, onto=onto)
         return gradient
 
     def predict_units(self, vector, x, samples, key, backend, chunk=16384):

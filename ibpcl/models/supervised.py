@@ -191,11 +191,14 @@ def _kl_weights(layout, vector, prior, backend):
 
 def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
     inner, prior = cache
+    if prior.informative is None:
+        onto = tuple(gradient[layout.block(block)] for block in ("mu", "log_sigma"))
+        backend.gaussian_kl_vjp(dkl_weights, inner, needs_dprior=False, onto=onto)
+        return
     dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, inner, needs_dprior=False)
-    where = slice(None) if prior.informative is None else prior.informative
-    gradient[layout.block("mu")][where] += dmu
+    gradient[layout.block("mu")][prior.informative] += dmu
     dlog_sigmas = gradient[layout.block("log_sigma")]
-    if prior.informative is not None and prior.flat:
+    if prior.flat:
         dlog_sigmas -= dkl_weights
         dlog_sigma = dlog_sigma + dkl_weights
-    dlog_sigmas[where] += dlog_sigma
+    dlog_sigmas[prior.informative] += dlog_sigma
