@@ -22,6 +22,7 @@ TUNED = {
                 "start_sigma": 0.049787068367863944},
         "den": {"epochs": 15, "rate": 0.00064, "rate_end": 1.0, "sparsity": 6.4e-05, "drift": 0.027,
                 "loss_threshold": 0.0017, "split_threshold": 0.045},
+        "rcl": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0, "unit_cost": 0.0025, "controller_rate": 0.009},
         "si": {"epochs": 10, "rate": 0.0053, "rate_end": 0.1, "weight": 0.19, "damping": 0.00089},
         "laplace": {"epochs": 10, "rate": 0.0013, "rate_end": 0.1, "weight": 160.0, "prior_sigma": 8.2},
         "hat": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0, "scale": 400.0, "sparsity": 0.15,

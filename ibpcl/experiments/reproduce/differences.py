@@ -12,7 +12,7 @@ ABOVE_FINE_TUNING = ("It protects what fine-tuning learns, and fine-tuning alone
                      "number, so that the paper's protocol must be another one.")
 MERGED = ("It merges the solutions of fine-tuning, which alone ends above the printed number, so that the paper's "
           "protocol must be another one.")
-SHORT = ("It has five epochs a task; the paper does not say how long its baselines were trained, and the published "
+SHORT = ("It has a few epochs a task; the paper does not say how long its baselines were trained, and the published "
          "code of VCL trains a hundred here.")
 NOT_ACCURACY = ("The published code of DEN prints the mean area under the ROC curve, not the accuracy, and the paper "
                 "may have taken its number from there.")
@@ -22,8 +22,8 @@ WHY = {
     **{("imm", b): MERGED for b in ("split-mnist", "split-notmnist", "split-fashion-mnist")},
     **{(row, "permuted-mnist"): SHORT for row in ("imm", "vcl", "vcl-coreset")},
     **{("den", b): NOT_ACCURACY for b in paper.COLUMNS},
-    ("rehearsal", "permuted-mnist"): "200 examples of each task stand for its 60,000, and are soon known by heart; the "
-                                     "paper tells neither the size of its buffers nor how they are weighted.",
+    ("rehearsal", "permuted-mnist"): "The 200 examples kept of a task are learned in every step, and soon known by heart; "
+                                     "the paper tells neither the size of its buffers nor how they are weighted.",
 }
 
 
