@@ -1,8 +1,11 @@
-"""A small image set in the place of every real one, for tests that ask for it."""
+"""A small image set in the place of every real one, and runs that are interrupted, for tests that ask for them."""
+
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from ibpcl import checkpoints
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
 
@@ -23,3 +26,22 @@ def drawn(monkeypatch):
     """Put drawn images in the place of all image sets; gives the function that draws them."""
     monkeypatch.setattr(registry, "load", draw)
     return draw
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Give a context that is interrupted once so many files, of any name or of one, are saved; it gives their names."""
+    @contextmanager
+    def after(count, file=None):
+        save, written = checkpoints.save, []
+
+        def stopping(path, *arguments, **options):
+            save(path, *arguments, **options)
+            written.append(path.name)
+            if (len(written) if file is None else written.count(file)) == count:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(checkpoints, "save", stopping)
+            yield written
+    return after

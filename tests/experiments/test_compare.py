@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ibpcl import checkpoints
 from ibpcl.cli import main
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import run as run_module
@@ -70,17 +69,8 @@ def test_runs_that_are_there_are_used_again_and_others_added(tmp_path, capsys, m
     assert learned == [0, 0, 0, 1, 1, 1]
 
 
-def test_an_interrupted_comparison_goes_on_with_the_epoch(tmp_path, capsys, monkeypatch):
-    save, written = checkpoints.save, []
-
-    def stopping(path, *arguments, **options):
-        save(path, *arguments, **options)
-        written.append(path.name)
-        if written.count("checkpoint.npz") == 4:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(checkpoints, "save", stopping)
+def test_an_interrupted_comparison_goes_on_with_the_epoch(tmp_path, capsys, monkeypatch, interrupted):
+    with interrupted(4, "checkpoint.npz"):
         assert typed(capsys, tmp_path, "split-glyphs", "--methods", "ewc", "--seeds", "1")[0] == 130
     learned, learn = [], EWC.learn
     monkeypatch.setattr(EWC, "learn", lambda self, task, *rest, **options: learned.append(task.name) or learn(

@@ -72,19 +72,10 @@ def test_given_noise_stays_as_given():
 
 
 @pytest.mark.parametrize("after", [4, 15, 19, 37])
-def test_an_interrupted_regression_goes_on_bit_for_bit(after, finished, tmp_path, monkeypatch, undrawn):
-    folder, save, written = tmp_path / "run", checkpoints.save, []
-
-    def stopping(path, arrays, meta, **options):
-        save(path, arrays, meta, **options)
-        written.append(path)
-        if len(written) == after:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoints, "save", stopping)
-        with pytest.raises(KeyboardInterrupt):
-            run(finished.config, folder, progress=False)
+def test_an_interrupted_regression_goes_on_bit_for_bit(after, finished, tmp_path, interrupted, undrawn):
+    folder = tmp_path / "run"
+    with interrupted(after), pytest.raises(KeyboardInterrupt):
+        run(finished.config, folder, progress=False)
     assert not (folder / "result.json").exists()
     assert main(["run", "--resume", str(folder), "--quiet"]) == 0
     result, whole = (storage.read_json(path / "result.json") for path in (folder, finished.folder))

@@ -22,8 +22,8 @@ WHY = {
     **{("imm", b): MERGED for b in ("split-mnist", "split-notmnist", "split-fashion-mnist")},
     **{(row, "permuted-mnist"): SHORT for row in ("imm", "vcl", "vcl-coreset")},
     **{("den", b): NOT_ACCURACY for b in paper.COLUMNS},
-    ("rehearsal", "permuted-mnist"): "The 200 examples kept of a task are learned in every step, and soon known by heart; "
-                                     "the paper tells neither the size of its buffers nor how they are weighted.",
+    ("rehearsal", "permuted-mnist"): "The 200 examples kept of a task are learned in every step, and soon known by "
+                                     "heart; the paper tells neither how many it keeps nor how they are weighted.",
 }
 
 
