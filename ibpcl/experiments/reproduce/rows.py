@@ -42,6 +42,8 @@ OTHERS = (
     Row("rcl", "RCL", "rcl"),
 )
 
+# How people write the names of methods that the paper's table does not have.
+LABELS = {"si": "SI", "laplace": "online Laplace", "hat": "HAT", "ibp_vcl": "IBP-VCL"}
 
 # The rows of the paper's figures of generative models.
 GENERATIVE_ROWS = (
@@ -54,7 +56,7 @@ def method_rows(*references, unlisted=True):
     """Return a row for every method there is: the paper's table, others unless not ``unlisted``, ours, references."""
     listed = {row.method for row in (*OTHERS, OURS, REFERENCE)}
     others = [row for row in OTHERS if row.method in METHODS and row.settings.keys() <= keys(row.method).keys()]
-    more = [Row(name, name, name) for name in METHODS if name not in listed and unlisted]
+    more = [Row(name, LABELS.get(name, name), name) for name in METHODS if name not in listed and unlisted]
     return (*others, *more, OURS, OURS_CORESET, *references)
 
 
