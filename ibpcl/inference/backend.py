@@ -30,6 +30,7 @@ class Backend(NamedTuple):
     likelihoods: ModuleType
     gaussian_kl: Callable
     gaussian_kl_vjp: Callable
+    add_gaussian_kl_gradient: Callable
     adam: Callable
 
 
@@ -69,5 +70,6 @@ def backend(name="numba"):
     return Backend(
         name, empty, noise.uniform, noise.normal, noise.logistic, masked_weights.sample, masked_weights.sample_vjp,
         linear.apply, linear.apply_vjp, local_linear.masked_moments, local_linear.masked_moments_vjp,
-        local_linear.apply, local_linear.apply_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, adam.update,
+        local_linear.apply, local_linear.apply_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp,
+        gaussian.add_kl_gradient, adam.update,
     )

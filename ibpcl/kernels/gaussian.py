@@ -101,17 +101,29 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     return arrays[0].dtype.type(partial.sum()), arrays
 
 
-def kl_vjp(ddivergence, cache, needs_dprior=True, onto=None):
-    """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`.
+def kl_vjp(ddivergence, cache, needs_dprior=True):
+    """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`."""
+    shape, dtype = cache[0].shape, cache[0].dtype
+    sizes = (cache[0].size,) * 2 + (cache[0].size if needs_dprior else 0,) * 2
+    dmu, dlog_sigma, *dprior = (empty((size,), dtype) for size in sizes)
+    _pull_back(ddivergence, cache, False, dmu, dlog_sigma, *dprior)
+    if not needs_dprior:
+        return dmu.reshape(shape), dlog_sigma.reshape(shape), None, None
+    return tuple(gradient.reshape(shape) for gradient in (dmu, dlog_sigma, *dprior))
 
-    Arrays ``onto`` must be contiguous and of the inputs' type.
+
+def add_kl_gradient(ddivergence, cache, onto):
+    """Add the gradients in place: the twin of :func:`ibpcl.primitives.gaussian.add_kl_gradient`.
+
+    The arrays must be contiguous and of the inputs' type.
     """
-    arrays = cache
-    flat, shape, dtype = [array.reshape(-1) for array in arrays], arrays[0].shape, arrays[0].dtype
-    if onto is not None and any(part.dtype != dtype or not part.flags.c_contiguous for part in onto):
-        raise ValueError(f"gaussian.kl_vjp: onto must be contiguous arrays of type {dtype}")
-    own = [empty((flat[0].size,), dtype) for _ in range(2)] if onto is None else [part.reshape(-1) for part in onto]
-    dprior = [empty((flat[0].size if needs_dprior else 0,), dtype) for _ in range(2)]
-    threads.run(backward, -(-flat[0].size // STRIP), dtype.type(ddivergence), *flat, onto is not None, *own, *dprior)
-    dprior = [part.reshape(shape) for part in dprior] if needs_dprior else (None, None)
-    return *(part.reshape(shape) for part in own), *dprior
+    dtype = cache[0].dtype
+    if any(part.dtype != dtype or not part.flags.c_contiguous for part in onto):
+        raise ValueError(f"gaussian.add_kl_gradient: onto must be contiguous arrays of type {dtype}")
+    none = np.empty(0, dtype)
+    _pull_back(ddivergence, cache, True, *(part.reshape(-1) for part in onto), none, none)
+
+
+def _pull_back(ddivergence, cache, adding, *gradients):
+    flat = [array.reshape(-1) for array in cache]
+    threads.run(backward, -(-flat[0].size // STRIP), flat[0].dtype.type(ddivergence), *flat, adding, *gradients)

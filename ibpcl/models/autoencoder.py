@@ -131,7 +131,7 @@ class Autoencoder(Codec):
             views["prior.mu"][...], views["prior.log_sigma"][...] = dprior_mu, dprior_log_sigma
         if weights_cache is not None:
             onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
-            backend.gaussian_kl_vjp(dkl_weights, weights_cache, needs_dprior=False, onto=onto)
+            backend.add_gaussian_kl_gradient(dkl_weights, weights_cache, onto)
         views = self.layers(gradient)
         for name, raw_cache, stick_cache in stick_caches:
             da, db, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, stick_cache)

@@ -71,5 +71,5 @@ class MeanField(Classifier):
             write(parameters[i], dict(zip(("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma"), found,
                                           strict=True)))
         onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
-        backend.gaussian_kl_vjp(dparts[1], weights_cache, needs_dprior=False, onto=onto)
+        backend.add_gaussian_kl_gradient(dparts[1], weights_cache, onto)
         return gradient

@@ -168,7 +168,7 @@ class StochasticUnits(Classifier):
             dh, found = layers.fixed_vjp(activate_vjp(dh * z, activation_cache), linear_cache, needs_dx=i > 0)
             write(hidden[i], found)
         onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
-        backend.gaussian_kl_vjp(dparts[1], weights_cache, needs_dprior=False, onto=onto)
+        backend.add_gaussian_kl_gradient(dparts[1], weights_cache, onto)
         return gradient
 
     def predict_units(self, vector, x, samples, key, backend, chunk=16384):

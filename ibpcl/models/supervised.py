@@ -193,7 +193,7 @@ def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
     inner, prior = cache
     if prior.informative is None:
         onto = tuple(gradient[layout.block(block)] for block in ("mu", "log_sigma"))
-        backend.gaussian_kl_vjp(dkl_weights, inner, needs_dprior=False, onto=onto)
+        backend.add_gaussian_kl_gradient(dkl_weights, inner, onto)
         return
     dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, inner, needs_dprior=False)
     gradient[layout.block("mu")][prior.informative] += dmu

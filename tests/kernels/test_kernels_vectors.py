@@ -36,18 +36,16 @@ def test_gaussian_gradients_are_added_to_what_is_there(module):
     arrays = np.random.default_rng(0).normal(size=(4, 3, 2000))
     cache, there = module.kl(*arrays)[1], np.random.default_rng(1).normal(size=(2, 3, 2000))
     plain, onto = module.kl_vjp(0.5, cache), tuple(there.copy())
-    added = module.kl_vjp(0.5, cache, onto=onto)
+    module.add_kl_gradient(0.5, cache, onto)
     for i in range(2):
         np.testing.assert_allclose(onto[i], there[i] + plain[i], rtol=1e-14)
-        np.testing.assert_array_equal(added[i], onto[i])
-        np.testing.assert_array_equal(added[2 + i], plain[2 + i])
 
 
 def test_gaussian_gradients_are_not_added_to_a_copy():
     cache = gaussian.kl(*np.zeros((4, 6)))[1]
     for wrong in (np.zeros(6, np.float32), np.zeros(12)[::2]):
         with pytest.raises(ValueError, match="onto must be contiguous arrays of type float64"):
-            gaussian.kl_vjp(1.0, cache, onto=(wrong, wrong))
+            gaussian.add_kl_gradient(1.0, cache, (wrong, wrong))
 
 
 def test_gaussian_divergence_of_equals_is_zero_and_of_neighbours_is_positive():
