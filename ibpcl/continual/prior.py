@@ -7,7 +7,7 @@ unit, which is used as soon as one of its weights is.
 
 import numpy as np
 
-GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
+from ibpcl.models.layers import GAUSSIAN
 
 
 def select(used, chosen, other):

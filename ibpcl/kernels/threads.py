@@ -109,7 +109,7 @@ def _team(process, helpers):
 def run(kernel, pieces, *arguments):
     """Do the pieces 0 ... pieces - 1, in any order, on several threads.
 
-    Handing over costs some 35 microseconds, so a job whose arrays are all small is done by the calling thread alone.
+    A job whose arrays are all small is done by the calling thread alone: handing it over would cost more.
 
     Parameters
     ----------
