@@ -1,6 +1,5 @@
 """One target from beginning to end: its cells are run, and what they gave is written."""
 
-import math
 import textwrap
 from pathlib import Path
 from typing import NamedTuple
@@ -141,12 +140,18 @@ def write(report, facts, measured):
         **facts, "ibpcl": ibpcl.__version__, "tables": [table.to_dict() for table in report.summary.tables],
         "notes": list(report.summary.notes), "pictures": pictures, "cells": runs,
         "failures": [{"cell": str(failure.cell), "reason": failure.reason} for failure in report.failures]})
-    longest = max(run["seconds"] or math.nan for run in runs)
-    remarks = [*_remarks(report), f"{len({run['folder'] for run in runs})} runs; the longest took {longest:.0f} s. "
-               "`table.json` names the folder, the time and the settings of each."]
+    seconds = {run["folder"]: run["seconds"] for run in runs}          # rows may share a run
+    remarks = [*_remarks(report), f"{len(seconds)} runs, {_time(sum(seconds.values()))} in all; the longest took "
+               f"{_time(max(seconds.values()))}. `table.json` names the folder, the time and the settings of each."]
     images = [f"![{picture.removesuffix('.png')}]({picture})" for picture in pictures]
     storage.write_text(report.folder / "table.md", "\n\n".join(
         [f"# {report.heading}", *map(tables.markdown, report.summary.tables), *remarks, *images]) + "\n")
+
+
+def _time(seconds):
+    """Return a time in hours and minutes, or in minutes and seconds if it is shorter than an hour."""
+    hours, minutes = divmod(round(seconds) // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {round(seconds) % 60} s"
 
 
 def _run(m, folder):

@@ -51,15 +51,19 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     folder = tmp_path / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
     assert table["quick"] and table["target"] == target and table["preset"] == "default"
-    assert "QUICK LOOK" in out and (folder / "table.md").read_text(encoding="utf-8").startswith("# QUICK LOOK")
+    markdown = (folder / "table.md").read_text(encoding="utf-8")
+    assert "QUICK LOOK" in out and markdown.startswith("# QUICK LOOK")
     assert max(len(line) for line in out.splitlines() if not line.startswith("written to")) <= 80
     for picture in table["pictures"]:
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
-        assert picture in (folder / "table.md").read_text(encoding="utf-8")
+        assert picture in markdown
     assert {path.name for path in folder.iterdir()} == {"table.md", "table.json", *table["pictures"]}
     for cell in table["cells"]:
         assert (folder / cell["folder"] / "result.json").is_file()
         assert cell["seconds"] >= 0 and cell["settings"]["seed"] == cell["seed"] == 0
+    seconds = {cell["folder"]: cell["seconds"] for cell in table["cells"]}
+    minutes, rest = divmod(round(sum(seconds.values())), 60)
+    assert f"{len(seconds)} runs, {minutes} min {rest} s in all" in markdown
     for entry in (entry for one in table["tables"] for entry in one["entries"]):
         assert entry["seeds"] == 1 and entry["standard_deviation"] is None
         assert f"{entry['row']}" in out
