@@ -18,7 +18,7 @@ def execute(options):
     # An overflow is about to stop a run with a message that says more than NumPy's warning.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         done = report.reproduce(options.target, choice, True if options.progress else None, print_cell)
-    print(f"{report.text(done)}\n\nwritten to {done.folder}: table.md, table.json, "
+    print(f"{report.text(done)}\n\nwritten to {done.folder}: table.md, table.json, values.csv, "
           + ", ".join(f"{name}.png" for name in done.summary.pictures))
     if done.failures:
         raise TrainingError(f"{len(done.failures)} of the runs could not be trained; the tables are without them")

@@ -31,6 +31,7 @@ KINDS = {
     "mask-kl": target_variants.MaskKl, "likelihood": target_generative.Likelihood, "knn": target_generative.Knn,
     "samples": target_generative.Samples, "tsne": target_generative.Tsne,
 }
+VALUES = ("table", "row", "column", "unit", "value")         # of values.csv; the values of an entry by seed
 QUICK_NOTE = "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
 
 
@@ -59,7 +60,7 @@ def reproduce(target, choice, progress=None, on_cell=None):
     Returns
     -------
     report : Report
-        ``table.md``, ``table.json`` and the pictures are in its ``folder``.
+        ``table.md``, ``table.json``, ``values.csv`` and the pictures are in its ``folder``.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def _remarks(report):
 
 
 def write(report, facts, measured):
-    """Write a report's tables as Markdown and JSON, and its pictures, to its folder.
+    """Write a report's tables as Markdown, JSON and CSV (a line a value), and its pictures, to its folder.
 
     Parameters
     ----------
@@ -140,6 +141,10 @@ def write(report, facts, measured):
         **facts, "ibpcl": ibpcl.__version__, "tables": [table.to_dict() for table in report.summary.tables],
         "notes": list(report.summary.notes), "pictures": pictures, "cells": runs,
         "failures": [{"cell": str(failure.cell), "reason": failure.reason} for failure in report.failures]})
+    lines = [(table.title, entry.row, entry.column, entry.unit.name, value) for table in report.summary.tables
+             for entry in table.entries for value in entry.values]
+    storage.write_csv(report.folder / "values.csv",
+                      {name: [line[i] for line in lines] for i, name in enumerate(VALUES)})
     seconds = {run["folder"]: run["seconds"] for run in runs}          # rows may share a run
     remarks = [*_remarks(report), f"{len(seconds)} runs, {_time(sum(seconds.values()))} in all; the longest took "
                f"{_time(max(seconds.values()))}. `table.json` names the folder, the time and the settings of each."]

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from ibpcl import storage
 from ibpcl.cli import main
 from ibpcl.cli.reproduce import assignments, listed
 from ibpcl.data import registry
@@ -57,13 +58,16 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     for picture in table["pictures"]:
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
         assert picture in markdown
-    assert {path.name for path in folder.iterdir()} == {"table.md", "table.json", *table["pictures"]}
+    assert {path.name for path in folder.iterdir()} == {"table.md", "table.json", "values.csv", *table["pictures"]}
     for cell in table["cells"]:
         assert (folder / cell["folder"] / "result.json").is_file()
         assert cell["seconds"] >= 0 and cell["settings"]["seed"] == cell["seed"] == 0
     seconds = {cell["folder"]: cell["seconds"] for cell in table["cells"]}
     minutes, rest = divmod(round(sum(seconds.values())), 60)
     assert f"{len(seconds)} runs, {minutes} min {rest} s in all" in markdown
+    lines = storage.read_csv(folder / "values.csv")
+    values = [value for one in table["tables"] for entry in one["entries"] for value in entry["values"]]
+    np.testing.assert_array_equal(lines["value"], np.array(values, float))     # None, what there is none of, is NaN
     for entry in (entry for one in table["tables"] for entry in one["entries"]):
         assert entry["seeds"] == 1 and entry["standard_deviation"] is None
         assert f"{entry['row']}" in out
