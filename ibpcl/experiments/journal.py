@@ -105,6 +105,8 @@ class RunJournal:
             snapshot = partial.snapshot
             arrays |= {"partial/vector": snapshot.vector, "partial/first": snapshot.state.first,
                        "partial/second": snapshot.state.second}
+            if snapshot.average is not None:
+                arrays["partial/average"] = snapshot.average
             arrays |= {f"partial/mask{i}": mask for i, mask in enumerate(partial.masks or ())}
             meta["partial"] = {
                 "phase": snapshot.phase, "epoch": snapshot.epoch, "step": snapshot.state.step,
@@ -121,6 +123,6 @@ def _under(start, arrays):
 def _partial(meta, arrays):
     state = State(arrays["first"], arrays["second"], meta["step"])
     snapshot = Snapshot(meta["phase"], meta["epoch"], arrays["vector"], state,
-                        [Record(*record) for record in meta["history"]])
+                        [Record(*record) for record in meta["history"]], arrays.get("average"))
     masks = None if meta["masks"] is None else tuple(arrays[f"mask{i}"].astype(bool) for i in range(meta["masks"]))
     return Partial(snapshot, tuple(meta["hidden"]), masks, tuple(Record(*record) for record in meta["before"]))

@@ -21,7 +21,7 @@ class Data(NamedTuple):
 class Fit(NamedTuple):
     """How a fit goes: passes over the data, the largest minibatch, samples a step, and who does it under which key.
 
-    ``resume``, ``on_epoch`` and ``rate_end`` as in :func:`ibpcl.inference.loop.fit`.
+    ``resume``, ``on_epoch``, ``rate_end`` and ``average`` as in :func:`ibpcl.inference.loop.fit`.
     """
 
     phase: str
@@ -34,12 +34,13 @@ class Fit(NamedTuple):
     resume: object = None
     on_epoch: object = None
     rate_end: float = 1.0
+    average: float = 0.0
 
     def run(self, vector, objective, rates, examples, adapt=None):
         """Call :func:`ibpcl.inference.loop.fit`, which says what the arguments are."""
         return fit(vector, objective, rates, examples=examples, epochs=self.epochs, batch=self.batch, key=self.key,
                    backend=self.backend, phase=self.phase, progress=self.progress, adapt=adapt, resume=self.resume,
-                   on_epoch=self.on_epoch, rate_end=self.rate_end)
+                   on_epoch=self.on_epoch, rate_end=self.rate_end, average=self.average)
 
 
 def block_rates(layout, **rate_of_block):
@@ -183,13 +184,15 @@ def fit_part(packed, objective, rates, data, how, vector, adapt=None):
     def keep(snapshot):
         part, rest, state = packed().part, packed().rest, snapshot.state
         moments = (packing.unpack(part, moment, np.zeros_like(rest)) for moment in (state.first, state.second))
+        average = None if snapshot.average is None else packing.unpack(part, snapshot.average, rest)
         how.on_epoch(snapshot._replace(vector=packing.unpack(part, snapshot.vector, rest),
-                                       state=State(*moments, state.step)))
+                                       state=State(*moments, state.step), average=average))
 
     index, resume = packed().part.index, how.resume
     if resume is not None:
         state = State(resume.state.first[index], resume.state.second[index], resume.state.step)
-        resume = resume._replace(vector=resume.vector[index], state=state)
+        average = None if resume.average is None else resume.average[index]
+        resume = resume._replace(vector=resume.vector[index], state=state, average=average)
     part_how = how._replace(resume=resume, on_epoch=None if how.on_epoch is None else keep)
     trained, history = part_how.run(vector[index], objective, rates, len(data.x), adapt)
     return packing.unpack(packed().part, trained, packed().rest), history

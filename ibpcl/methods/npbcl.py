@@ -90,7 +90,8 @@ class NPBCL(Saved):
                 self._reset_unused(model, vector, prior, masks)
             done += records
         vector, records = objectives.train_fixed(
-            model, vector, prior, masks, data, how("finetune", finetune_epochs), settings.finetune_rate,
+            model, vector, prior, masks, data,
+            how("finetune", finetune_epochs)._replace(average=settings.finetune_average), settings.finetune_rate,
             settings.weight_kl_weight)
         done += records
         self._keep(model, vector, masks, coreset)

@@ -17,7 +17,7 @@ CHOICES = {
 AT_LEAST_ONE = ("max_steps", "samples", "prediction_samples", "batch", "coreset_size", "expand_every", "empty_units")
 AT_LEAST_ZERO = (
     "likelihood_epochs", "epochs", "finetune_epochs", "coreset_epochs", "weight_rate", "mask_rate", "finetune_rate",
-    "coreset_rate", "weight_kl_weight", "mask_kl_weight", "stick_kl_weight", "alpha_increment",
+    "finetune_average", "coreset_rate", "weight_kl_weight", "mask_kl_weight", "stick_kl_weight", "alpha_increment",
 )
 ABOVE_ZERO = ("rate_end", "tau_start", "tau_end", "alpha", "alpha_prior_shape", "prior_sigma", "start_sigma",
               "start_spread", "noise_sigma")
@@ -33,13 +33,14 @@ class Settings:
     samples: int = option(4, "Monte-Carlo samples S of a training step (supplement D: 10).")
     prediction_samples: int = option(100, "Monte-Carlo samples of a prediction (supplement D: 100).")
     likelihood_epochs: int = option(0, "Maximum-likelihood epochs before the first task (supplement B.1).")
-    epochs: int = option(20, "Epochs of masked training a task (supplement B.1: 5).")
-    finetune_epochs: int = option(10, "Epochs of selective fine-tuning a task (Sec. 4.5; supplement B.1: 5).")
+    epochs: int = option(10, "Epochs of masked training a task (supplement B.1: 5).")
+    finetune_epochs: int = option(20, "Epochs of selective fine-tuning a task (Sec. 4.5; supplement B.1: 5).")
     max_steps: int = option(3600, "Steps a task at most, roughly: large tasks have fewer epochs (not in the paper).")
     batch: int = option(256, "Examples in a minibatch (not in the paper).")
     weight_rate: float = option(0.01, "Adam's rate of means and scales in masked training (supplement B.1: 0.001).")
     mask_rate: float = option(0.1, "Adam's rate of rho, the sticks and alpha (supplement B.1: 0.01).")
-    finetune_rate: float = option(0.001, "Adam's rate in fine-tuning (supplement B.1: 0.0001).")
+    finetune_rate: float = option(0.01, "Adam's rate in fine-tuning (supplement B.1: 0.0001).")
+    finetune_average: float = option(0.8, "Share of fine-tuning's last steps that are averaged (not in the paper).")
     rate_end: float = option(1.0, "Factor of all learning rates at the last step of a phase (not in the paper).")
     tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement B.1: 10).")
     tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement B.1: 0.25).")
@@ -75,12 +76,14 @@ class Settings:
     def __post_init__(self):
         at_least = dict.fromkeys(AT_LEAST_ONE, 1) | dict.fromkeys(AT_LEAST_ZERO, 0)
         check_settings("npbcl", self, CHOICES, at_least, ABOVE_ZERO)
+        if self.finetune_average > 1:
+            raise ValueError(f"npbcl: finetune_average must be in 0 .. 1, got {self.finetune_average}")
 
     def epochs_for(self, examples):
         """Return the epochs of masked training and of fine-tuning for a task of so many examples, within ``max_steps``.
 
         >>> Settings().epochs_for(12_000), Settings().epochs_for(60_000)
-        ((20, 10), (10, 5))
+        ((10, 20), (5, 10))
         """
         steps = -(-examples // self.batch) * (self.epochs + self.finetune_epochs)
         share = min(1.0, self.max_steps / max(1, steps))
@@ -98,20 +101,23 @@ PRESETS = {
     # Every setting as printed, where one is printed; what is not printed (sigma_0, batch) is the default.
     "paper": {
         "samples": 10, "likelihood_epochs": 5, "epochs": 5, "finetune_epochs": 5, "weight_rate": 0.001,
-        "mask_rate": 0.01, "finetune_rate": 0.0001, "rate_end": 1.0, "tau_start": 10.0, "tau_end": 0.25, "alpha": 30.0,
-        "unused_prior": "gaussian",
-        "alpha_rule": "max", "mask_kl": "bernoulli", "mask_kl_weight": 1.0, "reset_unused": False,
+        "mask_rate": 0.01, "finetune_rate": 0.0001, "finetune_average": 0.0, "rate_end": 1.0, "tau_start": 10.0,
+        "tau_end": 0.25, "alpha": 30.0, "unused_prior": "gaussian", "alpha_rule": "max", "mask_kl": "bernoulli",
+        "mask_kl_weight": 1.0, "reset_unused": False,
     },
     # The released settings on our sampling.  It departs from their code: sticks are shared by all inputs and
     # independent; both concrete temperatures are equal; a bias's divergence counts once; weights of the first task have
     # no prior either.
     "authors": {
         "samples": 10, "epochs": 5, "finetune_epochs": 4, "weight_rate": 0.01, "mask_rate": 0.1,
-        "finetune_rate": 0.001, "rate_end": 1.0, "prior_sigma": 0.1**0.5, "tau_start": 10.0, "tau_end": 0.3,
-        "start_sigma": float(np.exp(-3.0)), "start_spread": 0.01, "alpha": 30.0, "alpha_rule": "max",
-        "mask_kl": "concrete", "mask_link": "log", "mask_kl_weight": 1 / 784, "unused_prior": "none",
-        "reset_unused": False,
+        "finetune_rate": 0.001, "finetune_average": 0.0, "rate_end": 1.0, "prior_sigma": 0.1**0.5,
+        "tau_start": 10.0, "tau_end": 0.3, "start_sigma": float(np.exp(-3.0)), "start_spread": 0.01,
+        "alpha": 30.0, "alpha_rule": "max", "mask_kl": "concrete", "mask_link": "log", "mask_kl_weight": 1 / 784,
+        "unused_prior": "none", "reset_unused": False,
     },
     # The true ELBO: every divergence at weight one.
-    "exact": {"mask_kl_weight": 1.0, "unused_prior": "gaussian", "prior_sigma": 3.0, "rate_end": 0.1},
+    "exact": {
+        "epochs": 20, "finetune_epochs": 10, "finetune_rate": 0.001, "finetune_average": 0.0, "mask_kl_weight": 1.0,
+        "unused_prior": "gaussian", "prior_sigma": 3.0, "rate_end": 0.1,
+    },
 }

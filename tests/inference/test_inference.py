@@ -69,6 +69,35 @@ def test_the_history_has_a_row_an_epoch_with_means_over_its_steps():
     assert (vector < 0).all()
 
 
+def wandering(vector, rows, step, steps):
+    """Pull to a place that jumps from step to step."""
+    return Elbo(0.0, 0.0, 0.0, 0.0), vector - np.cos(np.arange(2) + step), 0.5
+
+
+@pytest.mark.parametrize(("average", "count"), [(0.0, 1), (0.05, 1), (0.5, 4), (0.8, 7), (1.0, 9)])
+def test_the_last_steps_are_averaged(average, count):
+    path = []
+
+    def watch(step, vector, state, rates):
+        path.append(vector.copy())
+        return vector, state, rates
+
+    found, _ = fit(wandering, average=average, adapt=watch)
+    assert len(path) == 9
+    np.testing.assert_allclose(found, np.mean(path[-count:], axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("average", [0.0, 0.4, 0.8])
+def test_a_fit_goes_on_bit_for_bit_after_any_epoch(average):
+    kept = []
+    whole, history = fit(wandering, average=average, on_epoch=kept.append)
+    for snapshot in kept:
+        resumed, again = fit(wandering, average=average, resume=snapshot)
+        assert resumed.tobytes() == whole.tobytes() and again == history
+    assert [snapshot.average is None for snapshot in kept] == {
+        0.0: [True] * 3, 0.4: [True, False, False], 0.8: [False] * 3}[average]
+
+
 @pytest.mark.parametrize(("parts", "gradient", "culprit"), [
     (Elbo(float("nan"), 1.0, 2.0, 3.0), np.ones(2), "the ELBO is not finite"),
     (Elbo(1.0, float("inf"), 2.0, 3.0), np.ones(2), "the ELBO is not finite"),
