@@ -69,8 +69,9 @@ PRESETS = {
     "terrain": Preset(
         "Regression: land and sea floor heights, five tasks.",
         {"dataset": "terrain", "stream": "strips"},
-        {"npbcl": {"samples": 2, "batch": 128, "epochs": 60, "finetune_epochs": 30, "start_sigma": 0.002,
-                   "noise_sigma": 0.3, "prior_sigma": 3.0, "unused_prior": "gaussian", "rate_end": 0.1}},
+        {"npbcl": {"samples": 2, "batch": 128, "epochs": 60, "finetune_epochs": 30, "finetune_rate": 0.001,
+                   "finetune_average": 0.0, "start_sigma": 0.002, "noise_sigma": 0.3, "prior_sigma": 3.0,
+                   "unused_prior": "gaussian", "rate_end": 0.1}},
         "regression",
     ),
     "vae-glyphs": Preset(

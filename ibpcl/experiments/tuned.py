@@ -10,8 +10,8 @@ LIKE = {
 }
 TUNED = {
     "split-mnist": {
-        "npbcl": {"epochs": 15, "weight_rate": 0.014, "mask_rate": 0.15, "finetune_rate": 0.0009, "alpha": 69.0,
-                  "prior_sigma": 2.7, "mask_kl_weight": 0.00031},
+        "npbcl": {"epochs": 10, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.01, "alpha": 30.0,
+                  "prior_sigma": 0.31622776601683794, "mask_kl_weight": 0.0012755102040816326},
         "naive": {"epochs": 10, "rate": 0.00029, "rate_end": 0.1},
         "independent": {"epochs": 10, "rate": 0.0053, "start": "he"},
         "joint": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0},

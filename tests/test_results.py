@@ -1,0 +1,55 @@
+"""The tables of the README and of docs/reproduction.md say what the recorded runs gave."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ibpcl import storage
+from ibpcl.experiments.reproduce import paper_numbers, tables
+
+DOCS = Path(__file__).parents[1] / "docs"
+UNITS = {}
+for unit in vars(tables).values():
+    if isinstance(unit, tables.Unit):
+        UNITS.setdefault(unit.name, []).append(unit)
+PRINTED = {text for _, *columns in paper_numbers.ACCURACY.values() for value, deviation in columns
+           for text in (f"{value:.2f}", f"{value:.2f} ± {deviation:g}")}
+PRINTED |= {f"{100 * transfer:+.3f}" for *_, transfer in paper_numbers.METRICS.values()}
+NUMBER = re.compile(r"^[+-]?\d+\.\d+( ± \d+\.\d+)?$")
+
+
+def sections():
+    """Return the sections that name records, with the records."""
+    found = {}
+    for page in (DOCS.parent / "README.md", DOCS / "reproduction.md"):
+        parts = re.split(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+        for title, text in zip(parts[::2], parts[1::2], strict=True):
+            records = re.findall(r"\((?:docs/)?(results/[\w-]+\.csv)\)", text)
+            if records:
+                found[f"{page.name}: {title}"] = text, records
+    return found
+
+
+def written(record):
+    """Return what may stand in a table: each entry of a record as a mean with its deviation, or as a mean."""
+    lines, found = storage.read_csv(DOCS / record), set()
+    keys = list(zip(lines["table"], lines["row"], lines["column"], lines["unit"], strict=True))
+    for key in dict.fromkeys(keys):
+        entry = tables.Entry(*key[1:3], tuple(value for other, value in zip(keys, lines["value"], strict=True)
+                                              if other == key))
+        for unit in UNITS[key[3]]:
+            found.add(tables.spread(entry.mean, entry.deviation, unit))
+            found.add(tables.spread(entry.mean, np.nan, unit))
+    return found
+
+
+@pytest.mark.parametrize("title", sections())
+def test_every_number_of_a_table_is_in_the_record_beside_it_or_in_the_paper(title):
+    text, records = sections()[title]
+    allowed = set().union(*map(written, records)) | PRINTED
+    cells = [cell.strip() for line in text.splitlines() if line.startswith("|") for cell in line.strip("|").split("|")]
+    numbers = [cell for cell in cells if NUMBER.match(cell)]
+    assert numbers
+    assert [number for number in numbers if number not in allowed] == []
