@@ -141,7 +141,7 @@ def method_comparison(matrices, ax=None):
     canvas.percent_axis(ax)
     canvas.whole_ticks(ax, longest)
     ax.set_xlim(0.8, longest + 0.2)
-    canvas.legend(ax)
+    canvas.legend(ax, handlelength=canvas.DASHED)
     return ax
 
 

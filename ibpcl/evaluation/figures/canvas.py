@@ -13,6 +13,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, GRID, EMPTY = "#222222", "#DDDDDD", "#F2F2F2"
 LABEL, TICK = 8, 7                                        # font sizes in points
+DASHED = 3.2                                              # length of a legend's line on which dashes show, font sizes
 MILLIMETRE = 1 / 25.4                                     # in inches, Matplotlib's unit
 WIDTH = 85                                                # of a column of print, mm
 

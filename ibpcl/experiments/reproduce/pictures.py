@@ -77,7 +77,7 @@ def one_legend(axes):
             ax.get_legend().remove()
     fitting = 2 + axes[0].get_subplotspec().get_gridspec().ncols         # one panel has room for three columns
     axes[0].figure.legend(handles, labels, loc="outside lower center", ncols=min(fitting, len(labels)),
-                          fontsize=canvas.TICK, labelcolor=canvas.INK, frameon=False)
+                          fontsize=canvas.TICK, labelcolor=canvas.INK, frameon=False, handlelength=canvas.DASHED)
 
 
 def pixel_maps(rows, image_shape, task_names):
