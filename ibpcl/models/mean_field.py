@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.models.classifier import Classifier
+from ibpcl.models.layers import GAUSSIAN
 from ibpcl.models.mlp import write
 from ibpcl.models.supervised import Elbo
 from ibpcl.primitives import gaussian
@@ -68,8 +69,7 @@ class MeanField(Classifier):
                 dh = activate_vjp(dh, activation_cache)
             dh, dweight, dbias = backend.linear_vjp(dh, linear_cache, needs_dx=i > 0)
             found = (*gaussian.sample_vjp(dweight, weight_cache), *gaussian.sample_vjp(dbias, bias_cache))
-            write(parameters[i], dict(zip(("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma"), found,
-                                          strict=True)))
+            write(parameters[i], dict(zip(GAUSSIAN, found, strict=True)))
         onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
         backend.add_gaussian_kl_gradient(dparts[1], weights_cache, onto)
         return gradient

@@ -55,6 +55,18 @@ def test_it_learns_three_tasks_and_keeps_them(learned):
     assert np.isnan(accuracy[0, 1])
 
 
+def test_fine_tuning_ends_at_the_mean_of_its_last_steps_and_masks_do_not_know():
+    def learn(average):
+        learner = NPBCL(dataclasses.replace(SMALL, finetune_average=average), seed=1)
+        learner.learn(Blobs(1)[0], progress=False)
+        return learner
+
+    last, same, mean = (learn(average) for average in (0.0, 1e-6, 0.8))
+    np.testing.assert_array_equal(last.heads[0]["weight.mu"], same.heads[0]["weight.mu"])
+    np.testing.assert_array_equal(last.masks(0)[0], mean.masks(0)[0])
+    assert not np.array_equal(last.heads[0]["weight.mu"], mean.heads[0]["weight.mu"])
+
+
 def test_the_same_seed_gives_the_same_bits(learned):
     learner, accuracy = learned
     again = NPBCL(SMALL, seed=1)
@@ -265,6 +277,7 @@ def test_an_elbo_that_is_not_finite_stops_the_run():
 @pytest.mark.parametrize(("change", "message"), [
     ({"samples": 0}, "samples must be finite and at least 1, got 0"),
     ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
+    ({"finetune_average": 1.5}, "finetune_average must be in 0 .. 1, got 1.5"),
     ({"alpha": -1.0}, "alpha"), ({"mask_kl_weight": -1.0}, "mask_kl_weight"), ({"hidden": ()}, "hidden"),
     ({"activation": "gelu"}, "activation"), ({"weight_rate": float("nan")}, "weight_rate"),
     ({"alpha_rule": "random"}, "alpha_rule must be one of fixed, max"), ({"coreset": "all"}, "coreset")])
