@@ -235,6 +235,24 @@ def logistic(key, shape, dtype=np.float32):
     return _fill("noise.logistic", key, shape, dtype, lambda u: np.log(u / (1 - u)))
 
 
+def later(kind, key, shape, dtype=np.float32):
+    """Draw noise that only the sampling of masked weights will look at: here at once, in the compiled twin as it goes.
+
+    Parameters
+    ----------
+    kind : {"uniform", "normal", "logistic"}
+        Which of the functions above.
+    key, shape, dtype
+        As in :func:`uniform`.
+
+    Examples
+    --------
+    >>> later("normal", Key(seed=1, task=0, step=0, stream=0), (2, 3)).shape
+    (2, 3)
+    """
+    return {"uniform": uniform, "normal": normal, "logistic": logistic}[kind](key, shape, dtype)
+
+
 def generator(key):
     """Make a NumPy generator from the same numbers, for permutations and choices.
 

@@ -33,8 +33,8 @@ def parts(problem):
         who.gaussian_kl_vjp(1.0, who.gaussian_kl(*gaussian)[1], needs_dprior=False)
 
     return {
-        "noise": problem.noise,
-        "masked weights": lambda: who.sample_masked_weights(*of_weights),
+        "noise of sticks, biases, head": problem.noise,
+        "masked weights and their noise": lambda: who.sample_masked_weights(*of_weights),
         "product x w": lambda: who.linear(x, sampled[0], bias),
         f"activation, head of {C}, likelihood": outputs,
         "product x' dh": lambda: who.linear_vjp(dh, linear_cache, False),

@@ -18,6 +18,7 @@ class Backend(NamedTuple):
     uniform: Callable
     normal: Callable
     logistic: Callable
+    later: Callable
     sample_masked_weights: Callable
     sample_masked_weights_vjp: Callable
     linear: Callable
@@ -68,8 +69,8 @@ def backend(name="numba"):
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
-        name, empty, noise.uniform, noise.normal, noise.logistic, masked_weights.sample, masked_weights.sample_vjp,
-        linear.apply, linear.apply_vjp, local_linear.masked_moments, local_linear.masked_moments_vjp,
-        local_linear.apply, local_linear.apply_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp,
-        gaussian.add_kl_gradient, adam.update,
+        name, empty, noise.uniform, noise.normal, noise.logistic, noise.later, masked_weights.sample,
+        masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.masked_moments,
+        local_linear.masked_moments_vjp, local_linear.apply, local_linear.apply_vjp, activations, likelihoods,
+        gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient, adam.update,
     )

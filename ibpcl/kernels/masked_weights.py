@@ -1,8 +1,15 @@
 r"""Masked weights, their activity and the divergence of their masks, fused: the twin of ``primitives.masked_weights``.
 
-The reference writes a dozen arrays of shape (S, D, K); here the noise is read once forward and once backward, and only
-the weights are written.  Nothing else is kept: the backward pass computes mask and weight again from the noise, which
-costs less than reading them back from memory.
+The reference writes a dozen arrays of shape (S, D, K), this only weights w and masks z.  Noise that is only described
+(:func:`ibpcl.kernels.noise.later`) is drawn as it is used, and never in memory.  The backward pass does without it:
+since :math:`z \sigma \varepsilon = w - z \mu`,
+
+.. math:: \frac{\partial}{\partial \mu} = \sum_s dw_s z_s, \qquad
+          \frac{\partial}{\partial \log\sigma} = \sum_s (dw_s w_s - dw_s z_s \mu), \qquad
+          \frac{\partial}{\partial \lambda_s} = dw_s w_s (1 - z_s) / \tau
+
+with :math:`\lambda` the mask's log-odds.  In the second, digits are lost to the difference where
+:math:`\sigma \ll |\mu|`, by :math:`|\mu| / \sigma` units of the last place: then it is small beside the divergence's.
 
 **Pieces.**  A piece is a block of 64 rows of D, for all samples: its parameters (some 50 KB an array at K = 200) stay
 in the second-level cache while the samples pass.  Rows are laid end to end and worked on in strips of about 500
@@ -18,8 +25,11 @@ import numpy as np
 from ibpcl.kernels import logistic_divergence, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, log_of
-from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.memory import common_type, empty
+from ibpcl.kernels.noise import LOGISTIC, NORMAL, Later, fill_span, numbers
 from ibpcl.kernels.turns import BEGIN, END, another
+from ibpcl.noise import CHUNK
+from ibpcl.noise import STRIP as WORDS
 
 ROWS, STRIP = 64, 512
 
@@ -124,28 +134,42 @@ def _fold(x, out):
 
 @compiled
 def forward_block(
-    block, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where, divergence
+    block, keys, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z, largest, where,
+    divergence,
 ):
-    """Sample one block; D and K are one axis, but in the last three arrays, (B, S, K)."""
+    """Sample one block; D and K are one axis, but in the last three arrays, (B, S, K).
+
+    With two ``keys`` the noise is drawn here, else it is given.
+    """
     (S, length), K = sticks.shape[1:], largest.shape[2]
     begin, end = block * ROWS * K, min((block + 1) * ROWS * K, mu.size)
     dtype = w.dtype
     sigma, decay = np.empty(end - begin, dtype), np.empty(end - begin, dtype)
     _exp(log_sigma[begin:end], dtype.type(1), sigma)
     _decay(rho[begin:end], decay)
-    z, best, kl, best_row = (
-        np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype), np.empty(length, np.int32))
+    best, kl, best_row = np.empty(length, dtype), np.empty(length, dtype), np.empty(length, np.int32)
+    chunks = (end - begin) // CHUNK + 2 if len(keys) > 0 else 0
+    words, drawn_eps, drawn_logistic = (
+        np.empty((4, WORDS), np.uint32), np.empty((chunks, 4, WORDS), dtype), np.empty((chunks, 4, WORDS), dtype))
     for s in range(S):
         logit_pi, pi, not_pi = sticks[0, s], sticks[1, s], sticks[2, s]
         best[:], kl[:] = -1, 0                               # a mask is not negative
+        if len(keys) > 0:
+            first, last = s * mu.size + begin, s * mu.size + end
+            at = fill_span(NORMAL, first, last, keys[0], words, drawn_eps)
+            fill_span(LOGISTIC, first, last, keys[1], words, drawn_logistic)
+            normals = drawn_eps.reshape(-1)[at:at + end - begin]
+            logistics = drawn_logistic.reshape(-1)[at:at + end - begin]
+        else:
+            normals, logistics = eps[s, begin:end], logistic[s, begin:end]
         for i in range(begin, end, length):
             j = min(i + length, end)
-            n = j - i
-            _mask(logistic[s, i:j], rho[i:j], logit_pi, inverse_tau, z[:n])
-            _weight(eps[s, i:j], mu[i:j], sigma[i - begin:j - begin], z, w[s, i:j])
-            _largest(z[:n], row, np.int32(i // K), best, best_row)
+            here = slice(i - begin, j - begin)
+            _mask(logistics[here], rho[i:j], logit_pi, inverse_tau, z[s, i:j])
+            _weight(normals[here], mu[i:j], sigma[here], z[s, i:j], w[s, i:j])
+            _largest(z[s, i:j], row, np.int32(i // K), best, best_row)
             if bernoulli:
-                _bernoulli_kl(rho[i:j], decay[i - begin:j - begin], pi, not_pi, kl)
+                _bernoulli_kl(rho[i:j], decay[here], pi, not_pi, kl)
         for i in range(0, length, K):
             _fold_largest(best[i:i + K], best_row[i:i + K], largest[block, s], where[block, s])
             _fold(kl[i:i + K], divergence[block, s])
@@ -153,14 +177,15 @@ def forward_block(
 
 @compiled
 def forward(
-    turns, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest, where, divergence
+    turns, keys, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z, largest, where,
+    divergence,
 ):
     """Sample some blocks."""
     while another(turns):
         begin, end = turns[BEGIN], turns[END]
         for block in range(begin, end):
-            forward_block(block, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, largest,
-                          where, divergence)
+            forward_block(block, keys, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z,
+                          largest, where, divergence)
 
 
 @compiled
@@ -172,24 +197,21 @@ def combine(largest, where, activity, rows):
 
 
 @inlined
-def _location(dw, z, dv, dmu):
-    for i in range(wide(dv.size)):
-        dv[i] = dw[i] * z[i]
-        dmu[i] += dv[i]
-
-
-@inlined
-def _scale(dv, eps, sigma, noise, dlog_sigma):
-    for i in range(wide(noise.size)):
-        noise[i] = sigma[i] * eps[i]
-        dlog_sigma[i] += dv[i] * noise[i]
-
-
-@inlined
-def _log_odds(dv, mu, noise, z, inverse_tau, dlogit):
+def _gradients(dw, w, z, mu, inverse_tau, dmu, dlog_sigma, dlogit):
     one = z.dtype.type(1)
-    for i in range(wide(dlogit.size)):                       # dw v times the slope of the mask, z (1 - z) / tau
-        dlogit[i] = dv[i] * (mu[i] + noise[i]) * (one - z[i]) * inverse_tau
+    for i in range(wide(dlogit.size)):
+        by_value, by_weight = dw[i] * z[i], dw[i] * w[i]
+        dmu[i] += by_value
+        dlog_sigma[i] += by_weight - by_value * mu[i]
+        dlogit[i] = by_weight * (one - z[i]) * inverse_tau
+
+
+@compiled
+def add_activity(dlogit, rows, drho):
+    """Add the gradients (S, K) at the masks that are the activity: of column k the one in row ``rows[s, k]``."""
+    for s in range(dlogit.shape[0]):
+        for k in range(dlogit.shape[1]):
+            drho[rows[s, k], k] += dlogit[s, k]
 
 
 @inlined
@@ -222,30 +244,23 @@ def _add(x, y, z):
 
 @compiled
 def backward_block(
-    block, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
-    dmu, dlog_sigma, drho, dlogit_pi,
+    block, dw, ddivergence, w, z, mu, rho, sticks, inverse_tau, bernoulli, dmu, dlog_sigma, drho, dlogit_pi
 ):
     """Write the gradients of one block; ``dlogit_pi``, (B, S, K), gets one partial sum a block."""
     (S, length), K = sticks.shape[1:], dlogit_pi.shape[2]
     begin, end = block * ROWS * K, min((block + 1) * ROWS * K, mu.size)
     dtype = dw.dtype
-    sigma, odds_against_rho = np.empty(end - begin, dtype), np.empty(end - begin, dtype)
-    _exp(log_sigma[begin:end], dtype.type(1), sigma)
+    odds_against_rho = np.empty(end - begin, dtype)
     _exp(rho[begin:end], dtype.type(-1), odds_against_rho)
-    z, dv, noise, dlogit, theta, dsticks = (
-        np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype),
-        np.empty(length, dtype), np.empty(length, dtype))
+    dlogit, theta, dsticks = np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype)
     dmu[begin:end], dlog_sigma[begin:end], drho[begin:end] = 0, 0, 0
     for s in range(S):
-        logit_pi, pi, odds_against_pi = sticks[0, s], sticks[1, s], sticks[3, s]
+        pi, odds_against_pi = sticks[1, s], sticks[3, s]
         dsticks[:] = 0
         for i in range(begin, end, length):
             j = min(i + length, end)
             n = j - i
-            _mask(logistic[s, i:j], rho[i:j], logit_pi, inverse_tau, z[:n])
-            _location(dw[s, i:j], z, dv[:n], dmu[i:j])
-            _scale(dv, eps[s, i:j], sigma[i - begin:j - begin], noise[:n], dlog_sigma[i:j])
-            _log_odds(dv, mu[i:j], noise, z, inverse_tau, dlogit[:n])
+            _gradients(dw[s, i:j], w[s, i:j], z[s, i:j], mu[i:j], inverse_tau, dmu[i:j], dlog_sigma[i:j], dlogit[:n])
             if bernoulli:
                 _posterior(odds_against_rho[i - begin:j - begin], odds_against_pi, theta[:n])
                 _bernoulli_kl_vjp(ddivergence[s], theta, rho[i:j], dlogit[:n], drho[i:j])
@@ -258,15 +273,14 @@ def backward_block(
 
 @compiled
 def backward(
-    turns, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
-    dmu, dlog_sigma, drho, dlogit_pi,
+    turns, dw, ddivergence, w, z, mu, rho, sticks, inverse_tau, bernoulli, dmu, dlog_sigma, drho, dlogit_pi
 ):
     """Write the gradients of some blocks."""
     while another(turns):
         begin, end = turns[BEGIN], turns[END]
         for block in range(begin, end):
-            backward_block(block, dw, ddivergence, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli,
-                           dmu, dlog_sigma, drho, dlogit_pi)
+            backward_block(block, dw, ddivergence, w, z, mu, rho, sticks, inverse_tau, bernoulli, dmu, dlog_sigma,
+                           drho, dlogit_pi)
 
 
 def _flat(arrays):
@@ -278,6 +292,15 @@ def _blocks(D, K):
     return -(-D // ROWS) if K > 0 else 0
 
 
+def _noise(eps, logistic, dtype):
+    """Return keys, normals and logistics of a kernel: keys alone, (2, 4), if float32 noise is only described."""
+    given = (eps, logistic)
+    if all(isinstance(noise, Later) and noise.dtype == dtype == np.float32 for noise in given):
+        nothing = np.empty((eps.shape[0], 0), dtype)
+        return np.stack([numbers(noise.key) for noise in given]), nothing, nothing
+    return np.empty((0, 4), np.uint64), *_flat([np.ascontiguousarray(noise, dtype) for noise in given])
+
+
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
     """Draw masked weights, their activity and divergence: the twin of :func:`primitives.masked_weights.sample`.
 
@@ -285,47 +308,48 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     """
     if mask_kl not in ("bernoulli", "concrete"):
         raise ValueError(f"masked_weights.sample: mask_kl must be 'bernoulli' or 'concrete', got {mask_kl!r}")
-    arrays = as_arrays("masked_weights.sample", eps, logistic, mu, log_sigma, rho, logit_pi)
-    (S, D, K), dtype = arrays[0].shape, arrays[0].dtype
+    dtype = common_type("masked_weights.sample", eps, logistic, mu, log_sigma, rho, logit_pi)
+    mu, log_sigma, rho, logit_pi = (np.ascontiguousarray(array, dtype) for array in (mu, log_sigma, rho, logit_pi))
+    S, D, K = eps.shape
     blocks, bernoulli = _blocks(D, K), mask_kl == "bernoulli"
-    w = empty((S, D, K), dtype)
+    w, z = empty((S, D, K), dtype), empty((S, D * K), dtype)
     largest, where = np.full((blocks, S, K), -1, dtype), np.zeros((blocks, S, K), np.int32)
     partial = np.zeros((blocks, S, K), dtype)
     inverse_tau = dtype.type(1 / tau)
     per_strip = max(STRIP // max(K, 1), 1)
     sticks = np.empty((4, S, per_strip * K), dtype)
     if blocks > 0:
-        tiles(arrays[5], sticks)
+        tiles(logit_pi, sticks)
     row = np.repeat(np.arange(per_strip, dtype=np.int32), K)
     threads.run(
-        forward, blocks, *_flat(arrays[:5]), sticks, inverse_tau, bernoulli, row, w.reshape(S, D * K),
-        largest, where, partial)
+        forward, blocks, *_noise(eps, logistic, dtype), *_flat((mu, log_sigma, rho)), sticks, inverse_tau, bernoulli,
+        row, w.reshape(S, D * K), z, largest, where, partial)
     if bernoulli:
         divergence = partial.sum(axis=(0, 2), dtype=np.float64).astype(dtype)
     else:                                                    # a function of rho alone, the same for each sample
-        divergence = np.full(S, logistic_divergence.value(arrays[4]).sum(dtype=np.float64), dtype)
+        divergence = np.full(S, logistic_divergence.value(rho).sum(dtype=np.float64), dtype)
     activity, rows = np.zeros((S, K), dtype), np.zeros((S, K), np.int32)
     combine(largest, where, activity, rows)
-    return (w, activity, divergence), (arrays[:5], sticks, inverse_tau, bernoulli, activity, rows)
+    return (w, activity, divergence), (w, z, mu, rho, sticks, inverse_tau, bernoulli, activity, rows)
 
 
 def sample_vjp(dout, cache):
     """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``."""
-    arrays, sticks, inverse_tau, bernoulli, activity, rows = cache
-    (S, D, K), dtype = arrays[0].shape, arrays[0].dtype
+    w, z, mu, rho, sticks, inverse_tau, bernoulli, activity, rows = cache
+    (S, D, K), dtype = w.shape, w.dtype
     dw, dactivity, ddivergence = (np.ascontiguousarray(d, dtype) for d in dout)
     blocks = _blocks(D, K)
     dmu, dlog_sigma, drho = (empty((D * K,), dtype) for _ in range(3))
     partial = np.zeros((blocks, S, K), dtype)
     threads.run(
-        backward, blocks, dw.reshape(S, D * K), ddivergence, *_flat(arrays), sticks, inverse_tau, bernoulli,
-        dmu, dlog_sigma, drho, partial)
+        backward, blocks, dw.reshape(S, D * K), ddivergence, w.reshape(S, D * K), z, *_flat((mu, rho)), sticks,
+        inverse_tau, bernoulli, dmu, dlog_sigma, drho, partial)
     dmu, dlog_sigma, drho = dmu.reshape(D, K), dlog_sigma.reshape(D, K), drho.reshape(D, K)
     dlogit_pi = partial.sum(axis=0)
     if blocks > 0:                                           # the activity is one mask value of each column
         dlogit = dactivity * activity * (1 - activity) * inverse_tau
-        np.add.at(drho, (rows, np.arange(K)), dlogit)
+        add_activity(dlogit, rows, drho)
         dlogit_pi += dlogit
     if not bernoulli:                                        # the sticks cancel in this divergence
-        drho += ddivergence.sum() * logistic_divergence.slope(arrays[4])
+        drho += ddivergence.sum() * logistic_divergence.slope(rho)
     return dmu, dlog_sigma, drho, dlogit_pi

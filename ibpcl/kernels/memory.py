@@ -78,6 +78,20 @@ def empty(shape, dtype):
     return np.asarray(_Block(_free.take(size + LINE), shape, dtype))
 
 
+def common_type(caller, *arrays):
+    """Return the type that arrays have in common, float32 or float64.
+
+    Raises
+    ------
+    TypeError
+        If it is another; ``caller`` is named.
+    """
+    dtype = np.result_type(*(array.dtype for array in arrays))
+    if dtype not in (np.float32, np.float64):
+        raise TypeError(f"{caller}: arrays must be float32 or float64, got {dtype}; the NumPy backend takes complex")
+    return dtype
+
+
 def as_arrays(caller, *arrays):
     """Return the arrays contiguous and of one type, float32 or float64, so that each kernel is compiled but twice.
 
@@ -87,7 +101,5 @@ def as_arrays(caller, *arrays):
         If their common type is another; ``caller`` is named.
     """
     arrays = [np.asarray(array) for array in arrays]
-    dtype = np.result_type(*(array.dtype for array in arrays))
-    if dtype not in (np.float32, np.float64):
-        raise TypeError(f"{caller}: arrays must be float32 or float64, got {dtype}; the NumPy backend takes complex")
+    dtype = common_type(caller, *arrays)
     return tuple(np.ascontiguousarray(array, dtype) for array in arrays)

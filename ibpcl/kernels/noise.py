@@ -5,9 +5,13 @@ and a transform makes the values from them.  The cipher's loop is apart from the
 lanes: the processor has a vector instruction for 32 x 32 -> 64 bits, and only the low halves of the operands count, so
 no step needs to clear the high halves.  The transforms work in 32-bit lanes, twice as many; Numba widens 32-bit integer
 operations to 64, so each is narrowed again at once, which the compiler turns into the plain 32-bit instruction.
+
+Noise that is used once need not exist in memory: :func:`later` describes it, and a kernel draws a span of it at a time
+(:func:`fill_span`), the same numbers.
 """
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +23,9 @@ from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP, Key, generator
 
-__all__ = ["Key", "generator", "logistic", "normal", "uniform"]
+__all__ = ["Key", "generator", "later", "logistic", "normal", "uniform"]
 
+KINDS = ("uniform", "normal", "logistic")
 UNIFORM, NORMAL, LOGISTIC = range(3)
 M0, M1 = (np.uint64(m) for m in reference.MULTIPLIERS)
 W0, W1 = (np.uint64(w) for w in reference.WEYL)
@@ -92,22 +97,39 @@ def units(u, x):
 
 
 @compiled
+def fill_chunk(kind, chunk, step, task, stream, seed, words, out):
+    """Draw one chunk into ``out`` (4, 512)."""
+    cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
+    for j in range(0, 4, 2):
+        if kind == NORMAL:
+            box_muller(words[j], words[j + 1], out[j], out[j + 1])
+        elif kind == LOGISTIC:
+            logits(words[j], out[j])
+            logits(words[j + 1], out[j + 1])
+        else:
+            units(words[j], out[j])
+            units(words[j + 1], out[j + 1])
+
+
+@compiled
 def fill_float32(turns, kind, out, step, task, stream, seed):
     """Fill some chunks of ``out`` (chunks, 4, 512)."""
     while another(turns):
-        begin, end = turns[BEGIN], turns[END]
         words = np.empty((4, STRIP), np.uint32)
-        for chunk in range(begin, end):
-            cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
-            for j in range(0, 4, 2):
-                if kind == NORMAL:
-                    box_muller(words[j], words[j + 1], out[chunk, j], out[chunk, j + 1])
-                elif kind == LOGISTIC:
-                    logits(words[j], out[chunk, j])
-                    logits(words[j + 1], out[chunk, j + 1])
-                else:
-                    units(words[j], out[chunk, j])
-                    units(words[j + 1], out[chunk, j + 1])
+        for chunk in range(turns[BEGIN], turns[END]):
+            fill_chunk(kind, chunk, step, task, stream, seed, words, out[chunk])
+
+
+@compiled
+def fill_span(kind, first, last, key, words, out):
+    """Draw the chunks that hold the elements first ... last - 1 into ``out`` (chunks, 4, 512); return first's place.
+
+    ``key`` has the four numbers of :func:`numbers`; ``words`` (4, 512) is scratch.
+    """
+    begin = first // CHUNK
+    for chunk in range(begin, (last - 1) // CHUNK + 1):
+        fill_chunk(kind, chunk, key[0], key[1], key[2], key[3], words, out[chunk - begin])
+    return first - begin * CHUNK
 
 
 @compiled
@@ -129,13 +151,17 @@ def fill_float64(turns, kind, out, step, task, stream, seed):
                     out[chunk, j, i], out[chunk, j + 1, i] = u, v
 
 
+def numbers(key):
+    """Return a key as the four words that the cipher takes: step, task, stream, seed."""
+    return np.array([key.step, key.task, key.stream, key.seed], np.uint64)
+
+
 def _fill(caller, kind, key, shape, dtype):
     key, dtype = reference.check_key(caller, key), reference.check_dtype(caller, dtype)
     shape, size, chunks = reference.check_shape(caller, shape)
     out = empty((chunks * CHUNK,), dtype)
     kernel = fill_float32 if dtype == np.float32 else fill_float64
-    numbers = (np.uint64(number) for number in (key.step, key.task, key.stream, key.seed))
-    threads.run(kernel, chunks, kind, out.reshape(chunks, 4, STRIP), *numbers)
+    threads.run(kernel, chunks, kind, out.reshape(chunks, 4, STRIP), *numbers(key))
     return out[:size].reshape(shape)
 
 
@@ -152,3 +178,32 @@ def normal(key, shape, dtype=np.float32):
 def logistic(key, shape, dtype=np.float32):
     """Draw standard logistic noise: the twin of :func:`ibpcl.noise.logistic`."""
     return _fill("noise.logistic", LOGISTIC, key, shape, dtype)
+
+
+@dataclass(frozen=True)
+class Later:
+    """Noise that is described, not drawn; what takes an array takes it too, and draws it then.
+
+    >>> described = later("normal", Key(seed=1, task=0, step=0, stream=0), (2, 3))
+    >>> np.array_equal(described, normal(Key(seed=1, task=0, step=0, stream=0), (2, 3)))
+    True
+    """
+
+    kind: int
+    key: Key
+    shape: tuple
+    dtype: np.dtype
+
+    def __array__(self, dtype=None, copy=None):
+        drawn = _fill("noise.later", self.kind, self.key, self.shape, self.dtype)
+        return drawn if dtype is None else drawn.astype(dtype, copy=False)
+
+    def reshape(self, *shape):
+        """Describe the same noise in another shape."""
+        return replace(self, shape=reference.check_shape("noise.later", shape)[0])
+
+
+def later(kind, key, shape, dtype=np.float32):
+    """Describe noise without drawing it: the twin of :func:`ibpcl.noise.later`."""
+    key, dtype = reference.check_key("noise.later", key), reference.check_dtype("noise.later", dtype)
+    return Later(KINDS.index(kind), key, reference.check_shape("noise.later", shape)[0], dtype)

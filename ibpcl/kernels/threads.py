@@ -2,7 +2,7 @@
 
 Why not Numba's ``parallel=True``: it multiplies the time of compilation, and its OpenMP threads wait for work by
 spinning without an end.  Here compiled code without the interpreter's lock is called by Python's own threads, which
-take turns (:mod:`ibpcl.kernels.turns`), look for the next job for a tenth of a millisecond, and then sleep.
+take turns (:mod:`ibpcl.kernels.turns`), look for the next job for a millisecond, and then sleep.
 """
 
 import functools

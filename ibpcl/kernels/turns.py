@@ -30,7 +30,7 @@ ALONE, CALLER, HELPER = range(3)
 STATE, ROLE, JOB, PIECES, SIZE, STARTED, BEGIN, END, FIELDS = range(9)
 NEXT, FINISHED, WORDS = 0, 8, 16                             # places in the shared state
 HALF = 32
-LOOKS = 150_000                                              # about a tenth of a millisecond
+LOOKS = 1_500_000                                            # about a millisecond
 WORD = ir.IntType(64)
 
 

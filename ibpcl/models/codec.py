@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.models import kinds, layers
-from ibpcl.models.mlp import ACTIVATIONS, STANDARD_MASKS, STREAMS_PER_LAYER
+from ibpcl.models.layers import STREAMS_PER_LAYER
+from ibpcl.models.mlp import ACTIVATIONS, STANDARD_MASKS
 from ibpcl.models.parameters import Entry, Layout
 from ibpcl.numerics import inverse_softplus
 from ibpcl.primitives import latent
@@ -180,22 +181,16 @@ class Codec:
 
         ``relaxed`` if masks are to be sampled, not if they are given.
         """
-        def draw(kind, stream, *shape):
-            return getattr(backend, kind)(key._replace(stream=stream), (samples, *shape), dtype)
-
         drawn = []
-        for i, (kind, (fan_in, fan_out)) in enumerate(zip(self.kinds, self.shapes.values(), strict=True)):
-            s = STREAMS_PER_LAYER * i
+        *of_layers, codes = (key._replace(stream=STREAMS_PER_LAYER * i) for i in range(len(self.kinds) + 1))
+        for kind, own, shape in zip(self.kinds, of_layers, self.shapes.values(), strict=True):
             if kind == "plain":
                 drawn.append(None)
             elif kind == "masked" and relaxed:
-                drawn.append(layers.Noise(
-                    draw("normal", s, fan_in, fan_out), draw("normal", s + 1, fan_out),
-                    draw("uniform", s + 2, *self.mask_model.stick_shape((fan_in, fan_out))),
-                    draw("logistic", s + 3, fan_in, fan_out)))
+                drawn.append(layers.draw(own, samples, shape, self.mask_model, backend, dtype))
             else:
-                drawn.append(draw("normal", s, batch, fan_out))
-        return Noise(tuple(drawn), draw("normal", STREAMS_PER_LAYER * len(self.kinds), batch, self.latent))
+                drawn.append(backend.normal(own, (samples, batch, shape[1]), dtype))
+        return Noise(tuple(drawn), backend.normal(codes, (samples, batch, self.latent), dtype))
 
     def evaluate(self, vector, x, noise, backend, masks=None, tau=None):
         r"""Encode images, draw codes, and decode them.

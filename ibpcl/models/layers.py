@@ -19,6 +19,9 @@ from ibpcl.primitives import gaussian, kumaraswamy, local_linear, masked_linear,
 GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
 
 
+STREAMS_PER_LAYER = 4                                        # of noise: weights, biases, sticks, masks
+
+
 class Noise(NamedTuple):
     """What one relaxed layer draws: weights and masks (S, D, K), biases (S, K), sticks (S, K) or (S, D, K)."""
 
@@ -26,6 +29,15 @@ class Noise(NamedTuple):
     bias: np.ndarray
     stick: np.ndarray
     mask: np.ndarray
+
+
+def draw(key, samples, shape, model, backend, dtype):
+    """Draw what a relaxed layer of shape (D, K) needs; its streams are that of the key and the next three."""
+    weight, bias, stick, mask = (key._replace(stream=key.stream + i) for i in range(STREAMS_PER_LAYER))
+    own = (samples, *shape)
+    return Noise(backend.later("normal", weight, own, dtype), backend.normal(bias, (samples, shape[1]), dtype),
+                 backend.uniform(stick, (samples, *model.stick_shape(shape)), dtype),
+                 backend.later("logistic", mask, own, dtype))
 
 
 def sticks(raw_a, raw_b):
@@ -96,8 +108,10 @@ def relaxed(parameters, x, noise, tau, model, backend):
     log_pi, _ = stick_breaking.log_probabilities(log_v)
     logit_pi, logit_cache = prior_log_odds(log_pi, model.link)
     # The compiled twin is of the structured posterior; the plain one is there to be compared with.
-    sample = backend.sample_masked_weights if model.structured else masked_weights.sample_mean_field
-    arrays = (noise.weight, noise.mask, parameters["weight.mu"], parameters["weight.log_sigma"], parameters["rho"])
+    sample, of_weights = backend.sample_masked_weights, (noise.weight, noise.mask)
+    if not model.structured:
+        sample, of_weights = masked_weights.sample_mean_field, map(np.asarray, of_weights)
+    arrays = (*of_weights, parameters["weight.mu"], parameters["weight.log_sigma"], parameters["rho"])
     if model.row_sticks:                                     # D K columns of one row; then its masks are the activity
         (w, z, divergence), weights_cache = sample(*map(_one_row, arrays), _one_row(logit_pi)[:, 0], tau, model.kl)
         w = w.reshape(noise.weight.shape)
@@ -138,7 +152,7 @@ def relaxed_vjp(dout, cache, needs_dx=True):
 
 def _one_row(array):
     """Lay the rows of (..., D, K) end to end: (..., 1, D K)."""
-    return array.reshape(*array.shape[:-2], 1, -1)
+    return array.reshape(*array.shape[:-2], 1, array.shape[-2] * array.shape[-1])
 
 
 def fixed(parameters, mask, x, eps, backend=None):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.models import layers
+from ibpcl.models.layers import STREAMS_PER_LAYER
 from ibpcl.models.parameters import Entry, Layout
 from ibpcl.numerics import inverse_softplus
 from ibpcl.primitives import activations
@@ -19,8 +20,6 @@ ACTIVATIONS = ("relu", "leaky_relu", "softplus", "tanh")
 MASK_KLS = ("bernoulli", "concrete")
 MASK_LINKS = ("logit", "log")
 STANDARD_MASKS = layers.MaskModel()
-# Streams of the noise: four a hidden layer (weights, biases, sticks, masks), then one for the head.
-STREAMS_PER_LAYER = 4
 # Shape of the Weibull that a learned alpha starts from: a standard deviation of 28 % of its mean.
 ALPHA_SHAPE = 4.0
 
@@ -141,17 +140,10 @@ class MaskedMLP:
 
     def noise(self, key, samples, batch, backend, dtype=np.float32):
         """Draw what :meth:`relaxed` needs; a function of the key (whose ``stream`` is set here) and the sizes."""
-        def draw(kind, stream, *shape):
-            return getattr(backend, kind)(key._replace(stream=stream), shape, dtype)
-
-        hidden = []
-        for i, shape in enumerate(self.shapes):
-            s = STREAMS_PER_LAYER * i
-            hidden.append(layers.Noise(
-                draw("normal", s, samples, *shape), draw("normal", s + 1, samples, shape[1]),
-                draw("uniform", s + 2, samples, *self.mask_model.stick_shape(shape)),
-                draw("logistic", s + 3, samples, *shape)))
-        return Noise(tuple(hidden), draw("normal", STREAMS_PER_LAYER * len(self.hidden), samples, batch, self.outputs))
+        *hidden, head = (key._replace(stream=STREAMS_PER_LAYER * i) for i in range(len(self.hidden) + 1))
+        drawn = (layers.draw(own, samples, shape, self.mask_model, backend, dtype)
+                 for own, shape in zip(hidden, self.shapes, strict=True))
+        return Noise(tuple(drawn), backend.normal(head, (samples, batch, self.outputs), dtype))
 
     def fixed_noise(self, key, samples, batch, backend, dtype=np.float32):
         """Draw what :meth:`fixed` needs: one array (S, N, K) a layer, head included."""

@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
     def columns(self, x):
         """Return the kept columns of inputs (N, D)."""
-        return x if self.inputs.all() else x[:, self.inputs]
+        return x if self.inputs.all() else np.compress(self.inputs, x, axis=1)
 
 
 def part(model, inputs, units=None):
