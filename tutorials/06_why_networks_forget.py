@@ -30,6 +30,7 @@ from ibpcl.evaluation.figures.accuracy import accuracy_matrix
 from ibpcl.evaluation.metrics import accuracy, average_accuracy, backward_transfer
 from ibpcl.inference.backend import backend
 from ibpcl.methods import method
+from ibpcl.methods.npbcl_settings import FIRST
 
 TRAIN, TEST, UNITS = 400, 200, 30                        # a task's examples, and hidden units: small, to be quick
 PAIRS = ((0, 1), (4, 5), (6, 7))                         # A or B, E or F, G or H
@@ -302,7 +303,8 @@ SETTINGS = {
     "naive": {"epochs": 20, "rate": 0.002},
     "ewc": {"epochs": 20, "rate": 0.002, "weight": 300.0},
     "vcl": {"epochs": 40, "rate": 0.02, "rate_end": 0.1, "prediction_samples": 20},
-    "npbcl": {"epochs": 25, "finetune_epochs": 8, "samples": 2, "prediction_samples": 20, "alpha": 6.0},
+    "npbcl": {**FIRST, "epochs": 25, "finetune_epochs": 8, "samples": 2, "prediction_samples": 20, "alpha": 6.0,
+              "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.01, "mask_kl_weight": 1 / 784},
 }
 HEADS = {"one head": True, "a head each": False}
 learners, states, matrices = {}, {}, {}

@@ -1,6 +1,7 @@
 """The settings that a search has found for a method on an experiment: its preset "tuned".
 
-Each is the best trial of a record under docs/search/, made by ``ibpcl tune`` on validation data; a test compares.
+Each is the best trial of a record under docs/search/, made by ``ibpcl tune`` on validation data; a test compares.  The
+default settings of NPBCL come from a search of their own, docs/npbcl_search.md.
 """
 
 # An experiment on which a method has not been searched takes what was found on another.
@@ -10,8 +11,6 @@ LIKE = {
 }
 TUNED = {
     "split-mnist": {
-        "npbcl": {"epochs": 10, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.01, "alpha": 30.0,
-                  "prior_sigma": 0.31622776601683794, "mask_kl_weight": 0.0012755102040816326},
         "naive": {"epochs": 10, "rate": 0.00029, "rate_end": 0.1},
         "independent": {"epochs": 10, "rate": 0.0053, "start": "he"},
         "joint": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0},

@@ -9,9 +9,11 @@ from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.methods.npbcl import NPBCL, Settings
+from ibpcl.methods.npbcl_settings import FIRST
 
-SMALL = Settings(hidden=(12,), samples=2, prediction_samples=10, epochs=12, finetune_epochs=6, batch=32, alpha=4.0,
-                 rate_end=1.0)
+SMALL = Settings(**{
+    **FIRST, "hidden": (12,), "samples": 2, "prediction_samples": 10, "epochs": 12, "finetune_epochs": 6, "batch": 32,
+    "alpha": 4.0, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.01, "mask_kl_weight": 1 / 784})
 
 
 class Blobs:

@@ -28,7 +28,7 @@ def tiny():
     """Keys with their texts, as a user would set them."""
     return {"hidden": "6", "samples": "1", "prediction_samples": "2", "epochs": "2", "finetune_epochs": "1",
             "batch": "20", "backend": "numpy", "tasks": "3", "independent.hidden": "6", "independent.epochs": "3",
-            "alpha": "200", "coreset_size": "10"}
+            "alpha": "200", "mask_link": "logit", "coreset_size": "10"}
 
 
 @pytest.fixture(autouse=True)

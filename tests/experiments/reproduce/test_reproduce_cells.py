@@ -73,7 +73,7 @@ def test_finished_cells_are_used_again(tmp_path, planned, monkeypatch):
 
 
 def test_rows_with_one_configuration_share_a_run(tmp_path, planned):
-    twin = Row("twin", "twin", "npbcl", {"mask_link": "logit"})
+    twin = Row("twin", "twin", "npbcl", {"mask_kl": "bernoulli"})
     measured, _ = cells.measure(planned(tmp_path, (OURS, twin)), False)
     assert [m.cell.row.key for m in measured] == ["npbcl", "twin"]
     assert len(list((tmp_path / "cells").iterdir())) == 1
