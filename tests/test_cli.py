@@ -121,7 +121,7 @@ def test_other_settings_go_to_another_folder(capsys, small_glyphs):
     _, (line,), _ = typed(capsys, "run", "--quiet", *TINY, "--set", "alpha=20")
     assert line.endswith("split-glyphs-npbcl-seed0-2")
     assert (run_folder() / "result.json").read_bytes() == before
-    assert "alpha = 30.0, not 20.0" in refused(capsys, "run", "--out", run_folder(), *TINY, "--set=alpha=20")
+    assert "alpha = 69.0, not 20.0" in refused(capsys, "run", "--out", run_folder(), *TINY, "--set=alpha=20")
     code, _, _ = typed(capsys, "run", "--quiet", "--out", run_folder(), *TINY, "--set=alpha=20", "--force")
     assert code == 0 and (run_folder() / "result.json").read_bytes() != before
 

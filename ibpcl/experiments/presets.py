@@ -5,8 +5,6 @@ All hyperparameters that an experiment sets are here; the defaults are those of 
 
 from typing import NamedTuple
 
-from ibpcl.methods.npbcl_settings import FIRST
-
 DEFAULT = "split-glyphs"
 # What an experiment can ask of a method (a word of its `can`), and the settings that it then must have.
 SETTINGS_OF = {"task": {}, "domain": {"single_head": True}, "regression": {}, "images": {}}
@@ -71,10 +69,11 @@ PRESETS = {
     "terrain": Preset(
         "Regression: land and sea floor heights, five tasks.",
         {"dataset": "terrain", "stream": "strips"},
-        {"npbcl": {**FIRST, "samples": 2, "batch": 128, "epochs": 60, "finetune_epochs": 30, "weight_rate": 0.01,
-                   "mask_rate": 0.1, "finetune_rate": 0.001, "finetune_average": 0.0, "mask_kl_weight": 1 / 784,
-                   "start_sigma": 0.002, "noise_sigma": 0.3, "prior_sigma": 3.0, "unused_prior": "gaussian",
-                   "rate_end": 0.1}},
+        {"npbcl": {"samples": 2, "batch": 128, "epochs": 60, "finetune_epochs": 30, "weight_rate": 0.01,
+                   "mask_rate": 0.1, "finetune_rate": 0.001, "finetune_average": 0.0, "tau_start": 10.0,
+                   "tau_end": 0.25, "alpha": 30.0, "mask_link": "logit", "mask_kl_weight": 1 / 784,
+                   "start_sigma": 0.002, "start_spread": 0.01, "noise_sigma": 0.3, "prior_sigma": 3.0,
+                   "unused_prior": "gaussian", "rate_end": 0.1}},
         "regression",
     ),
     "vae-glyphs": Preset(

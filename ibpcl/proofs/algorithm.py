@@ -12,13 +12,15 @@ import numpy as np
 
 from ibpcl.continual.task import Task
 from ibpcl.methods.npbcl import NPBCL
-from ibpcl.methods.npbcl_settings import Settings
+from ibpcl.methods.npbcl_settings import FIRST, Settings
 from ibpcl.models.layers import sticks
 from ibpcl.models.supervised import Prior
 from ibpcl.proofs.outcome import Check, Outcome
 
-SETTINGS = Settings(hidden=(6,), samples=2, prediction_samples=4, epochs=4, finetune_epochs=2, batch=16, alpha=5.0,
-                    mask_rate=0.2, prior_sigma=0.3, mask_kl_weight=1.0)
+SETTINGS = Settings(**{
+    **FIRST, "hidden": (6,), "samples": 2, "prediction_samples": 4, "epochs": 4, "finetune_epochs": 2, "batch": 16,
+    "alpha": 5.0, "weight_rate": 0.01, "mask_rate": 0.2, "finetune_rate": 0.01, "prior_sigma": 0.3,
+    "mask_kl_weight": 1.0})
 
 
 class Turn(NamedTuple):
