@@ -154,8 +154,8 @@ def test_accuracy_without_repeats_leaves_them_out(tmp_path, tiny):
 
 def test_an_untrained_head_guesses(tmp_path, tiny):
     tiny |= {"independent.hidden": "30", "independent.rate": "0.05"}
-    for row in (OURS, REFERENCE):                            # 300 guesses among ten classes
-        m = measured(tmp_path, row, "permuted-glyphs", tiny)
+    for row, link in ((OURS, "logit"), (OURS, "log"), (REFERENCE, "logit")):     # 300 guesses among ten classes
+        m = measured(tmp_path, row, "permuted-glyphs", tiny | {"mask_link": link, "mask_rate": "2"})
         assert abs(results.untrained_accuracy(m) - 10) < 4 * 100 * np.sqrt(0.1 * 0.9 / 300)
     assert results.final_accuracy(m) > 30                    # the reference learns in so many epochs
     assert np.isnan(results.untrained_accuracy(measured(tmp_path, OURS, "split-glyphs", tiny)))
