@@ -19,6 +19,7 @@ for unit in vars(tables).values():
 PRINTED = {text for _, *columns in paper_numbers.ACCURACY.values() for value, deviation in columns
            for text in (f"{value:.2f}", f"{value:.2f} ± {deviation:g}")}
 PRINTED |= {f"{100 * transfer:+.3f}" for *_, transfer in paper_numbers.METRICS.values()}
+PRINTED |= {str(value) for values in paper_numbers.AUTHORS_CODE.values() for value in values.values()}
 NUMBER = re.compile(r"^[+-]?\d+\.\d+( ± \d+\.\d+)?$")
 
 
