@@ -25,6 +25,8 @@ class Backend(NamedTuple):
     linear_vjp: Callable
     masked_moments: Callable
     masked_moments_vjp: Callable
+    kept_moments: Callable
+    kept_moments_vjp: Callable
     local_linear: Callable
     local_linear_vjp: Callable
     activations: ModuleType
@@ -71,6 +73,7 @@ def backend(name="numba"):
     return Backend(
         name, empty, noise.uniform, noise.normal, noise.logistic, noise.later, masked_weights.sample,
         masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.masked_moments,
-        local_linear.masked_moments_vjp, local_linear.apply, local_linear.apply_vjp, activations, likelihoods,
-        gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient, adam.update,
+        local_linear.masked_moments_vjp, local_linear.kept_moments, local_linear.kept_moments_vjp, local_linear.apply,
+        local_linear.apply_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
+        adam.update,
     )

@@ -30,6 +30,12 @@ def _keep(mu, log_sigma, on, mean, sigma):
 
 
 @inlined
+def _exp(x, out):
+    for i in range(wide(out.size)):
+        out[i] = exp(x[i])
+
+
+@inlined
 def _keep_vjp(dmean, dsigma, on, sigma, dmu, dlog_sigma):
     zero = dmu.dtype.type(0)
     for i in range(wide(on.size)):
@@ -52,6 +58,48 @@ def keep_vjp(turns, dmean, dsigma, mask, sigma, dmu, dlog_sigma):
     while another(turns):
         some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mask.size))
         _keep_vjp(dmean[some], dsigma[some], mask[some], sigma[some], dmu[some], dlog_sigma[some])
+
+
+@compiled
+def count(mask, starts):
+    """Write at which of the kept weights each strip of a mask begins, and how many there are."""
+    starts[0] = 0
+    for strip in range(starts.size - 1):
+        some, total = mask[strip * STRIP:(strip + 1) * STRIP], np.int32(0)
+        for i in range(wide(some.size)):
+            total += np.int32(some[i])
+        starts[strip + 1] = starts[strip] + total
+
+
+@compiled
+def spread(turns, mu, log_sigma, mask, starts, places, kept_sigma, mean, sigma):
+    """Write means and standard deviations of some strips of weights, given those that the mask keeps, and their places.
+
+    Without a branch: each place is written, and the next one over it if the mask is off there; so ``places`` has one
+    more slot a strip, and those of strip i begin i slots later than its weights.
+    """
+    while another(turns):
+        for strip in range(turns[BEGIN], turns[END]):
+            whole = slice(strip * STRIP, min((strip + 1) * STRIP, mask.size))
+            mean[whole], sigma[whole] = 0, 0
+            first, last = starts[strip], starts[strip + 1]
+            _exp(log_sigma[first:last], kept_sigma[first:last])
+            j = first + strip
+            for i in range(whole.start, whole.stop):
+                places[j] = i
+                j += np.int64(mask[i])
+            for j in range(first, last):
+                mean[places[j + strip]], sigma[places[j + strip]] = mu[j], kept_sigma[j]
+
+
+@compiled
+def spread_vjp(turns, dmean, dsigma, starts, places, kept_sigma, dmu, dlog_sigma):
+    """Write the gradients at the kept weights of some strips."""
+    while another(turns):
+        for strip in range(turns[BEGIN], turns[END]):
+            for j in range(starts[strip], starts[strip + 1]):
+                i = places[j + strip]
+                dmu[j], dlog_sigma[j] = dmean[i], dsigma[i] * kept_sigma[j]
 
 
 @compiled
@@ -197,6 +245,35 @@ def masked_moments_vjp(dout, cache):
     dmu, dlog_sigma, *found = (empty(array.shape, sigma.dtype) for array in (sigma, sigma, bias_sigma, bias_sigma))
     flat = [array.reshape(-1) for array in (dmean, dsigma, mask, sigma, dmu, dlog_sigma)]
     threads.run(keep_vjp, -(-mask.size // STRIP), *flat)
+    keep_biases_vjp(*dbiases, active, bias_sigma, *found)
+    return dmu, dlog_sigma, *found
+
+
+def kept_moments(mu, log_sigma, bias_mu, bias_log_sigma, kept):
+    """Spread the kept weights: the twin of :func:`ibpcl.primitives.local_linear.kept_moments`."""
+    mu, log_sigma, *biases = as_arrays("local_linear.kept_moments", mu, log_sigma, bias_mu, bias_log_sigma)
+    kept, active = np.ascontiguousarray(kept), np.empty(kept.shape[1], bool)
+    starts = np.empty(-(-kept.size // STRIP) + 1, np.int64)
+    count(kept.reshape(-1), starts)
+    if mu.shape != (starts[-1],) or log_sigma.shape != mu.shape:
+        raise ValueError(f"local_linear.kept_moments: the mask keeps {starts[-1]} weights, got {mu.shape} means and "
+                         f"{log_sigma.shape} deviations")
+    kept_sigma, bias_mean, bias_sigma = (empty(array.shape, array.dtype) for array in (mu, *biases))
+    mean, sigma = (empty(kept.shape, mu.dtype) for _ in range(2))
+    places = empty((mu.size + starts.size,), np.dtype(np.uint32))
+    threads.run(spread, starts.size - 1, mu, log_sigma, kept.reshape(-1), starts, places, kept_sigma, mean.reshape(-1),
+                sigma.reshape(-1))
+    keep_biases(kept, *biases, active, bias_mean, bias_sigma)
+    return (mean, sigma, bias_mean, bias_sigma), (active, starts, places, kept_sigma, bias_sigma)
+
+
+def kept_moments_vjp(dout, cache):
+    """Pull the gradient back: the twin of :func:`ibpcl.primitives.local_linear.kept_moments_vjp`."""
+    active, starts, places, kept_sigma, bias_sigma = cache
+    dmean, dsigma, *dbiases = (np.ascontiguousarray(part, kept_sigma.dtype) for part in dout)
+    dmu, dlog_sigma, *found = (empty(array.shape, array.dtype) for array in (kept_sigma, kept_sigma, *[bias_sigma] * 2))
+    threads.run(spread_vjp, starts.size - 1, dmean.reshape(-1), dsigma.reshape(-1), starts, places, kept_sigma, dmu,
+                dlog_sigma)
     keep_biases_vjp(*dbiases, active, bias_sigma, *found)
     return dmu, dlog_sigma, *found
 

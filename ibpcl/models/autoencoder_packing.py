@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ibpcl.models.packing import ZERO_AT_ZERO, Part, live_inputs
+from ibpcl.models.packing import MASKS_ALONE, ZERO_AT_ZERO, Part, live_inputs
 
 # A part's ``units`` are those kept of the encoder's hidden layers, then of the decoder's.
 
 
-def part(model, inputs, units=None):
+def part(model, inputs, units=None, masks=None):
     """Cut out the part of an autoencoder with the given inputs and hidden units.
 
     Parameters
@@ -25,6 +25,8 @@ def part(model, inputs, units=None):
         Which inputs the encoder reads, at least one; pixels stay in the decoder.
     units : sequence of ndarray of bool, shape (K,), optional
         Which units to keep of each hidden layer, encoder first, at least one of each; all of them if not given.
+    masks : dict of str to ndarray of bool, shape (D, K), optional
+        Which weights of the masked layers to keep, of those between what is kept; then no parameters of masks.
 
     Returns
     -------
@@ -34,18 +36,36 @@ def part(model, inputs, units=None):
     widths = (*model.encoder, *model.decoder)
     units = tuple(np.ones(width, bool) for width in widths) if units is None else tuple(units)
     encoder, decoder = units[: len(model.encoder)], units[len(model.encoder):]
+    sides = _sides(model, inputs, encoder, decoder)
+    small = replace(model, encoder=tuple(int(unit.sum()) for unit in encoder),
+                    decoder=tuple(int(unit.sum()) for unit in decoder), read=int(inputs.sum()))
+    on = None if masks is None else _cut(masks, sides)
+    kept = []
+    for entry, places in zip(model.layout.entries, model.layout.views(np.arange(model.layout.size)).values(),
+                             strict=True):
+        layer = entry.name.split(".", 1)[0]
+        if on is not None and entry.block in MASKS_ALONE:
+            continue
+        rows, columns = sides.get(layer, (None, np.ones(model.latent, bool)))
+        places = places[rows][:, columns] if places.ndim == 2 else places[columns]
+        kept.append(places[on[layer]] if on is not None and layer in on and places.ndim == 2 else places.ravel())
+    if on is not None:
+        small = replace(small, kept=tuple(int(on[name].sum()) for name in model.of_kind("masked")))
+    return Part(small, np.concatenate(kept), inputs, units)
+
+
+def _sides(model, inputs, encoder, decoder):
+    """Return what is kept of the rows and columns of each layer, by name."""
     codes = np.ones(model.latent, bool)
     sides = {f"encoder{i}": side for i, side in enumerate(zip((inputs, *encoder), encoder, strict=False))}
     sides |= dict.fromkeys(("mean", "scale"), (encoder[-1], codes))
     sides |= {f"decoder{i}": side for i, side in enumerate(zip((codes, *decoder), decoder, strict=False))}
-    sides["pixels"] = (decoder[-1], np.ones(model.inputs, bool))
-    kept = []
-    for name, places in model.layout.views(np.arange(model.layout.size)).items():
-        rows, columns = sides.get(name.split(".", 1)[0], (None, codes))
-        kept.append((places[rows][:, columns] if places.ndim == 2 else places[columns]).ravel())
-    small = replace(model, encoder=tuple(int(unit.sum()) for unit in encoder),
-                    decoder=tuple(int(unit.sum()) for unit in decoder), read=int(inputs.sum()))
-    return Part(small, np.concatenate(kept), inputs, units)
+    return sides | {"pixels": (decoder[-1], np.ones(model.inputs, bool))}
+
+
+def _cut(masks, sides):
+    """Return what is left of hard masks between the inputs and units that are kept."""
+    return {name: mask[sides[name][0]][:, sides[name][1]] for name, mask in masks.items()}
 
 
 def whole(model):
@@ -61,7 +81,7 @@ def masked_part(model, x):
 
 
 def fixed_part(model, masks, x):
-    """Return the part that images (N, D) can reach under hard masks, a dict of (D, K) by layer.
+    """Return the weights that images (N, D) can reach under hard masks, a dict of (D, K) by layer.
 
     A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
     """
@@ -78,7 +98,7 @@ def fixed_part(model, masks, x):
     for name, source in sources.items():
         stranded = masks[name].any(axis=0) & ~masks[name][source].any(axis=0)
         source[masks[name][:, stranded].argmax(axis=0)] = True
-    return part(model, sources["encoder0"], units)
+    return part(model, sources["encoder0"], units, masks)
 
 
 def useful(model, masks, x):
@@ -121,9 +141,5 @@ def useful(model, masks, x):
 
 def pack_masks(model, part, masks):
     """Return the hard masks of a part, by layer; ``model`` is the whole."""
-    names = list(model.shapes)
-    encoder, decoder = part.units[: len(model.encoder)], part.units[len(model.encoder):]
-    codes = np.ones(model.latent, bool)
-    rows = dict(zip(names, (part.inputs, *encoder[:-1], encoder[-1], encoder[-1], codes, *decoder[:-1]), strict=False))
-    columns = dict(zip(names, (*encoder, codes, codes, *decoder), strict=False))
-    return {name: mask[rows[name]][:, columns[name]] for name, mask in masks.items()}
+    count = len(model.encoder)
+    return _cut(masks, _sides(model, part.inputs, part.units[:count], part.units[count:]))

@@ -12,7 +12,7 @@ Layers are of the three kinds of :mod:`ibpcl.models.kinds`.  All hidden layers o
 its output layer is Gaussian; the methods that it is compared with have layers of the other kinds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -59,6 +59,9 @@ class Codec:
         Whether mean and standard deviation of the codes' prior are parameters; else it is standard normal.
     read : int, optional
         How many pixels the encoder is given, if not all ``inputs``; the decoder makes all of them.
+    kept : tuple of int, optional
+        How many weights of each masked layer there are, if only those that hard masks keep: see
+        :class:`ibpcl.models.mlp.MaskedMLP`.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class Codec:
     mask_model: layers.MaskModel = STANDARD_MASKS
     learns_prior: bool = False
     read: int | None = None
+    kept: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self):
         if self.read is None:
@@ -113,17 +117,20 @@ class Codec:
     @cached_property
     def layout(self):
         """The order of the parameters: plain weights, means, log standard deviations, rho, sticks, codes, prior."""
+        masked = self.of_kind("masked")
+        weights = self.shapes
+        if self.kept is not None:
+            weights = weights | {name: (kept,) for name, kept in zip(masked, self.kept, strict=True)}
         entries = []
         for block, chosen, part in (("plain", ("plain",), "mu"), ("mu", ("masked", "gaussian"), "mu"),
                                     ("log_sigma", ("masked", "gaussian"), "log_sigma")):
             for name in self.of_kind(*chosen):
-                shape = self.shapes[name]
-                entries += [Entry(f"{name}.weight.{part}", shape, block),
-                            Entry(f"{name}.bias.{part}", shape[1:], block)]
-        masked = self.of_kind("masked")
-        entries += [Entry(f"{name}.rho", self.shapes[name], "rho") for name in masked]
-        entries += [Entry(f"{name}.{raw}", self.mask_model.stick_shape(self.shapes[name]), "sticks") for name in masked
-                    for raw in ("raw_a", "raw_b")]
+                entries += [Entry(f"{name}.weight.{part}", weights[name], block),
+                            Entry(f"{name}.bias.{part}", self.shapes[name][1:], block)]
+        if self.kept is None:
+            entries += [Entry(f"{name}.rho", self.shapes[name], "rho") for name in masked]
+            entries += [Entry(f"{name}.{raw}", self.mask_model.stick_shape(self.shapes[name]), "sticks")
+                        for name in masked for raw in ("raw_a", "raw_b")]
         if "scale" in masked:
             entries += [Entry(f"codes.{part}", (self.latent,), "codes") for part in ("mu", "log_sigma")]
         if self.learns_prior:

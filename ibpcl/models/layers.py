@@ -166,9 +166,10 @@ def fixed(parameters, mask, x, eps, backend=None):
     Parameters
     ----------
     parameters : dict
-        The layer's parameters.
+        The layer's parameters; ``weight.mu`` and ``weight.log_sigma`` are those of all weights, (D, K), or of those
+        that the mask keeps, (M,).
     mask : ndarray of bool, shape (D, K), or None
-        The task's mask; None for a layer without one (the head).
+        The task's mask, M of its elements True; None for a layer without one (the head).
     x : ndarray, shape (S, N, D) or (N, D)
         Inputs.
     eps : ndarray, shape (S, N, K)
@@ -176,9 +177,13 @@ def fixed(parameters, mask, x, eps, backend=None):
     backend : Backend, optional
         Who computes; the primitives if not given.
     """
-    moments, moments_vjp, apply, apply_vjp = _functions(backend)
+    who = local_linear if backend is None else backend
     given = [parameters[name] for name in GAUSSIAN]
     mask = np.ones(given[0].shape, bool) if mask is None else mask
+    moments, moments_vjp = who.masked_moments, who.masked_moments_vjp
+    if given[0].ndim == 1:
+        moments, moments_vjp = who.kept_moments, who.kept_moments_vjp
+    apply, apply_vjp = (who.apply, who.apply_vjp) if backend is None else (who.local_linear, who.local_linear_vjp)
     found, moments_cache = moments(*given, mask)
     h, cache = apply(eps, x, *found)
     return h, (moments_cache, moments_vjp, apply_vjp, cache)
@@ -189,9 +194,3 @@ def fixed_vjp(dh, cache, needs_dx=True):
     moments_cache, moments_vjp, apply_vjp, inner = cache
     dx, *dmoments = apply_vjp(dh, inner, needs_dx)
     return dx, dict(zip(GAUSSIAN, moments_vjp(dmoments, moments_cache), strict=True))
-
-
-def _functions(backend):
-    if backend is None:
-        return local_linear.masked_moments, local_linear.masked_moments_vjp, local_linear.apply, local_linear.apply_vjp
-    return backend.masked_moments, backend.masked_moments_vjp, backend.local_linear, backend.local_linear_vjp

@@ -3,7 +3,7 @@ r"""A multilayer network with masked hidden layers and one head: its parameters,
 Kumar et al. (2021), Sec. 3.1: :math:`W^l = B^l \odot V^l` in every hidden layer, no mask at the output.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import gamma
 from typing import NamedTuple
@@ -49,6 +49,9 @@ class MaskedMLP:
         How the masks are modelled.
     learns_alpha : bool
         Whether each hidden layer has a Weibull posterior of its concentration alpha.
+    kept : tuple of int, optional
+        If only the weights that hard masks keep are there: how many, of each hidden layer.  There are then no
+        parameters of masks, sticks and alphas.
 
     Raises
     ------
@@ -62,6 +65,7 @@ class MaskedMLP:
     activation: str = "relu"
     mask_model: layers.MaskModel = STANDARD_MASKS
     learns_alpha: bool = False
+    kept: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self):
         if min(self.inputs, self.outputs, *self.hidden, len(self.hidden)) < 1:
@@ -78,16 +82,22 @@ class MaskedMLP:
     def layout(self):
         """The order of the parameters: means, log standard deviations, mask offsets, sticks, and alphas if learned."""
         masked = {f"hidden{i}": shape for i, shape in enumerate(self.shapes)}
+        whole = {**masked, "head": (self.hidden[-1], self.outputs)}
+        weights = whole
+        if self.kept is not None:
+            weights = whole | {name: (kept,) for name, kept in zip(masked, self.kept, strict=True)}
         entries = []
         for part in ("mu", "log_sigma"):
-            for name, (fan_in, fan_out) in {**masked, "head": (self.hidden[-1], self.outputs)}.items():
-                entries.append(Entry(f"{name}.weight.{part}", (fan_in, fan_out), part))
-                entries.append(Entry(f"{name}.bias.{part}", (fan_out,), part))
-        entries += [Entry(f"{name}.rho", shape, "rho") for name, shape in masked.items()]
-        entries += [Entry(f"{name}.{raw}", self.mask_model.stick_shape(shape), "sticks")
-                    for name, shape in masked.items() for raw in ("raw_a", "raw_b")]
-        if self.learns_alpha:
-            entries += [Entry(f"{name}.{raw}", (), "alpha") for name in masked for raw in ("raw_shape", "raw_scale")]
+            for name, shape in whole.items():
+                entries.append(Entry(f"{name}.weight.{part}", weights[name], part))
+                entries.append(Entry(f"{name}.bias.{part}", shape[1:], part))
+        if self.kept is None:
+            entries += [Entry(f"{name}.rho", shape, "rho") for name, shape in masked.items()]
+            entries += [Entry(f"{name}.{raw}", self.mask_model.stick_shape(shape), "sticks")
+                        for name, shape in masked.items() for raw in ("raw_a", "raw_b")]
+            if self.learns_alpha:
+                entries += [Entry(f"{name}.{raw}", (), "alpha") for name in masked
+                            for raw in ("raw_shape", "raw_scale")]
         return Layout(entries + self.extra_entries())
 
     def extra_entries(self):

@@ -13,6 +13,9 @@ is always zero does not make it active.
 **Units** whose hard mask is empty output zero (under an activation with f(0) = 0) for sure, and what follows sees
 nothing of them.  The weights of an empty unit, and those that lead on from it, are at their prior again.
 
+**Weights** that a hard mask switches off are at their prior too, and nothing that is fitted with given masks needs the
+parameters of masks and sticks.
+
 So a part of the network is trained, smaller but of the same kind, and its parameters are written back at the end.
 """
 
@@ -22,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 ZERO_AT_ZERO = ("relu", "leaky_relu", "tanh")
+MASKS_ALONE = ("rho", "sticks", "alpha")                     # blocks that matter only while masks are sampled
 
 
 class Part(NamedTuple):
@@ -40,7 +44,7 @@ class Part(NamedTuple):
         return x if self.inputs.all() else np.compress(self.inputs, x, axis=1)
 
 
-def part(model, inputs, units=None):
+def part(model, inputs, units=None, masks=None):
     """Cut out the part of a network with the given inputs and hidden units.
 
     Parameters
@@ -51,6 +55,8 @@ def part(model, inputs, units=None):
         Which inputs to keep, at least one.
     units : sequence of ndarray of bool, shape (K,), optional
         Which units of each hidden layer to keep, at least one; all of them if not given.
+    masks : sequence of ndarray of bool, shape (D, K), optional
+        Which weights of each hidden layer to keep, of those between what is kept; then no parameters of masks.
 
     Examples
     --------
@@ -62,16 +68,28 @@ def part(model, inputs, units=None):
     units = tuple(np.ones(width, bool) for width in model.hidden) if units is None else tuple(units)
     rows = {f"hidden{i}": kept for i, kept in enumerate((inputs, *units[:-1]))} | {"head": units[-1]}
     columns = {f"hidden{i}": kept for i, kept in enumerate(units)}
+    small = replace(model, inputs=int(inputs.sum()), hidden=tuple(int(kept.sum()) for kept in units))
+    on = None if masks is None else dict(zip(columns, _cut(masks, inputs, units), strict=True))
     kept = []
-    for name, places in model.layout.views(np.arange(model.layout.size)).items():
-        layer = name.split(".", 1)[0]
+    for entry, places in zip(model.layout.entries, model.layout.views(np.arange(model.layout.size)).values(),
+                             strict=True):
+        layer = entry.name.split(".", 1)[0]
+        if on is not None and entry.block in MASKS_ALONE:
+            continue
         if places.ndim == 2:
             places = places[rows[layer]]
         if layer in columns and places.ndim > 0:
             places = places[..., columns[layer]]
-        kept.append(places.ravel())
-    small = replace(model, inputs=int(inputs.sum()), hidden=tuple(int(kept.sum()) for kept in units))
+        kept.append(places[on[layer]] if on is not None and layer in on and places.ndim == 2 else places.ravel())
+    if on is not None:
+        small = replace(small, kept=tuple(int(mask.sum()) for mask in on.values()))
     return Part(small, np.concatenate(kept), inputs, units)
+
+
+def _cut(masks, inputs, units):
+    """Return what is left of hard masks between the inputs and units that are kept."""
+    rows = (inputs, *units[:-1])
+    return tuple(mask[kept][:, columns] for mask, kept, columns in zip(masks, rows, units, strict=True))
 
 
 def whole(model):
@@ -93,8 +111,7 @@ def pack_prior(part, model, prior):
 
 def pack_masks(part, masks):
     """Return the hard masks of a part of a network."""
-    rows = (part.inputs, *part.units[:-1])
-    return tuple(mask[kept][:, columns] for mask, kept, columns in zip(masks, rows, part.units, strict=True))
+    return _cut(masks, part.inputs, part.units)
 
 
 def at_rest(model, vector, prior):
@@ -126,7 +143,7 @@ def masked_part(model, x):
 
 
 def fixed_part(model, masks, x):
-    """Return the part of a network that inputs (N, D) can reach under hard masks, one (D, K) a hidden layer.
+    """Return the weights of a network that inputs (N, D) can reach under hard masks, one (D, K) a hidden layer.
 
     A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
     """
@@ -139,7 +156,7 @@ def fixed_part(model, masks, x):
     for mask, source in zip(masks, sources, strict=True):
         stranded = mask.any(axis=0) & ~mask[source].any(axis=0)
         source[mask[:, stranded].argmax(axis=0)] = True
-    return part(model, sources[0], units)
+    return part(model, sources[0], units, masks)
 
 
 def off_weights_rest(model, vector, prior, masks):

@@ -57,6 +57,45 @@ def masked_moments_vjp(dout, cache):
     return dmean * mask, dsigma * sigma, dbias_mean * active, dbias_sigma * bias_sigma
 
 
+def kept_moments(mu, log_sigma, bias_mu, bias_log_sigma, kept):
+    """Compute what :func:`masked_moments` does where only the weights that the mask keeps are there.
+
+    Parameters
+    ----------
+    mu, log_sigma : ndarray, shape (M,)
+        Mean and log standard deviation of the kept weights, row by row.
+    bias_mu, bias_log_sigma : ndarray, shape (K,)
+        Mean and log standard deviation of the biases.
+    kept : ndarray of bool, shape (D, K)
+        The mask; M of its elements are True.
+
+    Returns
+    -------
+    out : tuple
+        As of :func:`masked_moments`.
+    cache : tuple
+        What :func:`kept_moments_vjp` needs.
+
+    Examples
+    --------
+    >>> zero = np.zeros(2)
+    >>> kept_moments(np.array([2.0]), zero[:1], zero, zero, np.array([[True, False]]))[0]
+    (array([[2., 0.]]), array([[1., 0.]]), array([0., 0.]), array([1., 0.]))
+    """
+    active, kept_sigma = kept.any(axis=0), np.exp(log_sigma)
+    bias_sigma = np.exp(bias_log_sigma) * active
+    mean, sigma = np.zeros(kept.shape, mu.dtype), np.zeros(kept.shape, kept_sigma.dtype)
+    mean[kept], sigma[kept] = mu, kept_sigma
+    return (mean, sigma, bias_mu * active, bias_sigma), (kept, active, kept_sigma, bias_sigma)
+
+
+def kept_moments_vjp(dout, cache):
+    """Pull the gradients at means and standard deviations back to the kept weights and the biases."""
+    dmean, dsigma, dbias_mean, dbias_sigma = dout
+    kept, active, kept_sigma, bias_sigma = cache
+    return dmean[kept], dsigma[kept] * kept_sigma, dbias_mean * active, dbias_sigma * bias_sigma
+
+
 def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     r"""Draw the pre-activations of a layer with independent Gaussian weights.
 

@@ -19,13 +19,14 @@ from ibpcl.verify import check
 # A parameter as numpydoc writes it: "mu, log_sigma : ndarray, shape (D, K)", "tau : float", "kind : {"a", "b"}".
 PARAMETER = re.compile(r"^(\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
 SHAPE = re.compile(r"shape \(([^)]*)\)")
-SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4}   # G: the gates of an LSTM, always 4
+# G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K.
+SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
 
 # A compiled twin has the name of its reference, except these.
 TWINS = {"ibpcl.kernels.sparse_linear": "ibpcl.primitives.linear"}
 
 # Noise, data and settings: inputs of the derivations that nobody differentiates.
-CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "mask", "tau", "prior_tau", "prior_shape",
+CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "mask", "kept", "tau", "prior_tau", "prior_shape",
                       "prior_rate", "prior_a", "prior_b"})
 
 
@@ -176,6 +177,7 @@ def make_inputs(pair, rng, sizes=None):
         If a parameter is not documented, or nobody said what values its name may take.
     """
     sizes = SIZES if sizes is None else {**SIZES, **sizes}
+    sizes = {**sizes, "M": min(sizes["M"], sizes["D"] * sizes["K"])}
     inputs = {}
     for name, kind in documented_parameters(pair.reference):
         shape = SHAPE.search(kind)
@@ -187,6 +189,8 @@ def make_inputs(pair, rng, sizes=None):
         dimensions = tuple(sizes[axis] for axis in axes)
         if name == "labels":
             inputs[name] = rng.integers(0, max(sizes["C"], 1), dimensions)
+        elif name == "kept":
+            inputs[name] = rng.permutation(sizes["D"] * sizes["K"]).reshape(dimensions) < sizes["M"]
         elif name in DOMAINS:
             inputs[name] = np.asarray(DOMAINS[name](rng, dimensions)) if shape else float(DOMAINS[name](rng, ()))
         else:

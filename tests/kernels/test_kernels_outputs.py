@@ -15,7 +15,7 @@ DTYPES = [(np.float32, 2e-4), (np.float64, 1e-11)]
 
 
 def close(found, expected, tolerance):
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * max(1, np.abs(expected).max()))
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max(initial=1))
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
@@ -53,6 +53,37 @@ def test_masked_moments(dtype, tolerance, D, K, density, seed):
         assert one.dtype == dtype
         close(one, other, tolerance)
         assert not one[~(mask if one.ndim == 2 else mask.any(axis=0))].any()
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@given(D=st.integers(1, 150), K=st.integers(1, 90), density=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
+       seed=st.integers(0, 2**32 - 1))
+def test_kept_moments(dtype, tolerance, D, K, density, seed):
+    rng = np.random.default_rng(seed)
+    kept = rng.random((D, K)) < density
+    given_ = [rng.normal(size=shape) for shape in (kept.sum(), kept.sum(), (K,), (K,))]
+    dout = [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
+    expected, exact_cache = reference_local_linear.kept_moments(*given_, kept)
+    found, cache = local_linear.kept_moments(*(array.astype(dtype) for array in given_), kept)
+    back = local_linear.kept_moments_vjp([array.astype(dtype) for array in dout], cache)
+    for one, other in zip((*found, *back), (*expected, *reference_local_linear.kept_moments_vjp(dout, exact_cache)),
+                          strict=True):
+        assert one.dtype == dtype
+        close(one, other, tolerance)
+    mu, log_sigma = (np.full((D, K), 7, dtype) for _ in range(2))    # what is off makes no difference
+    mu[kept], log_sigma[kept] = given_[:2]
+    biases = [array.astype(dtype) for array in given_[2:]]
+    dense, dense_cache = local_linear.masked_moments(mu, log_sigma, *biases, kept)
+    dense_back = local_linear.masked_moments_vjp([array.astype(dtype) for array in dout], dense_cache)
+    for one, other in zip((*found, *back), (*dense, *dense_back), strict=True):
+        np.testing.assert_array_equal(one, other if one.shape == other.shape else other[kept])
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_kept_moments_refuse_another_number_of_weights_than_the_mask_keeps(count):
+    zero = np.zeros(count, np.float32)
+    with pytest.raises(ValueError, match="the mask keeps 2 weights"):
+        local_linear.kept_moments(zero, zero, np.zeros(2, np.float32), np.zeros(2, np.float32), np.eye(2, dtype=bool))
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)

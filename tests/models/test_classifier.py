@@ -12,6 +12,7 @@ from ibpcl.inference.backend import backend
 from ibpcl.models import layers, packing
 from ibpcl.models.classifier import Classifier
 from ibpcl.models.layers import MaskModel
+from ibpcl.models.regressor import Regressor
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
 from ibpcl.numerics import inverse_softplus
@@ -226,3 +227,36 @@ def test_an_input_that_is_always_zero_may_rest_with_its_own_sticks():
                                  smaller, 0.7, 70, NUMPY)
     assert kept.tolist() == [True, True, False, True, True, True]
     np.testing.assert_allclose((without[0], *without[2:]), (parts[0], *parts[2:]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("who", ["numpy", "numba"])
+def test_only_the_weights_that_a_mask_keeps_are_trained(who):
+    """The ELBO of a part that has nothing else, and its gradient, are those of the whole network there."""
+    model, vector, prior, x, labels, masks = network()
+    x[:, 2] = 0
+    masks[0][:, 0] = False
+    masks[0][:, 1] = [False, False, True, False, False, False]       # connected to an input that is always zero alone
+    who, part = backend(who), packing.fixed_part(model, masks, x)
+    small = part.model
+    some, whole = part.columns(x), model.fixed_noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64)
+    units = (*part.units, np.ones(model.outputs, bool))
+    noise = tuple(eps[..., kept] for eps, kept in zip(whole, units, strict=True))
+    parts, cache = small.fixed_elbo(vector[part.index], packing.pack_prior(part, model, prior),
+                                    packing.pack_masks(part, masks), some, labels, noise, 70, who)
+    expected, whole_cache = model.fixed_elbo(vector, prior, masks, x, labels, whole, 70, who)
+    assert small.layout.blocks == ("mu", "log_sigma")
+    assert small.kept == tuple(int(mask.sum()) for mask in packing.pack_masks(part, masks))
+    assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
+    np.testing.assert_allclose(small.fixed_elbo_vjp((1, -1, 0, 0), cache),
+                               model.fixed_elbo_vjp((1, -1, 0, 0), whole_cache)[part.index], rtol=1e-9, atol=1e-9)
+    off = np.setdiff1d(np.arange(model.layout.block("log_sigma").stop), part.index)
+    gradient = model.fixed_elbo_vjp((1, 0, 0, 0), whole_cache)
+    np.testing.assert_allclose(gradient[off], 0, atol=1e-12)         # what is left out has no gradient but the prior's
+
+
+def test_a_regressor_keeps_its_noise_where_masks_are_given():
+    model = Regressor(3, (2,), 1, noise_sigma=0.25)
+    vector = model.initial(np.random.default_rng(0), (2.0,), 0.1, 0.5)
+    part = packing.fixed_part(model, (np.array([[True, False], [False, False], [True, True]]),), np.ones((1, 3)))
+    assert part.model.kept == (3,)
+    assert part.model.log_noise(vector[part.index]).tolist() == [np.log(np.float32(0.25))]
