@@ -32,7 +32,8 @@ def write_npz(path, arrays):
     arrays : dict of str to array_like
         Names of printable characters.  Arrays of Python objects are refused: they would need pickle.
     """
-    storage.write_bytes(path, _npz_bytes(arrays, "checkpoints.write_npz").getbuffer())
+    path = Path(os.path.realpath(path))
+    storage.rename(storage.write_temporary(path, _npz(arrays, "checkpoints.write_npz")), path)
 
 
 def read_npz(path):
@@ -40,18 +41,34 @@ def read_npz(path):
     return _parse_npz(Path(path).read_bytes(), "checkpoints.read_npz", path)
 
 
-def _npz_bytes(arrays, function):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:         # np.savez would take an array called "file" for the file
+class _Pieces:
+    """A file that keeps what is written to it, piece by piece, and cannot be rewound; so no piece is copied."""
+
+    def __init__(self):
+        self.pieces = []
+
+    def write(self, data):
+        self.pieces.append(bytes(data))
+        return len(data)
+
+    def flush(self):
+        """Do nothing: there is nothing behind it."""
+
+
+def _npz(arrays, function, comment=b""):
+    """Return the pieces of an ``.npz``; the last one is the comment, if there is one."""
+    file = _Pieces()
+    with zipfile.ZipFile(file, "w") as archive:           # np.savez would take an array called "file" for the file
+        archive.comment = comment
         for name, array in arrays.items():
             array = np.asarray(array)
             if not isinstance(name, str) or not name or not name.isprintable():
                 raise ValueError(f"{function}: a name must be printable text, got {name!r}")
             if array.dtype.hasobject:
                 raise TypeError(f"{function}: {name} must hold numbers or text, got an array of {array.dtype}")
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
-    return buffer
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+    return file.pieces
 
 
 def _parse_npz(data, function, path):
@@ -93,12 +110,9 @@ def save(path, arrays, meta, keep_previous=True):
         raise TypeError(f"checkpoints.save: meta must be a dict, got {type(meta)}")
     contents = {f"arrays/{name}": array for name, array in arrays.items()}
     contents["meta"] = np.frombuffer(storage.json_text(meta).encode("utf-8"), dtype=np.uint8)
-    buffer = _npz_bytes(contents, "checkpoints.save")
-    with zipfile.ZipFile(buffer, "a") as archive:
-        archive.comment = _SEAL + b"0" * 64               # its length is part of what is sealed
-    body = buffer.getvalue()[:-_SEAL_LENGTH]
+    *body, _ = _npz(contents, "checkpoints.save", b"0" * _SEAL_LENGTH)   # its length is part of what is sealed
     path = Path(os.path.realpath(path))
-    temporary = storage.write_temporary(path, body + _seal(body))
+    temporary = storage.write_temporary(path, [*body, _seal(body)])
     try:
         if keep_previous and path.exists() and _is_sealed(path.read_bytes()):
             _keep_previous(path)
@@ -148,11 +162,14 @@ def latest(folder, name="checkpoint.npz"):
 
 
 def _seal(body):
-    return _SEAL + hashlib.sha256(body).hexdigest().encode()
+    digest = hashlib.sha256()
+    for piece in body:
+        digest.update(piece)
+    return _SEAL + digest.hexdigest().encode()
 
 
 def _is_sealed(data):
-    return data[-_SEAL_LENGTH:] == _seal(data[:-_SEAL_LENGTH])
+    return data[-_SEAL_LENGTH:] == _seal([memoryview(data)[:-_SEAL_LENGTH]])
 
 
 def _keep_previous(path):

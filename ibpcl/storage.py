@@ -39,21 +39,22 @@ def write_bytes(path, data):
         If the disk is full, the folder is missing or may not be written; the old file is then as it was.
     """
     path = Path(os.path.realpath(path))
-    temporary = write_temporary(path, data)
+    temporary = write_temporary(path, [data])
     rename(temporary, path)
 
 
-def write_temporary(path, data):
-    """Write ``data`` to a new file beside ``path``, down to the disk, and return where."""
+def write_temporary(path, pieces):
+    """Write pieces of data to a new file beside ``path``, down to the disk, and return where."""
     temporary = beside(path)
     with contextlib.ExitStack() as undo:                  # on an interrupt, too, nothing stays behind
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
             undo.callback(temporary.unlink)
             try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[os.write(descriptor, rest):]      # may write less than asked
+                for piece in pieces:
+                    rest = memoryview(piece)
+                    while rest:
+                        rest = rest[os.write(descriptor, rest):]  # may write less than asked
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)

@@ -107,6 +107,8 @@ class RunJournal:
                        "partial/second": snapshot.state.second}
             if snapshot.average is not None:
                 arrays["partial/average"] = snapshot.average
+            if snapshot.trained is not None:
+                arrays["partial/trained"] = np.packbits(snapshot.trained)
             arrays |= {f"partial/mask{i}": mask for i, mask in enumerate(partial.masks or ())}
             meta["partial"] = {
                 "phase": snapshot.phase, "epoch": snapshot.epoch, "step": snapshot.state.step,
@@ -122,7 +124,10 @@ def _under(start, arrays):
 
 def _partial(meta, arrays):
     state = State(arrays["first"], arrays["second"], meta["step"])
+    trained = None
+    if "trained" in arrays:
+        trained = np.unpackbits(arrays["trained"], count=len(arrays["vector"])).astype(bool)
     snapshot = Snapshot(meta["phase"], meta["epoch"], arrays["vector"], state,
-                        [Record(*record) for record in meta["history"]], arrays.get("average"))
+                        [Record(*record) for record in meta["history"]], arrays.get("average"), trained)
     masks = None if meta["masks"] is None else tuple(arrays[f"mask{i}"].astype(bool) for i in range(meta["masks"]))
     return Partial(snapshot, tuple(meta["hidden"]), masks, tuple(Record(*record) for record in meta["before"]))

@@ -56,7 +56,8 @@ def progress_bar(total, description, progress):
 class Snapshot(NamedTuple):
     """A fit after some of its epochs: all that it takes to go on, bit for bit.
 
-    ``average``: the mean of the parameters since averaging began, None before.
+    ``average``: the mean of the parameters since averaging began, None before.  ``trained`` (P,): of which elements of
+    the vector, if not of all, ``state`` and ``average`` are; the others stay as they are.
     """
 
     phase: str
@@ -65,6 +66,7 @@ class Snapshot(NamedTuple):
     state: adam.State
     history: list
     average: np.ndarray | None = None
+    trained: np.ndarray | None = None
 
 
 def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phase, progress=None, adapt=None,
@@ -119,7 +121,7 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
     per_epoch = math.ceil(examples / batch)
     steps, state, history, first, mean = epochs * per_epoch, adam.start(vector), [], 0, None
     if resume is not None:
-        _, first, vector, state, history, mean = resume
+        _, first, vector, state, history, mean, _ = resume
     averaged = round(average * steps)                        # how many of the last steps
     with progress_bar(steps, phase, progress) as bar:
         bar.update(first * per_epoch)

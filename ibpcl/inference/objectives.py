@@ -182,17 +182,27 @@ def fit_part(packed, objective, rates, data, how, vector, adapt=None):
     Snapshots are of the whole network, so that what is left out may be decided anew when a run goes on.
     """
     def keep(snapshot):
-        part, rest, state = packed().part, packed().rest, snapshot.state
-        moments = (packing.unpack(part, moment, np.zeros_like(rest)) for moment in (state.first, state.second))
-        average = None if snapshot.average is None else packing.unpack(part, snapshot.average, rest)
-        how.on_epoch(snapshot._replace(vector=packing.unpack(part, snapshot.vector, rest),
-                                       state=State(*moments, state.step), average=average))
+        part, trained = packed().part, np.zeros(packed().rest.size, bool)
+        trained[part.index] = True
+        how.on_epoch(snapshot._replace(vector=packing.unpack(part, snapshot.vector, packed().rest), trained=trained))
 
     index, resume = packed().part.index, how.resume
     if resume is not None:
-        state = State(resume.state.first[index], resume.state.second[index], resume.state.step)
-        average = None if resume.average is None else resume.average[index]
-        resume = resume._replace(vector=resume.vector[index], state=state, average=average)
+        first, second = (_whole(moment, resume.trained, np.zeros_like(resume.vector))[index]
+                         for moment in resume.state[:2])
+        average = resume.average
+        if average is not None:
+            average = _whole(average, resume.trained, resume.vector.copy())[index]
+        resume = resume._replace(vector=resume.vector[index], state=State(first, second, resume.state.step),
+                                 average=average, trained=None)
     part_how = how._replace(resume=resume, on_epoch=None if how.on_epoch is None else keep)
     trained, history = part_how.run(vector[index], objective, rates, len(data.x), adapt)
     return packing.unpack(packed().part, trained, packed().rest), history
+
+
+def _whole(values, trained, others):
+    """Write the values of the elements that are trained between the others, and return them all."""
+    if trained is None:
+        return values
+    others[trained] = values
+    return others

@@ -214,6 +214,6 @@ class RCL(Sequential):
         if journal is None or journal.resume is None:
             vector = controller.initial(generator(Key(self.seed, len(self.outputs), 0, CONTROLLER_STREAM)))
             return Search(vector, adam.start(vector), np.empty((0, columns)), np.empty(0, np.float32), [])
-        _, trials, packed, state, history, _ = journal.resume.snapshot
+        _, trials, packed, state, history, *_ = journal.resume.snapshot
         vector, rows, best = np.split(packed, [count, count + trials * columns])
         return Search(vector, state, rows.reshape(trials, columns), best.astype(np.float32), history)

@@ -245,6 +245,7 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
                                     packing.pack_masks(part, masks), some, labels, noise, 70, who)
     expected, whole_cache = model.fixed_elbo(vector, prior, masks, x, labels, whole, 70, who)
     assert small.layout.blocks == ("mu", "log_sigma")
+    assert (np.diff(part.index) > 0).all()                   # checkpoints rely on it: they name elements by a mask
     assert small.kept == tuple(int(mask.sum()) for mask in packing.pack_masks(part, masks))
     assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
     np.testing.assert_allclose(small.fixed_elbo_vjp((1, -1, 0, 0), cache),

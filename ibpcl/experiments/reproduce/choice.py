@@ -12,7 +12,7 @@ from ibpcl.methods import GENERATIVE, METHODS
 
 # A quick look: fewer images, samples and trials, for the keys that a method has.  Epochs are as they are: with fewer,
 # the slowest learners look bad, not the most forgetful.
-QUICK = {"train_limit": 3000, "test_limit": 1000, "samples": 1, "prediction_samples": 20, "coreset_epochs": 20,
+QUICK = {"train_limit": 2000, "test_limit": 1000, "samples": 1, "prediction_samples": 20, "coreset_epochs": 20,
          "trials": 3}
 QUICK_IMAGES = {**QUICK, "train_limit": 500, "test_limit": 100, "samples": 1, "epochs": 10, "finetune_epochs": 10,
                 "likelihood_samples": 10, "final_samples": 100, "likelihood_images": 20, "final_images": 20,
