@@ -23,7 +23,7 @@ from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
 from ibpcl.kernels.turns import BEGIN, END, another
 
-DENSEST = 0.5                                                # at 0.6 both ways cost the same (docs/performance.md)
+DENSEST = 0.5                                                # both cost the same at 0.7 (docs/performance.md)
 BLOCK = 64                                                   # rows of a tile: with 7 vectors, 28 of 48 KB
 
 
