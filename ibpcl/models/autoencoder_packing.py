@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ibpcl.models.packing import MASKS_ALONE, ZERO_AT_ZERO, Part, live_inputs
+from ibpcl.models.packing import ZERO_AT_ZERO, Part, cut, elements, live_inputs
 
 # A part's ``units`` are those kept of the encoder's hidden layers, then of the decoder's.
 
@@ -37,21 +37,11 @@ def part(model, inputs, units=None, masks=None):
     units = tuple(np.ones(width, bool) for width in widths) if units is None else tuple(units)
     encoder, decoder = units[: len(model.encoder)], units[len(model.encoder):]
     sides = _sides(model, inputs, encoder, decoder)
+    on = None if masks is None else cut(masks, sides)
     small = replace(model, encoder=tuple(int(unit.sum()) for unit in encoder),
-                    decoder=tuple(int(unit.sum()) for unit in decoder), read=int(inputs.sum()))
-    on = None if masks is None else _cut(masks, sides)
-    kept = []
-    for entry, places in zip(model.layout.entries, model.layout.views(np.arange(model.layout.size)).values(),
-                             strict=True):
-        layer = entry.name.split(".", 1)[0]
-        if on is not None and entry.block in MASKS_ALONE:
-            continue
-        rows, columns = sides.get(layer, (None, np.ones(model.latent, bool)))
-        places = places[rows][:, columns] if places.ndim == 2 else places[columns]
-        kept.append(places[on[layer]] if on is not None and layer in on and places.ndim == 2 else places.ravel())
-    if on is not None:
-        small = replace(small, kept=tuple(int(on[name].sum()) for name in model.of_kind("masked")))
-    return Part(small, np.concatenate(kept), inputs, units)
+                    decoder=tuple(int(unit.sum()) for unit in decoder), read=int(inputs.sum()),
+                    kept=None if on is None else tuple(int(on[name].sum()) for name in model.of_kind("masked")))
+    return Part(small, elements(model.layout, sides, on), inputs, units)
 
 
 def _sides(model, inputs, encoder, decoder):
@@ -61,11 +51,6 @@ def _sides(model, inputs, encoder, decoder):
     sides |= dict.fromkeys(("mean", "scale"), (encoder[-1], codes))
     sides |= {f"decoder{i}": side for i, side in enumerate(zip((codes, *decoder), decoder, strict=False))}
     return sides | {"pixels": (decoder[-1], np.ones(model.inputs, bool))}
-
-
-def _cut(masks, sides):
-    """Return what is left of hard masks between the inputs and units that are kept."""
-    return {name: mask[sides[name][0]][:, sides[name][1]] for name, mask in masks.items()}
 
 
 def whole(model):
@@ -142,4 +127,4 @@ def useful(model, masks, x):
 def pack_masks(model, part, masks):
     """Return the hard masks of a part, by layer; ``model`` is the whole."""
     count = len(model.encoder)
-    return _cut(masks, _sides(model, part.inputs, part.units[:count], part.units[count:]))
+    return cut(masks, _sides(model, part.inputs, part.units[:count], part.units[count:]))

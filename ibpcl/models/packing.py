@@ -66,30 +66,46 @@ def part(model, inputs, units=None, masks=None):
     (2, [0, 1, 2, 9, 10, 11])
     """
     units = tuple(np.ones(width, bool) for width in model.hidden) if units is None else tuple(units)
-    rows = {f"hidden{i}": kept for i, kept in enumerate((inputs, *units[:-1]))} | {"head": units[-1]}
-    columns = {f"hidden{i}": kept for i, kept in enumerate(units)}
-    small = replace(model, inputs=int(inputs.sum()), hidden=tuple(int(kept.sum()) for kept in units))
-    on = None if masks is None else dict(zip(columns, _cut(masks, inputs, units), strict=True))
+    sides = _sides(inputs, units)
+    on = None if masks is None else cut(dict(zip(sides, masks, strict=True)), sides)
+    sides["head"] = units[-1], np.ones(model.outputs, bool)
+    small = replace(model, inputs=int(inputs.sum()), hidden=tuple(int(kept.sum()) for kept in units),
+                    kept=None if on is None else tuple(int(mask.sum()) for mask in on.values()))
+    return Part(small, elements(model.layout, sides, on), inputs, units)
+
+
+def _sides(inputs, units):
+    """Return what is kept of the rows and columns of each hidden layer, by name."""
+    return {f"hidden{i}": side for i, side in enumerate(zip((inputs, *units), units, strict=False))}
+
+
+def cut(masks, sides):
+    """Return what is left of masks, by layer, between the rows and columns that are kept."""
+    return {layer: mask[sides[layer][0]][:, sides[layer][1]] for layer, mask in masks.items()}
+
+
+def elements(layout, sides, masks=None):
+    """Return which elements of a vector are kept, in order.
+
+    Parameters
+    ----------
+    layout : Layout
+        Of the vector.
+    sides : dict of str to tuple
+        Which rows (D,) and which columns (K,) of each layer to keep; of other entries everything is.
+    masks : dict of str to ndarray of bool, optional
+        Which of these weights to keep of each masked layer; then no parameters of masks.
+    """
     kept = []
-    for entry, places in zip(model.layout.entries, model.layout.views(np.arange(model.layout.size)).values(),
-                             strict=True):
+    for entry, places in zip(layout.entries, layout.views(np.arange(layout.size)).values(), strict=True):
         layer = entry.name.split(".", 1)[0]
-        if on is not None and entry.block in MASKS_ALONE:
+        if masks is not None and entry.block in MASKS_ALONE:
             continue
-        if places.ndim == 2:
-            places = places[rows[layer]]
-        if layer in columns and places.ndim > 0:
-            places = places[..., columns[layer]]
-        kept.append(places[on[layer]] if on is not None and layer in on and places.ndim == 2 else places.ravel())
-    if on is not None:
-        small = replace(small, kept=tuple(int(mask.sum()) for mask in on.values()))
-    return Part(small, np.concatenate(kept), inputs, units)
-
-
-def _cut(masks, inputs, units):
-    """Return what is left of hard masks between the inputs and units that are kept."""
-    rows = (inputs, *units[:-1])
-    return tuple(mask[kept][:, columns] for mask, kept, columns in zip(masks, rows, units, strict=True))
+        if layer in sides and places.ndim > 0:
+            rows, columns = sides[layer]
+            places = (places[rows] if places.ndim == 2 else places)[..., columns]
+        kept.append(places[masks[layer]] if masks and layer in masks and places.ndim == 2 else places.ravel())
+    return np.concatenate(kept)
 
 
 def whole(model):
@@ -111,7 +127,8 @@ def pack_prior(part, model, prior):
 
 def pack_masks(part, masks):
     """Return the hard masks of a part of a network."""
-    return _cut(masks, part.inputs, part.units)
+    sides = _sides(part.inputs, part.units)
+    return tuple(cut(dict(zip(sides, masks, strict=True)), sides).values())
 
 
 def at_rest(model, vector, prior):
