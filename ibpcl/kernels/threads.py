@@ -46,7 +46,7 @@ class _Helper:
             number, kernel, pieces, size, arguments = team.job
             if kernel is not None and number > done:
                 try:
-                    kernel(turns.turns(turns.HELPER, pieces, team.state, number, size), *arguments)
+                    kernel(turns.turns(turns.HELPER, pieces, team.address, number, size), *arguments)
                 except BaseException as error:               # the caller raises it
                     team.error = error
                     return
@@ -71,13 +71,14 @@ class _Team:
         self.memory = np.zeros(2 * turns.WORDS, np.int64)    # room to begin at a cache line
         first = -self.memory.ctypes.data % 64 // 8
         self.state = self.memory[first:first + turns.WORDS]
+        self.address = self.state.ctypes.data
         self.busy, self.closed, self.error = threading.Lock(), False, None
         self.job = (0, None, 0, 0, ())
         self.helpers = [_Helper(self) for _ in range(helpers)]
 
     def run(self, kernel, pieces, arguments):
         number, size = self.job[0] + 1, max(1, pieces // (TURNS * (1 + len(self.helpers))))
-        mine = turns.turns(turns.CALLER, pieces, self.state, number, size)
+        mine = turns.turns(turns.CALLER, pieces, self.address, number, size)
         self.job = (number, kernel, pieces, size, arguments)
         for helper in self.helpers:
             helper.wake()

@@ -128,7 +128,6 @@ def another(turns):
     return False
 
 
-def turns(role, pieces, state=None, job=0, size=0):
-    """Make the turns of one thread in one job."""
-    address = 0 if state is None else state.ctypes.data
+def turns(role, pieces, address=0, job=0, size=0):
+    """Make the turns of one thread in one job; ``address`` is that of the shared state."""
     return np.array([address, role, job, pieces, size, 0, 0, 0], np.int64)
