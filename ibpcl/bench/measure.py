@@ -11,7 +11,7 @@ from ibpcl.bench.parts import parts
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.bench.timing import interleave, slope
 from ibpcl.inference.backend import backend
-from ibpcl.kernels import sparse_linear, threads
+from ibpcl.kernels import blas, sparse_linear, threads
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import Settings
 from ibpcl.noise import Key, generator
@@ -143,6 +143,19 @@ def densities(plan):
     return {"densities": rows, "densest": sparse_linear.DENSEST}
 
 
+def subnormals(plan):
+    """Measure a product with gradients so small that the results are subnormal: ours, and NumPy's as it is."""
+    S, N, D, K, _ = plan.sizes
+    x, w = random_images(plan.sizes, 1.0).x, np.empty((S, D, K), np.float32)
+    ordinary = generator(Key(0, 0, 0, 0)).standard_normal((S, N, K), np.float32)
+    cotangents = {"ordinary": ordinary, "tiny": ordinary * np.float32(1e-38)}
+    functions = {name: lambda dh=dh: blas.gradients(dh, x, w, False) for name, dh in cotangents.items()}
+    functions |= {f"{name}, NumPy": lambda dh=dh: np.matmul(x.T, dh) for name, dh in cotangents.items()}
+    times = interleave(functions, plan.rounds)
+    return {"tiny_over_ordinary": times.ratio("tiny", "ordinary"),
+            "tiny_over_ordinary_numpy": times.ratio("tiny, NumPy", "ordinary, NumPy")}
+
+
 def epoch(plan, data_dir):
     """Measure whole epochs of the first task of Split MNIST: of masked training and of fine-tuning; and predictions."""
     from ibpcl.continual.task import Task
@@ -184,7 +197,8 @@ def everything(plan, data_dir=None, say=lambda text: None):
     for title, function, arguments in (
         ("the step and its parts", steps, (plan, data_dir)), ("noise", noise, (plan,)),
         ("scaling", scaling, (plan,)), ("sparse and dense products", densities, (plan,)),
-        ("an epoch", epoch, (plan, data_dir)), ("an autoencoder", autoencoder.measure, (plan, data_dir)),
+        ("subnormal numbers", subnormals, (plan,)), ("an epoch", epoch, (plan, data_dir)),
+        ("an autoencoder", autoencoder.measure, (plan, data_dir)),
         ("import, compilation, memory", processes, (plan,)),
     ):
         say(title)

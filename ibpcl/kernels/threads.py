@@ -13,7 +13,7 @@ import time
 import numba
 import numpy as np
 
-from ibpcl.kernels import turns
+from ibpcl.kernels import subnormals, turns
 
 TURNS = 4                                                    # a thread, where there are enough pieces
 NAP = 2e-5                                                   # seconds
@@ -41,6 +41,7 @@ class _Helper:
         threading.Thread(target=self.help, args=(team,), name="ibpcl-kernels", daemon=True).start()
 
     def help(self, team):
+        subnormals.flush()                                   # for good: this thread does nothing but kernels
         done = 0                                             # the number of the last job that was seen
         while not team.closed:
             number, kernel, pieces, size, arguments = team.job
@@ -124,10 +125,15 @@ def run(kernel, pieces, *arguments):
     largest = max((argument.size for argument in arguments if isinstance(argument, np.ndarray)), default=SMALL)
     threads = min(count(), pieces) if largest >= SMALL else 1
     team = _team(os.getpid(), count() - 1) if threads > 1 else None
-    if team is None or not team.busy.acquire(blocking=False):    # another thread has the team
-        kernel(turns.turns(turns.ALONE, pieces), *arguments)
-        return
+    if team is not None and not team.busy.acquire(blocking=False):
+        team = None                                          # another thread has it
+    before = subnormals.flush()
     try:
-        team.run(kernel, pieces, arguments)
+        if team is None:
+            kernel(turns.turns(turns.ALONE, pieces), *arguments)
+        else:
+            team.run(kernel, pieces, arguments)
     finally:
-        team.busy.release()
+        subnormals.restore(before)
+        if team is not None:
+            team.busy.release()

@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 
 from ibpcl.adam import State
-from ibpcl.kernels import adam, blas, compilation, gaussian, masked_weights, memory, noise, sparse_linear, threads
+from ibpcl.kernels import (
+    adam,
+    blas,
+    compilation,
+    gaussian,
+    masked_weights,
+    memory,
+    noise,
+    sparse_linear,
+    subnormals,
+    threads,
+)
 from ibpcl.kernels.turns import BEGIN, END, another
 
 SINGLE = np.dtype(np.float32)
@@ -93,6 +104,27 @@ def test_an_error_is_not_lost_and_does_no_harm():
         threads.run(collect, 8, done, who)
         assert sorted(done) == [(piece, who) for piece in range(8)]
     threads.run(fail, 0, "all")
+
+
+@pytest.mark.skipif(subnormals.BITS == 0, reason="a processor whose control register is not known")
+@pytest.mark.parametrize("count", [1, 3])
+def test_kernels_take_subnormal_numbers_as_zero_and_numpy_still_does_not(count):
+    threads.set_count(count)
+    tiny, smaller = np.full((40, 900, 30), 1e-30, np.float32), np.full((40, 30, 20), 1e-10, np.float32)
+    subnormal, smallest = np.full((40, 30, 20), 1e-40, np.float32), np.finfo(np.float32).smallest_normal
+    for factors in ((tiny, smaller), (tiny * 1e30, subnormal)):      # as a result, and as an operand
+        assert (blas.product(*factors) == 0).all()
+        expected = factors[0] @ factors[1]
+        assert (expected > 0).all() and (expected < smallest).all()
+    np.testing.assert_allclose(blas.product(tiny, smaller * 1e4), tiny @ (smaller * 1e4), rtol=1e-5)
+
+    def fail(turns):
+        while another(turns):
+            raise FloatingPointError
+
+    with pytest.raises(FloatingPointError):
+        threads.run(fail, 8)
+    assert tiny[0, 0, 0] * smaller[0, 0, 0] > 0
 
 
 def test_a_forked_child_has_threads_of_its_own():
