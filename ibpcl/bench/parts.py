@@ -15,7 +15,7 @@ def parts(problem):
     of_weights = (noise.hidden[0].weight, noise.hidden[0].mask, hidden["weight.mu"], hidden["weight.log_sigma"],
                   hidden["rho"], logit_pi, TAU)
     sampled, weights_cache = who.sample_masked_weights(*of_weights)
-    x, bias = problem.part.columns(problem.x), np.zeros((S, K), problem.x.dtype)
+    x, bias = problem.read, np.zeros((S, K), problem.x.dtype)
     h, linear_cache = who.linear(x, sampled[0], bias)
     dh = np.ones_like(h)
     gaussian = (problem.vector[model.layout.block("mu")], problem.vector[model.layout.block("log_sigma")],

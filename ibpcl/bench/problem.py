@@ -78,7 +78,7 @@ class Problem:
         self.x, self.labels = (images.x[rows] / scale).astype(dtype), images.labels[rows]
         self.whole = Classifier(self.sizes.D, (sizes.K,), sizes.C)
         self.part = packing.masked_part(self.whole, images.x) if pack else packing.whole(self.whole)
-        self.model = self.part.model
+        self.model, self.read = self.part.model, self.part.columns(self.x)
         self.vector = self.model.initial(np.random.default_rng(0), (ALPHA,), SIGMA, SPREAD, dtype)
         count = self.model.layout.block("mu").stop
         self.prior = Prior(np.zeros(count, dtype), np.zeros(count, dtype), np.array([ALPHA], dtype))
@@ -98,8 +98,8 @@ class Problem:
 
     def elbo_and_gradient(self, noise):
         """Return the parts of the ELBO and the gradient of the loss for given noise."""
-        parts, cache = self.model.elbo(self.vector, self.prior, self.part.columns(self.x), self.labels, noise, TAU,
-                                       EXAMPLES, self.backend)
+        parts, cache = self.model.elbo(self.vector, self.prior, self.read, self.labels, noise, TAU, EXAMPLES,
+                                       self.backend)
         return parts, self.model.elbo_vjp(WEIGHTS, cache)
 
     def step(self):

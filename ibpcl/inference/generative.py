@@ -76,7 +76,7 @@ def rising(step, steps, warm_up):
 def _fit(packed, data, how, vector, rates, weights, warm_up, held, temperature, masks=None, penalty=None):
     model, part, examples = packed.part.model, packed.part, len(data.x)
     downhill = Elbo(*(-weight / examples for weight in weights))
-    read = part.columns(data.x) if part.inputs.all() else np.ascontiguousarray(data.x[:, part.inputs])
+    read = part.columns(data.x)
 
     def objective(vector, rows, step, steps):
         tau = temperature(step, steps)

@@ -87,10 +87,11 @@ def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
         part, rest = packing.fixed_part(model, masks, data.x), packing.at_rest(model, rest, prior)
     packed = Packed(model, part, packing.pack_prior(part, model, prior), rest)
     small, masks, weights = part.model, packing.pack_masks(part, masks), Elbo(-1 / examples, kl_weight / examples, 0, 0)
+    read = part.columns(data.x)
 
     def objective(vector, rows, step, steps):
         noise = small.fixed_noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-        parts, cache = small.fixed_elbo(vector, packed.prior, masks, part.columns(data.x[rows]), data.y[rows], noise,
+        parts, cache = small.fixed_elbo(vector, packed.prior, masks, read[rows], data.y[rows], noise,
                                         examples, how.backend)
         return parts, small.fixed_elbo_vjp(weights, cache), 0.0
 
@@ -131,11 +132,12 @@ def train_masked(model, vector, prior, data, how, rates, weights, tau, growing=N
     examples = len(data.x)
     downhill = Elbo(*(-weight / examples for weight in weights))
     now = _masked_part(model, how.resume.vector if how.resume else vector, prior, data.x, weights)
+    read = now.part.columns(data.x)                          # a network that grows reads the same
 
     def objective(vector, rows, step, steps):
         temperature, model = geometric(*tau, step, steps), now.part.model
         noise = model.noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-        parts, cache = model.elbo(vector, now.prior, now.part.columns(data.x[rows]), data.y[rows], noise, temperature,
+        parts, cache = model.elbo(vector, now.prior, read[rows], data.y[rows], noise, temperature,
                                   examples, how.backend)
         return parts, model.elbo_vjp(downhill, cache), temperature
 

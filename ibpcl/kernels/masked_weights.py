@@ -11,8 +11,9 @@ since :math:`z \sigma \varepsilon = w - z \mu`,
 with :math:`\lambda` the mask's log-odds.  In the second, digits are lost to the difference where
 :math:`\sigma \ll |\mu|`, by :math:`|\mu| / \sigma` units of the last place: then it is small beside the divergence's.
 
-**Pieces.**  A piece is a block of 64 rows of D, for all samples: its parameters (some 50 KB an array at K = 200) stay
-in the second-level cache while the samples pass.  Rows are laid end to end and worked on in strips of about 500
+**Pieces.**  A piece is a block of at most 64 rows of D, for all samples: its parameters (some 50 KB an array at K = 200)
+stay in the second-level cache while the samples pass.  There are a multiple of four blocks, equally large, so that two or
+four threads have the same to do.  Rows are laid end to end and worked on in strips of about 500
 numbers, a whole number of rows, against tiles of the sticks' row repeated as often.
 
 **Loops.**  The work on a strip is cut into short loops which hand on strips of scratch.  One long loop would read and
@@ -31,7 +32,7 @@ from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.noise import CHUNK
 from ibpcl.noise import STRIP as WORDS
 
-ROWS, STRIP = 64, 512
+ROWS, EVEN, STRIP = 64, 4, 512
 
 
 @inlined
@@ -132,6 +133,13 @@ def _fold(x, out):
         out[k] += x[k]
 
 
+@inlined
+def _span(block, blocks, size, K):
+    """Return where a block of whole rows begins and ends; some are a row longer than others."""
+    D = size // K
+    return block * D // blocks * K, (block + 1) * D // blocks * K
+
+
 @compiled
 def forward_block(
     block, keys, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z, largest, where,
@@ -142,7 +150,7 @@ def forward_block(
     With two ``keys`` the noise is drawn here, else it is given.
     """
     (S, length), K = sticks.shape[1:], largest.shape[2]
-    begin, end = block * ROWS * K, min((block + 1) * ROWS * K, mu.size)
+    begin, end = _span(block, largest.shape[0], mu.size, K)
     dtype = w.dtype
     sigma, decay = np.empty(end - begin, dtype), np.empty(end - begin, dtype)
     _exp(log_sigma[begin:end], dtype.type(1), sigma)
@@ -248,7 +256,7 @@ def backward_block(
 ):
     """Write the gradients of one block; ``dlogit_pi``, (B, S, K), gets one partial sum a block."""
     (S, length), K = sticks.shape[1:], dlogit_pi.shape[2]
-    begin, end = block * ROWS * K, min((block + 1) * ROWS * K, mu.size)
+    begin, end = _span(block, dlogit_pi.shape[0], mu.size, K)
     dtype = dw.dtype
     odds_against_rho = np.empty(end - begin, dtype)
     _exp(rho[begin:end], dtype.type(-1), odds_against_rho)
@@ -289,7 +297,7 @@ def _flat(arrays):
 
 
 def _blocks(D, K):
-    return -(-D // ROWS) if K > 0 else 0
+    return min(D, -(-D // (EVEN * ROWS)) * EVEN) if K > 0 else 0
 
 
 def _noise(eps, logistic, dtype):

@@ -106,9 +106,16 @@ def _copy(row, out):
         out[k] = row[k]
 
 
+@inlined
+def _add(row, out):
+    for k in range(wide(out.size)):
+        out[k] += row[k]
+
+
 @compiled
-def _product_of_one(starts, places, values, matrix, start, result):
+def _product_of_one(starts, places, values, matrix, start, result, total):
     (M, K), R = matrix.shape, result.shape[0]
+    total[:] = 0
     for r in range(R):
         _copy(start, result[r])
     sums, lanes = result.reshape(-1), VECTOR_BYTES // result.itemsize
@@ -121,7 +128,9 @@ def _product_of_one(starts, places, values, matrix, start, result):
             column, length = left * lanes, (right - left) * lanes
             width = min(length, K - column)
             for r in range(min(BLOCK, M - block * BLOCK)):
-                _copy(matrix[block * BLOCK + r][column:column + width], tile[r * length:r * length + width])
+                row = matrix[block * BLOCK + r][column:column + width]
+                _copy(row, tile[r * length:r * length + width])
+                _add(row, total[column:column + width])
             for r in range(R):
                 begin, end = starts[block, r], starts[block, r + 1]
                 if begin < end:
@@ -129,15 +138,15 @@ def _product_of_one(starts, places, values, matrix, start, result):
 
 
 @compiled
-def product(turns, starts, places, values, matrices, first, out):
-    """Multiply the sparse matrix by some of ``matrices`` (S, M, K), into ``out`` (S, R, K).
+def product(turns, starts, places, values, matrices, first, out, totals):
+    """Multiply the sparse matrix by some of ``matrices`` (S, M, K), into ``out`` (S, R, K), and add up their rows.
 
-    ``first`` (S, K) is what each row of a result begins with.
+    ``first`` (S, K) is what each row of a result begins with; ``totals`` (S, K) are the sums of the matrices' rows.
     """
     while another(turns):
         begin, end = turns[BEGIN], turns[END]
         for s in range(begin, end):
-            _product_of_one(starts, places, values, matrices[s], first[s], out[s])
+            _product_of_one(starts, places, values, matrices[s], first[s], out[s], totals[s])
 
 
 @compiled
@@ -149,9 +158,7 @@ def column_sums(turns, dh, out):
             total = out[s]
             total[:] = 0
             for n in range(dh.shape[1]):
-                row = dh[s, n]
-                for k in range(wide(row.size)):
-                    total[k] += row[k]
+                _add(dh[s, n], total)
 
 
 def _blocks(size):
@@ -184,9 +191,9 @@ def _transposed(sparse, columns):
 
 def _product(sparse, matrices, first, rows):
     S, _, K = matrices.shape
-    out = empty((S, rows, K), matrices.dtype)
-    threads.run(product, S, *sparse, matrices, first, out)
-    return out
+    out, totals = empty((S, rows, K), matrices.dtype), np.empty((S, K), matrices.dtype)
+    threads.run(product, S, *sparse, matrices, first, out, totals)
+    return out, totals
 
 
 def apply(x, w, b, densest=DENSEST):
@@ -197,7 +204,7 @@ def apply(x, w, b, densest=DENSEST):
     x, w, b = as_arrays("linear.apply", x, w, b)
     sparse = _sparse(x, densest) if x.ndim == 2 else None
     if sparse is not None:
-        return _product(sparse, w, b, x.shape[0]), (x, w, sparse)
+        return _product(sparse, w, b, x.shape[0])[0], (x, w, sparse)
     h = blas.product(x, w)
     h += b[:, None, :]
     return h, (x, w, None)
@@ -210,9 +217,9 @@ def apply_vjp(dh, cache, needs_dx=True):
     dx, dw = blas.gradients(dh, x, w, needs_dx, sparse is None)
     if needs_dx and x.ndim == 2:
         dx = dx.sum(axis=0)                                  # x was shared by all samples
+    db = np.zeros((dh.shape[0], dh.shape[2]), dh.dtype)      # b was broadcast over N
     if sparse is not None:
-        zero = np.zeros((w.shape[0], w.shape[2]), w.dtype)
-        dw = _product(_transposed(sparse, x.shape[1]), dh, zero, x.shape[1])
-    db = np.empty((dh.shape[0], dh.shape[2]), dh.dtype)
-    threads.run(column_sums, len(db), dh, db)                # b was broadcast over N
+        dw, db = _product(_transposed(sparse, x.shape[1]), dh, db, x.shape[1])
+    else:
+        threads.run(column_sums, len(db), dh, db)
     return dx, dw, db
