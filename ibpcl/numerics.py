@@ -97,6 +97,16 @@ def logit(p):
         return np.where(central, np.log1p((2 * inner - 1) / (1 - inner)), np.log(p) - np.log1p(-p))[()]
 
 
+def finite(x):
+    """Say whether no number is infinite and none is not a number; one sum shows it without a mask of their size.
+
+    >>> finite(np.array([1.0, -2.0])), finite(np.array([1.0, np.nan])), finite(np.array([np.inf, -np.inf]))
+    (True, False, False)
+    """
+    with np.errstate(invalid="ignore"):
+        return bool(np.isfinite(np.sum(x)))
+
+
 def logsumexp(x, axis=None, keepdims=False):
     r"""Compute :math:`\log \sum_i e^{x_i}` along ``axis``, shifted by the largest real part.
 

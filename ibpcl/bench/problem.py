@@ -106,7 +106,7 @@ class Problem:
         """Take one step of training: noise, ELBO, gradient, the check that all is finite, Adam."""
         self.step_number += 1
         _, gradient = self.elbo_and_gradient(self.noise(self.step_number))
-        if not np.isfinite(np.sum(gradient)):
+        if not self.backend.finite(gradient):
             raise FloatingPointError("bench: the gradient is not finite")
         self.vector, self.state = self.backend.adam(self.vector, gradient, self.state, self.rates)
 

@@ -15,6 +15,8 @@ class Backend(NamedTuple):
 
     name: str
     empty: Callable
+    copy: Callable
+    finite: Callable
     uniform: Callable
     normal: Callable
     logistic: Callable
@@ -60,18 +62,21 @@ def backend(name="numba"):
     'numpy'
     """
     if name == "numpy":
+        from numpy import copyto as copy
         from numpy import empty
 
         from ibpcl import adam, noise
+        from ibpcl.numerics import finite
         from ibpcl.primitives import activations, gaussian, likelihoods, linear, local_linear, masked_weights
     elif name == "numba":
         from ibpcl.kernels import activations, adam, gaussian, likelihoods, local_linear, masked_weights, noise
         from ibpcl.kernels import sparse_linear as linear
         from ibpcl.kernels.memory import empty
+        from ibpcl.kernels.vectors import copy, finite
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
-        name, empty, noise.uniform, noise.normal, noise.logistic, noise.later, masked_weights.sample,
+        name, empty, copy, finite, noise.uniform, noise.normal, noise.logistic, noise.later, masked_weights.sample,
         masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.masked_moments,
         local_linear.masked_moments_vjp, local_linear.kept_moments, local_linear.kept_moments_vjp, local_linear.apply,
         local_linear.apply_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,

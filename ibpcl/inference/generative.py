@@ -1,6 +1,5 @@
 """The fits of autoencoders: masked training, and training with fixed masks or without any."""
 
-import numpy as np
 
 from ibpcl.inference.objectives import Packed, block_rates, fit_part
 from ibpcl.inference.schedules import geometric

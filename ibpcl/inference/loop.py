@@ -130,7 +130,7 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
             for i, rows in enumerate(minibatches(examples, batch, key._replace(step=epoch))):
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
-                _refuse_non_finite(parts, gradient, phase, epoch, step)
+                _refuse_non_finite(parts, backend.finite(gradient), phase, epoch, step)
                 vector, state = backend.adam(vector, gradient, state, rates,
                                              factor=geometric(1.0, rate_end, step, steps))
                 if adapt is not None:
@@ -159,9 +159,8 @@ def running_mean(mean, vector, count):
     return vector.copy() if count == 1 else mean + (vector - mean) / vector.dtype.type(count)
 
 
-def _refuse_non_finite(parts, gradient, phase, epoch, step):
-    # One sum finds any NaN or infinity in the gradient without a mask of its size.
-    if all(math.isfinite(part) for part in parts) and math.isfinite(float(np.sum(gradient))):
+def _refuse_non_finite(parts, finite_gradient, phase, epoch, step):
+    if finite_gradient and all(math.isfinite(part) for part in parts):
         return
     named = ", ".join(f"{name} {float(part):g}" for name, part in zip(type(parts)._fields, parts, strict=True))
     culprit = "the gradient" if all(math.isfinite(part) for part in parts) else "the ELBO"

@@ -11,10 +11,10 @@ since :math:`z \sigma \varepsilon = w - z \mu`,
 with :math:`\lambda` the mask's log-odds.  In the second, digits are lost to the difference where
 :math:`\sigma \ll |\mu|`, by :math:`|\mu| / \sigma` units of the last place: then it is small beside the divergence's.
 
-**Pieces.**  A piece is a block of at most 64 rows of D, for all samples: its parameters (some 50 KB an array at K = 200)
-stay in the second-level cache while the samples pass.  There are a multiple of four blocks, equally large, so that two or
-four threads have the same to do.  Rows are laid end to end and worked on in strips of about 500
-numbers, a whole number of rows, against tiles of the sticks' row repeated as often.
+**Pieces.**  A piece is a block of at most 64 rows of D, for all samples: its parameters (some 50 KB an array at
+K = 200) stay in the second-level cache while the samples pass.  The number of blocks is a multiple of four, and they
+are equally large, so that two or four threads have the same to do.  Rows are laid end to end and worked on in strips of
+about 500 numbers, a whole number of rows, against tiles of the sticks' row repeated as often.
 
 **Loops.**  The work on a strip is cut into short loops which hand on strips of scratch.  One long loop would read and
 write a dozen arrays; to vectorize it the compiler would have to check that no two overlap, and beyond eight such checks

@@ -23,20 +23,21 @@ class _Free:
         self.blocks, self.total = {}, 0
 
     def take(self, size):
-        """Return a free block of exactly that many bytes, or a new one."""
+        """Return a free block of exactly that many bytes, or a new one, and the address of its first cache line."""
         with self.lock:
             if same := self.blocks.get(size):
                 self.total -= size
                 return same.pop()
-        return np.empty(size, np.uint8)
+        memory = np.empty(size, np.uint8)
+        return memory, memory.ctypes.data + -memory.ctypes.data % LINE
 
-    def give(self, memory):
+    def give(self, block):
         """Keep a block, and drop others if there are too many; those of the size that is least in demand go first."""
         with self.lock:
-            size = memory.nbytes
+            size = block[0].nbytes
             same = self.blocks.pop(size, [])
             self.blocks[size] = same                         # sizes in the order of their last use
-            same.append(memory)
+            same.append(block)
             self.total += size
             while self.total > KEPT:
                 oldest = next(iter(self.blocks))
@@ -53,14 +54,12 @@ _free = _Free()
 class _Block:
     """Memory that returns to the free blocks when the last array that refers to it is gone."""
 
-    def __init__(self, memory, shape, dtype):
-        self.memory = memory
-        address = memory.__array_interface__["data"][0]
-        aligned = address + -address % LINE
-        self.__array_interface__ = {"version": 3, "data": (aligned, False), "shape": shape, "typestr": dtype.str}
+    def __init__(self, block, shape, dtype):
+        self.block = block
+        self.__array_interface__ = {"version": 3, "data": (block[1], False), "shape": shape, "typestr": dtype.str}
 
     def __del__(self, free=_free):                           # bound here: at exit the module's names go first
-        free.give(self.memory)
+        free.give(self.block)
 
 
 def empty(shape, dtype):

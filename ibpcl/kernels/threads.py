@@ -122,8 +122,8 @@ def run(kernel, pieces, *arguments):
     """
     if pieces < 1:
         return
-    largest = max((argument.size for argument in arguments if isinstance(argument, np.ndarray)), default=SMALL)
-    threads = min(count(), pieces) if largest >= SMALL else 1
+    sizes = [argument.size for argument in arguments if isinstance(argument, np.ndarray)]
+    threads = min(count(), pieces) if not sizes or max(sizes) >= SMALL else 1
     team = _team(os.getpid(), count() - 1) if threads > 1 else None
     if team is not None and not team.busy.acquire(blocking=False):
         team = None                                          # another thread has it

@@ -281,4 +281,4 @@ class Codec:
         dh = layer("mean", dmean) + layer("scale", dscale)   # both read the last hidden layer
         for i in reversed(range(len(self.encoder))):
             dh = layer(f"encoder{i}", dh, needs_dx=i > 0)
-        return self.layout.gather(gradients, backend.empty(vector.shape, vector.dtype))
+        return self.layout.gather(gradients, backend.empty(vector.shape, vector.dtype), backend.copy)

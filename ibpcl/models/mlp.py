@@ -196,8 +196,8 @@ class MaskedMLP:
     def _gather(self, gradients, vector, backend):
         """Write the gradients of the layers, dicts by name, into a vector; all others are 0."""
         flat = {f"{layer}.{name}": part for layer, parts in gradients.items() for name, part in parts.items()}
-        empty = np.empty if backend is None else backend.empty
-        return self.layout.gather(flat, empty(vector.shape, vector.dtype))
+        empty, copy = (np.empty, np.copyto) if backend is None else (backend.empty, backend.copy)
+        return self.layout.gather(flat, empty(vector.shape, vector.dtype), copy)
 
     def _activation(self, backend):
         functions = activations if backend is None else backend.activations

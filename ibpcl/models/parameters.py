@@ -6,6 +6,8 @@ Adam, checkpoints, gradient checks and priors all work on the vector; the mathem
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 
 class Entry(NamedTuple):
     """One named parameter: its shape, and the block of the vector that it lies in."""
@@ -69,14 +71,16 @@ class Layout:
             raise ValueError(f"Layout.views: the vector must have shape ({self.size},), got {vector.shape}")
         return {e.name: vector[self._slices[e.name]].reshape(e.shape) for e in self.entries}
 
-    def gather(self, values, vector):
+    def gather(self, values, vector, copy=np.copyto):
         """Write values, a dict by name, into ``vector``, and zeros for all other parameters.
+
+        ``copy(out, value)`` writes one of them.
 
         >>> Layout([Entry("a", (2,), "a"), Entry("b", (2,), "b")]).gather({"b": np.ones(2)}, np.empty(4))
         array([0., 0., 1., 1.])
         """
         for name, view in self.views(vector).items():
-            view[...] = values.get(name, 0)
+            copy(view, values.get(name, 0))
         return vector
 
     def transfer(self, vector, larger, target):

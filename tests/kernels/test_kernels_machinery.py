@@ -180,7 +180,7 @@ def test_free_memory_is_bounded():
     arrays = [memory.empty((1 << 24,), SINGLE) for _ in range(3)]
     del arrays
     memory.empty((1 << 17,), SINGLE)
-    kept = sum(block.nbytes for blocks in memory._free.blocks.values() for block in blocks)
+    kept = sum(block.nbytes for blocks in memory._free.blocks.values() for block, _ in blocks)
     assert kept == memory._free.total <= memory.KEPT
 
 

@@ -1,4 +1,4 @@
-"""The Gaussian divergence and Adam against their references."""
+"""The Gaussian divergence, Adam, and passes over the vector, against their references."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ibpcl import adam as reference_adam
-from ibpcl.kernels import adam, gaussian
+from ibpcl import numerics
+from ibpcl.kernels import adam, gaussian, vectors
 from ibpcl.primitives import gaussian as reference_gaussian
 
 shapes = st.one_of(st.sampled_from([(0,), (1,), (0, 3), (1023,), (1025,), (16385,), (3, 7, 5)]),
@@ -97,3 +98,32 @@ def test_adam_has_the_same_defaults_and_refuses_what_does_not_fit():
     np.testing.assert_allclose(adam.update(x, x, state, x**2)[0], expected, rtol=1e-13)
     with pytest.raises(ValueError, match=r"adam\.update: all arrays must have one shape"):
         adam.update(x, x[:-1], state, x)
+
+
+@PRECISION
+@given(st.sampled_from([(0,), (7,), (40_000,), (3, 20_000)]), seeds)
+@settings(deadline=None, max_examples=20)
+def test_copies(dtype, tolerance, shape, seed):
+    x = np.random.default_rng(seed).normal(size=shape).astype(dtype)
+    for given_array in (x, x.astype(np.float64), np.asfortranarray(x), np.float32(3)):
+        out, expected = np.empty((2, *shape), dtype), np.empty(shape, dtype)
+        vectors.copy(out[1], given_array)
+        np.copyto(expected, given_array)
+        assert np.array_equal(out[1], expected)
+
+
+@PRECISION
+@given(st.sampled_from([1, 16_384, 50_001]), seeds, st.sampled_from([np.nan, np.inf, -np.inf]))
+@settings(deadline=None, max_examples=20)
+def test_one_number_that_is_not_finite_is_found(dtype, tolerance, size, seed, bad):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=size).astype(dtype)
+    assert vectors.finite(x) and numerics.finite(x)
+    x[rng.integers(size)] = bad
+    assert not vectors.finite(x) and not numerics.finite(x)
+    x[rng.integers(size)] = -bad                             # two infinities do not cancel
+    assert not vectors.finite(x) and not numerics.finite(x)
+
+
+def test_nothing_is_finite():
+    assert vectors.finite(np.empty(0)) and numerics.finite(np.empty(0))

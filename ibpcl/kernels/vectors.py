@@ -1,0 +1,58 @@
+"""Passes over the vector of all parameters, which is long: copying into it, and whether all of it is finite."""
+
+import numpy as np
+
+from ibpcl.kernels import threads
+from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.elementary import total
+from ibpcl.kernels.memory import as_arrays
+from ibpcl.kernels.turns import BEGIN, END, another
+
+STRIP = 16_384
+
+
+@inlined
+def _copy(x, out):
+    for i in range(wide(out.size)):
+        out[i] = x[i]
+
+
+@compiled
+def copy_strips(turns, x, out):
+    """Copy some strips."""
+    while another(turns):
+        some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size))
+        _copy(x[some], out[some])
+
+
+@compiled
+def add_strips(turns, x, sums):
+    """Write the sum of each of some strips."""
+    while another(turns):
+        for strip in range(turns[BEGIN], turns[END]):
+            sums[strip] = total(x[strip * STRIP:(strip + 1) * STRIP])
+
+
+def _strips(x):
+    return -(-x.size // STRIP)
+
+
+def copy(out, x):
+    """Write ``x`` into ``out``: the twin of :func:`numpy.copyto`."""
+    if out.size < threads.SMALL or not _same_kind(out, x):
+        np.copyto(out, x)
+        return
+    threads.run(copy_strips, _strips(out), x.reshape(-1), out.reshape(-1))
+
+
+def _same_kind(out, x):
+    return (isinstance(x, np.ndarray) and x.shape == out.shape and x.dtype == out.dtype
+            and out.flags.c_contiguous and x.flags.c_contiguous)
+
+
+def finite(x):
+    """Say whether no number is infinite and none is not a number: the twin of :func:`ibpcl.numerics.finite`."""
+    (x,) = as_arrays("vectors.finite", x)
+    sums = np.empty(_strips(x), x.dtype)
+    threads.run(add_strips, len(sums), x.reshape(-1), sums)
+    return bool(np.isfinite(sums).all())
