@@ -1,22 +1,21 @@
 r"""The linear layer sampled at its pre-activations: the twin of ``primitives.local_linear``.
 
-The products of a wide layer go to BLAS, those with the means on one thread and those with the variances on the other;
-the products of a head to ``thin_products``.  What is left are passes over arrays, fused: each array is read once.
+The products are made in :mod:`ibpcl.kernels.moment_products`.  What is left are passes over arrays, fused: each array
+is read once.
 """
 
 from math import prod
 
 import numpy as np
 
-from ibpcl.kernels import blas, thin_products, threads
+from ibpcl.kernels import moment_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-ROWS = 256                                                   # a piece of a product
-STRIP = 4096                                                 # and of a pass
-FEW = 16                                                     # rows of a pass over outputs
+STRIP = 4096                                                 # a piece of a pass
+FEW = 16                                                     # rows, a piece of a pass over outputs
 
 
 @inlined
@@ -120,66 +119,6 @@ def keep_biases_vjp(dmean, dsigma, active, sigma, dmu, dlog_sigma):
 
 
 @inlined
-def _square(x, out):
-    for i in range(wide(out.size)):
-        out[i] = x[i] * x[i]
-
-
-@inlined
-def _double(x, out):
-    two = x.dtype.type(2)
-    for i in range(wide(out.size)):
-        out[i] *= two * x[i]
-
-
-@compiled
-def moments(turns, x, mu, variances, squares, mean, variance):
-    """Write means and variances (N, K) of some rows of x (N, D), and the rows' squares; the variances' pieces first."""
-    blocks = -(-x.shape[0] // ROWS)
-    while another(turns):
-        for piece in range(turns[BEGIN], turns[END]):
-            first = piece % blocks * ROWS
-            rows = slice(first, min(first + ROWS, x.shape[0]))
-            if piece < blocks:
-                _square(x[rows].reshape(-1), squares[rows].reshape(-1))
-                np.dot(squares[rows], variances, variance[rows])
-            else:
-                np.dot(x[rows], mu, mean[rows])
-
-
-@inlined
-def _sum_rows(x, out):
-    out[:] = 0
-    for n in range(x.shape[0]):
-        row = x[n]
-        for k in range(wide(out.size)):
-            out[k] += row[k]
-
-
-@compiled
-def pull_back(turns, dmean, dvariance, x, squares, mu, variances, sigma, dx, through, dmu, dsigma, dbiases):
-    """Write the gradients at weights and biases, one moment a piece, then what comes to some rows of x by each."""
-    blocks = -(-dx.shape[0] // ROWS)
-    while another(turns):
-        for piece in range(turns[BEGIN], turns[END]):
-            if piece == 0:
-                _sum_rows(dvariance, dbiases[1])
-                np.dot(squares.T, dvariance, dsigma)
-                _double(sigma.reshape(-1), dsigma.reshape(-1))
-            elif piece == 1:
-                _sum_rows(dmean, dbiases[0])
-                np.dot(x.T, dmean, dmu)
-            else:
-                first = (piece - 2) % blocks * ROWS
-                rows = slice(first, min(first + ROWS, dx.shape[0]))
-                if piece - 2 < blocks:
-                    np.dot(dvariance[rows], variances.T, through[rows])
-                    _double(x[rows].reshape(-1), through[rows].reshape(-1))
-                else:
-                    np.dot(dmean[rows], mu.T, dx[rows])
-
-
-@inlined
 def _draw(mean, variance, bias_mu, bias_variance, scale):
     for k in range(wide(scale.size)):
         mean[k] += bias_mu[k]
@@ -278,48 +217,24 @@ def kept_moments_vjp(dout, cache):
     return dmu, dlog_sigma, *found
 
 
-def _moments(x, mu, variances):
-    if mu.shape[1] <= thin_products.WIDEST:
-        return None, *thin_products.moments(x, mu, variances)
-    squares = empty(x.shape, x.dtype)
-    mean, variance = (empty((x.shape[0], mu.shape[1]), x.dtype) for _ in range(2))
-    with blas.one_thread():
-        threads.run(moments, 2 * -(-x.shape[0] // ROWS), x, mu, variances, squares, mean, variance)
-    return squares, mean, variance
-
-
-def _pull_back(dmean, dvariance, x, squares, mu, sigma, variances, needs_dx):
-    if squares is None:
-        dx, dmu, dvariances = thin_products.pull_back(dmean, dvariance, x, mu, variances, needs_dx)
-        return dx, dmu, 2 * sigma * dvariances, dmean.sum(axis=0), dvariance.sum(axis=0)
-    dx, through = (empty((len(x) * needs_dx, x.shape[1]), x.dtype) for _ in range(2))
-    dmu, dsigma, dbiases = (empty(shape, mu.dtype) for shape in (mu.shape, mu.shape, (2, mu.shape[1])))
-    with blas.one_thread():
-        threads.run(pull_back, 2 + 2 * -(-len(dx) // ROWS), dmean, dvariance, x, squares, mu, variances, sigma, dx,
-                    through, dmu, dsigma, dbiases)
-    if needs_dx:
-        dx += through
-    return dx if needs_dx else None, dmu, dsigma, *dbiases
-
-
 def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.apply`."""
     eps, x, mu, sigma, bias_mu, bias_sigma = as_arrays("local_linear.apply", eps, x, mu, sigma, bias_mu, bias_sigma)
     rows, variances = x.reshape(prod(x.shape[:-1]), x.shape[-1]), sigma * sigma
-    squares, mean, variance = _moments(rows, mu, variances)
+    (mean, variance), products_cache = moment_products.apply(rows, mu, variances, x.ndim == 2)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
     noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, *mean.shape)
     scale, h = empty(mean.shape, x.dtype), empty(noise.shape, x.dtype)
     threads.run(draw, -(-len(mean) // FEW), noise, mean, variance, bias_mu, bias_sigma * bias_sigma, scale, h)
-    return h.reshape(eps.shape), (noise, x.shape, rows, squares, mu, sigma, variances, bias_sigma, scale)
+    return h.reshape(eps.shape), (noise, x.shape, products_cache, sigma, bias_sigma, scale)
 
 
 def apply_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.apply_vjp``."""
-    noise, shape, rows, squares, mu, sigma, variances, bias_sigma, scale = cache
-    dh = np.ascontiguousarray(dh, mu.dtype).reshape(noise.shape)
-    dmean, dvariance = (empty(scale.shape, mu.dtype) for _ in range(2))
+    noise, shape, products_cache, sigma, bias_sigma, scale = cache
+    dh = np.ascontiguousarray(dh, sigma.dtype).reshape(noise.shape)
+    dmean, dvariance = (empty(scale.shape, sigma.dtype) for _ in range(2))
     threads.run(draw_vjp, -(-len(scale) // FEW), dh, noise, scale, dmean, dvariance)
-    dx, dmu, dsigma, dbias_mu, dbias_variance = _pull_back(dmean, dvariance, rows, squares, mu, sigma, variances,
-                                                           needs_dx)
+    dx, dmu, dsigma, dbias_mu, dbias_variance = moment_products.apply_vjp(dmean, dvariance, sigma, products_cache,
+                                                                          needs_dx)
     return None if dx is None else dx.reshape(shape), dmu, dsigma, dbias_mu, 2 * bias_sigma * dbias_variance

@@ -21,10 +21,11 @@ def close(found, expected, tolerance):
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
 @given(S=st.integers(1, 4), N=st.integers(1, 300), D=st.sampled_from([1, 7, 16, 113, 200]),
        K=st.sampled_from([1, 2, 5, thin_products.WIDEST, thin_products.WIDEST + 1]), shared=st.booleans(),
-       seed=st.integers(0, 2**32 - 1))
-def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, seed):
+       density=st.sampled_from([0.0, 0.1, 0.3, 1.0]), seed=st.integers(0, 2**32 - 1))
+def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, density, seed):
     rng = np.random.default_rng(seed)
     eps, x = rng.normal(size=(S, N, K)), rng.normal(size=(N, D) if shared else (S, N, D))
+    x[rng.random(x.shape) >= density] = 0
     given_ = (eps, x, rng.normal(size=(D, K)), rng.uniform(0.1, 1, (D, K)), rng.normal(size=K), rng.uniform(0.1, 1, K))
     expected, exact_cache = reference_local_linear.apply(*given_)
     found, cache = local_linear.apply(*(array.astype(dtype) for array in given_))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibpcl.kernels import sparse_linear
+from ibpcl.kernels import sparse_linear, sparse_matrix
 from ibpcl.primitives import linear as reference
 
 problems = st.fixed_dictionaries({
@@ -39,6 +39,27 @@ def test_values_and_gradients_equal_the_reference(dtype, tolerance, problem):
         if exact is not None:
             assert value.dtype == dtype and value.shape == exact.shape
             np.testing.assert_allclose(value, exact, rtol=tolerance, atol=10 * tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(st.integers(0, 140), st.integers(0, 140), st.floats(0, 1), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=60)
+def test_every_entry_is_kept_once_and_the_transpose_has_the_same(dtype, N, D, density, seed):
+    rng = np.random.default_rng(seed)
+    x = np.where(rng.random((N, D)) < density, rng.standard_normal((N, D)), 0).astype(dtype)
+    sparse = sparse_matrix.sparse(x, 1.0)
+    for matrix, expected in ((sparse, x), (sparse_matrix.transposed(sparse, D), x.T)):
+        found = np.zeros_like(expected)
+        for (block, row), start in np.ndenumerate(matrix.starts):
+            entries = slice(start, matrix.ends[block, row])
+            columns = block * sparse_matrix.BLOCK + matrix.places[entries]
+            assert (np.diff(columns.astype(int)) > 0).all()  # in order, and so none twice
+            found[row, columns] = matrix.values[entries]
+        assert np.array_equal(found, expected)
+    if np.count_nonzero(x):
+        assert sparse_matrix.sparse(x, 0.999 * np.count_nonzero(x) / x.size) is None
+    x[:] = np.nan                                            # is not zero
+    assert sparse_matrix.sparse(x, 1.0).values.size == x.size
 
 
 def test_the_choice_goes_by_density():

@@ -1,0 +1,164 @@
+r"""The products of a layer that is sampled at its pre-activations: their means x mu, and their variances x^2 sigma^2.
+
+Those with the means and those with the variances are pieces of one job, so that each thread has its own.  Three ways:
+
+- a head has few columns (:mod:`ibpcl.kernels.thin_products`);
+- images have many zeros (:mod:`ibpcl.kernels.sparse_matrix`);
+- all else goes to BLAS.
+"""
+
+import numpy as np
+
+from ibpcl.kernels import blas, sparse_matrix, thin_products, threads
+from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.memory import empty
+from ibpcl.kernels.turns import BEGIN, END, another
+
+ROWS = 256                                                   # a piece of a dense product
+DENSEST = 0.3                                                # both cost the same at 0.5, with 50 columns at 0.25
+
+
+@inlined
+def _square(x, out):
+    for i in range(wide(out.size)):
+        out[i] = x[i] * x[i]
+
+
+@inlined
+def _double(x, out):
+    two = x.dtype.type(2)
+    for i in range(wide(out.size)):
+        out[i] *= two * x[i]
+
+
+@compiled
+def moments(turns, x, mu, variances, squares, mean, variance):
+    """Write means and variances (N, K) of some rows of x (N, D), and the rows' squares; the variances' pieces first."""
+    blocks = -(-x.shape[0] // ROWS)
+    while another(turns):
+        for piece in range(turns[BEGIN], turns[END]):
+            first = piece % blocks * ROWS
+            rows = slice(first, min(first + ROWS, x.shape[0]))
+            if piece < blocks:
+                _square(x[rows].reshape(-1), squares[rows].reshape(-1))
+                np.dot(squares[rows], variances, variance[rows])
+            else:
+                np.dot(x[rows], mu, mean[rows])
+
+
+@inlined
+def _sum_rows(x, out):
+    out[:] = 0
+    for n in range(x.shape[0]):
+        row = x[n]
+        for k in range(wide(out.size)):
+            out[k] += row[k]
+
+
+@compiled
+def pull_back(turns, dmean, dvariance, x, squares, mu, variances, sigma, dx, through, dmu, dsigma, dbiases):
+    """Write the gradients at weights and biases, one moment a piece, then what comes to some rows of x by each."""
+    blocks = -(-dx.shape[0] // ROWS)
+    while another(turns):
+        for piece in range(turns[BEGIN], turns[END]):
+            if piece == 0:
+                _sum_rows(dvariance, dbiases[1])
+                np.dot(squares.T, dvariance, dsigma)
+                _double(sigma.reshape(-1), dsigma.reshape(-1))
+            elif piece == 1:
+                _sum_rows(dmean, dbiases[0])
+                np.dot(x.T, dmean, dmu)
+            else:
+                first = (piece - 2) % blocks * ROWS
+                rows = slice(first, min(first + ROWS, dx.shape[0]))
+                if piece - 2 < blocks:
+                    np.dot(dvariance[rows], variances.T, through[rows])
+                    _double(x[rows].reshape(-1), through[rows].reshape(-1))
+                else:
+                    np.dot(dmean[rows], mu.T, dx[rows])
+
+
+@compiled
+def sparse_moments(turns, starts, ends, places, values, mu, variances, mean, variance):
+    """Write means and variances (N, K) for a sparse x (N, D), one moment a piece."""
+    nothing, totals = np.zeros(mu.shape[1], mu.dtype), np.empty(mu.shape[1], mu.dtype)
+    while another(turns):
+        for piece in range(turns[BEGIN], turns[END]):
+            if piece == 0:
+                squares = np.empty_like(values)
+                _square(values, squares)
+                sparse_matrix.multiply(starts, ends, places, squares, variances, nothing, variance, totals)
+            else:
+                sparse_matrix.multiply(starts, ends, places, values, mu, nothing, mean, totals)
+
+
+@compiled
+def sparse_pull_back(turns, starts, ends, places, values, dmean, dvariance, sigma, dmu, dsigma, dbiases):
+    """Write the gradients at weights and biases for a sparse matrix, the transpose of x, one moment a piece."""
+    nothing = np.zeros(sigma.shape[1], sigma.dtype)
+    while another(turns):
+        for piece in range(turns[BEGIN], turns[END]):
+            if piece == 0:
+                squares = np.empty_like(values)
+                _square(values, squares)
+                sparse_matrix.multiply(starts, ends, places, squares, dvariance, nothing, dsigma, dbiases[1])
+                _double(sigma.reshape(-1), dsigma.reshape(-1))
+            else:
+                sparse_matrix.multiply(starts, ends, places, values, dmean, nothing, dmu, dbiases[0])
+
+
+def apply(x, mu, variances, may_be_sparse, densest=DENSEST):
+    """Compute ``x @ mu`` and ``x**2 @ variances``, for x (N, D) and matrices (D, K).
+
+    Parameters
+    ----------
+    may_be_sparse : bool
+        Whether to look for zeros in x.
+    densest : float
+        The largest share of numbers that are not zero for which the sparse way is taken.
+
+    Returns
+    -------
+    out : tuple
+        Both products, (N, K).
+    cache : tuple
+        What :func:`apply_vjp` needs.
+    """
+    if mu.shape[1] <= thin_products.WIDEST:
+        return thin_products.moments(x, mu, variances), (x, None, None, mu, variances)
+    mean, variance = (empty((x.shape[0], mu.shape[1]), x.dtype) for _ in range(2))
+    sparse, squares = sparse_matrix.sparse(x, densest) if may_be_sparse else None, None
+    if sparse is not None:
+        threads.run(sparse_moments, 2, *sparse, mu, variances, mean, variance)
+    else:
+        squares = empty(x.shape, x.dtype)
+        with blas.one_thread():
+            threads.run(moments, 2 * -(-x.shape[0] // ROWS), x, mu, variances, squares, mean, variance)
+    return (mean, variance), (x, sparse, squares, mu, variances)
+
+
+def apply_vjp(dmean, dvariance, sigma, cache, needs_dx):
+    """Pull the gradients at both products (N, K) back.
+
+    Returns
+    -------
+    tuple
+        The gradients at x (None if not needed), at mu and sigma (D, K), and the sums of both gradients' rows (K,).
+    """
+    x, sparse, squares, mu, variances = cache
+    if mu.shape[1] <= thin_products.WIDEST:
+        dx, dmu, dvariances = thin_products.pull_back(dmean, dvariance, x, mu, variances, needs_dx)
+        return dx, dmu, 2 * sigma * dvariances, dmean.sum(axis=0), dvariance.sum(axis=0)
+    dmu, dsigma, dbiases = (empty(shape, mu.dtype) for shape in (mu.shape, mu.shape, (2, mu.shape[1])))
+    if sparse is not None:
+        transposed = sparse_matrix.transposed(sparse, x.shape[1])
+        threads.run(sparse_pull_back, 2, *transposed, dmean, dvariance, sigma, dmu, dsigma, dbiases)
+        dx = dmean @ mu.T + 2 * x * (dvariance @ variances.T) if needs_dx else None    # images need none
+        return dx, dmu, dsigma, *dbiases
+    dx, through = (empty((len(x) * needs_dx, x.shape[1]), x.dtype) for _ in range(2))
+    with blas.one_thread():
+        threads.run(pull_back, 2 + 2 * -(-len(dx) // ROWS), dmean, dvariance, x, squares, mu, variances, sigma, dx,
+                    through, dmu, dsigma, dbiases)
+    if needs_dx:
+        dx += through
+    return dx if needs_dx else None, dmu, dsigma, *dbiases
