@@ -12,7 +12,7 @@ import numpy as np
 
 SHORTEST = 0.02                                              # seconds of a measurement; shorter calls are repeated
 WARM_UP = 2
-PAUSE = 0.04                                                 # seconds
+PAUSE = 0.1                                                  # seconds
 
 
 class Times(NamedTuple):

@@ -1,8 +1,9 @@
 r"""The likelihoods of labels and of pixels: twins of two in ``primitives.likelihoods``.
 
-A row of logits is short, so its two passes (largest and sum, then the normalization) stay in the first-level cache,
-where NumPy would pass over the whole array eight times.  A pixel costs one exponential, :math:`e = e^{-|f|}`, and one
-logarithm, :math:`\log(1 + e) = -\log s` with :math:`s = 1 / (1 + e)`, whose complement is :math:`e s`.
+A row of logits is shorter than a vector, so the exponentials of many rows are made at once; a piece stays in the
+first-level cache, where NumPy would pass over the whole array eight times.  A pixel costs one exponential,
+:math:`e = e^{-|f|}`, and one logarithm, :math:`\log(1 + e) = -\log s` with :math:`s = 1 / (1 + e)`, whose complement is
+:math:`e s`.
 """
 
 import math
@@ -19,23 +20,36 @@ ROWS = 256                                                   # a piece, of label
 PICTURES = 8                                                 # and of pixels
 
 
+@inlined
+def _exp(x, out):
+    for i in range(wide(out.size)):
+        out[i] = exp(x[i])
+
+
 @compiled
 def normalize(turns, logits, labels, log_normalized, log_p):
     """Write the logarithms of the softmax (R, C) and those of the labels' probabilities (R,) of some pieces."""
     C, N = logits.shape[1], labels.size
+    masses = np.empty((ROWS, C), logits.dtype)
     while another(turns):
-        for r in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, logits.shape[0])):
-            given, out = logits[r], log_normalized[r]
-            largest = given[0]
-            for c in range(1, C):
-                largest = given[c] if given[c] > largest else largest
-            masses = out.dtype.type(0)
-            for c in range(C):
-                masses += exp(given[c] - largest)
-            normalizer = largest + out.dtype.type(math.log(masses))
-            for c in range(C):
-                out[c] = given[c] - normalizer
-            log_p[r] = out[labels[r % N]]
+        for first in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, logits.shape[0]), ROWS):
+            rows = min(ROWS, logits.shape[0] - first)
+            for r in range(rows):
+                given, out = logits[first + r], log_normalized[first + r]
+                largest = given[0]
+                for c in range(1, C):
+                    largest = given[c] if given[c] > largest else largest
+                for c in range(C):
+                    out[c] = given[c] - largest
+            _exp(log_normalized[first:first + rows].reshape(-1), masses[:rows].reshape(-1))
+            for r in range(rows):
+                out, mass = log_normalized[first + r], logits.dtype.type(0)
+                for c in range(C):
+                    mass += masses[r, c]
+                normalizer = out.dtype.type(math.log(mass))
+                for c in range(C):
+                    out[c] -= normalizer
+                log_p[first + r] = out[labels[(first + r) % N]]
 
 
 @compiled
@@ -43,11 +57,12 @@ def pull_back(turns, dlog_p, log_normalized, labels, dlogits):
     """Write the gradient at the logits of some pieces."""
     C, N = log_normalized.shape[1], labels.size
     while another(turns):
-        for r in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, dlogits.shape[0])):
-            given, out = log_normalized[r], dlogits[r]
+        first, last = turns[BEGIN] * ROWS, min(turns[END] * ROWS, dlogits.shape[0])
+        _exp(log_normalized[first:last].reshape(-1), dlogits[first:last].reshape(-1))
+        for r in range(first, last):
             for c in range(C):
-                out[c] = -dlog_p[r] * exp(given[c])
-            out[labels[r % N]] += dlog_p[r]
+                dlogits[r, c] *= -dlog_p[r]
+            dlogits[r, labels[r % N]] += dlog_p[r]
 
 
 def categorical(logits, labels):

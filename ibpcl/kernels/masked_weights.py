@@ -122,7 +122,8 @@ def _bernoulli_kl(rho, decay, pi, not_pi, divergence):
 @inlined
 def _fold_largest(best, best_row, largest, where):
     for k in range(wide(best.size)):
-        new = best[k] > largest[k] or (best[k] == largest[k] and best_row[k] < where[k])
+        # Without the branches of "or" and "and", so that it vectorizes.
+        new = (best[k] > largest[k]) | ((best[k] == largest[k]) & (best_row[k] < where[k]))
         largest[k] = best[k] if new else largest[k]
         where[k] = best_row[k] if new else where[k]
 

@@ -147,8 +147,8 @@ def apply_vjp(dmean, dvariance, sigma, cache, needs_dx):
     """
     x, sparse, squares, mu, variances = cache
     if mu.shape[1] <= thin_products.WIDEST:
-        dx, dmu, dvariances = thin_products.pull_back(dmean, dvariance, x, mu, variances, needs_dx)
-        return dx, dmu, 2 * sigma * dvariances, dmean.sum(axis=0), dvariance.sum(axis=0)
+        dx, dmu, dvariances, dbiases = thin_products.pull_back(dmean, dvariance, x, mu, variances, needs_dx)
+        return dx, dmu, 2 * sigma * dvariances, *dbiases
     dmu, dsigma, dbiases = (empty(shape, mu.dtype) for shape in (mu.shape, mu.shape, (2, mu.shape[1])))
     if sparse is not None:
         transposed = sparse_matrix.transposed(sparse, x.shape[1])

@@ -13,6 +13,7 @@ import numpy as np
 
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.elementary import total
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -89,10 +90,11 @@ def inputs_rows(turns, x, dmean, dvariance, location, spread, every, dx):
 
 
 @compiled
-def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread):
+def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread, sums):
     """Write the gradients at means and variances, (pieces, K, D), that come from some pieces of the rows.
 
-    ``dmean`` and ``dvariance`` come transposed, (K, N); ``every`` is 0 ... BLOCK - 1.
+    ``dmean`` and ``dvariance`` come transposed, (K, N); ``every`` is 0 ... BLOCK - 1; ``sums``, (2, pieces, K), are the
+    sums of their rows.
     """
     (N, D), K, lanes = x.shape, dlocation.shape[1], VECTOR_BYTES // x.itemsize
     vectors = -(-D // lanes)
@@ -101,6 +103,9 @@ def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread):
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
             dlocation[piece], dspread[piece] = 0, 0
+            here = slice(piece * ROWS, min((piece + 1) * ROWS, N))
+            for k in range(K):
+                sums[0, piece, k], sums[1, piece, k] = total(dmean[k, here]), total(dvariance[k, here])
             locations, spreads = dlocation[piece].reshape(-1), dspread[piece].reshape(-1)
             for strip in range(strips):
                 left, right = strip * vectors // strips, (strip + 1) * vectors // strips
@@ -131,13 +136,17 @@ def moments(x, mu, variances):
 
 
 def pull_back(dmean, dvariance, x, mu, variances, needs_dx):
-    """Pull the gradients at both moments back to ``x`` (None if not needed), ``mu`` and ``variances``."""
+    """Pull the gradients at both moments back to ``x`` (None if not needed), ``mu`` and ``variances``.
+
+    The sums of both gradients' rows, a (2, K) array, come with them.
+    """
     partial = [np.empty((_pieces(x), mu.shape[1], x.shape[1]), x.dtype) for _ in range(2)]
+    sums = np.empty((2, _pieces(x), mu.shape[1]), x.dtype)
     threads.run(weights_rows, _pieces(x), x, np.ascontiguousarray(dmean.T), np.ascontiguousarray(dvariance.T),
-                np.arange(BLOCK, dtype=np.uint32), *partial)
+                np.arange(BLOCK, dtype=np.uint32), *partial, sums)
     dx = None
     if needs_dx:
         dx = empty(x.shape, x.dtype)
         threads.run(inputs_rows, _pieces(x), x, dmean, dvariance, np.ascontiguousarray(mu.T),
                     np.ascontiguousarray(variances.T), np.arange(mu.shape[1], dtype=np.uint32), dx)
-    return dx, *(part.sum(axis=0).T for part in partial)
+    return dx, *(part.sum(axis=0).T for part in partial), sums.sum(axis=1)
