@@ -6,7 +6,7 @@ sums in order and in float64, so the result is the same for any number of thread
 
 import numpy as np
 
-from ibpcl.kernels import threads
+from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, expm1, total
 from ibpcl.kernels.memory import as_arrays, empty
@@ -60,12 +60,6 @@ def _priors(ddivergence, dmu, dlog_sigma, square, dprior_mu, dprior_log_sigma):
         dprior_log_sigma[i] = -dlog_sigma[i] - ddivergence * square[i]
 
 
-@inlined
-def _add(x, out):
-    for i in range(wide(out.size)):
-        out[i] += x[i]
-
-
 @compiled
 def backward(
     turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, adding, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
@@ -83,8 +77,8 @@ def backward(
             if dprior_mu.size > 0:
                 _priors(ddivergence, by_mu, by_sigma, part, dprior_mu[strip], dprior_log_sigma[strip])
             if adding:
-                _add(by_mu, dmu[strip])
-                _add(by_sigma, dlog_sigma[strip])
+                loops.add(by_mu, dmu[strip])
+                loops.add(by_sigma, dlog_sigma[strip])
 
 
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):

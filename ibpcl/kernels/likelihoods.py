@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ibpcl.kernels import threads
+from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, log_of, total
 from ibpcl.kernels.memory import as_arrays, empty
@@ -18,12 +18,6 @@ from ibpcl.kernels.turns import BEGIN, END, another
 
 ROWS = 256                                                   # a piece, of labels
 PICTURES = 8                                                 # and of pixels
-
-
-@inlined
-def _exp(x, out):
-    for i in range(wide(out.size)):
-        out[i] = exp(x[i])
 
 
 @compiled
@@ -41,7 +35,7 @@ def normalize(turns, logits, labels, log_normalized, log_p):
                     largest = given[c] if given[c] > largest else largest
                 for c in range(C):
                     out[c] = given[c] - largest
-            _exp(log_normalized[first:first + rows].reshape(-1), masses[:rows].reshape(-1))
+            loops.exponential(log_normalized[first:first + rows].reshape(-1), masses[:rows].reshape(-1))
             for r in range(rows):
                 out, mass = log_normalized[first + r], logits.dtype.type(0)
                 for c in range(C):
@@ -58,7 +52,7 @@ def pull_back(turns, dlog_p, log_normalized, labels, dlogits):
     C, N = log_normalized.shape[1], labels.size
     while another(turns):
         first, last = turns[BEGIN] * ROWS, min(turns[END] * ROWS, dlogits.shape[0])
-        _exp(log_normalized[first:last].reshape(-1), dlogits[first:last].reshape(-1))
+        loops.exponential(log_normalized[first:last].reshape(-1), dlogits[first:last].reshape(-1))
         for r in range(first, last):
             for c in range(C):
                 dlogits[r, c] *= -dlog_p[r]

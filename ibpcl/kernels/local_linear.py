@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from ibpcl.kernels import moment_products, threads
+from ibpcl.kernels import loops, moment_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.memory import as_arrays, empty
@@ -26,12 +26,6 @@ def _keep(mu, log_sigma, on, mean, sigma):
     for i in range(wide(on.size)):
         value = exp(log_sigma[i])
         sigma[i] = value if on[i] else zero
-
-
-@inlined
-def _exp(x, out):
-    for i in range(wide(out.size)):
-        out[i] = exp(x[i])
 
 
 @inlined
@@ -82,7 +76,7 @@ def spread(turns, mu, log_sigma, mask, starts, places, kept_sigma, mean, sigma):
             whole = slice(strip * STRIP, min((strip + 1) * STRIP, mask.size))
             mean[whole], sigma[whole] = 0, 0
             first, last = starts[strip], starts[strip + 1]
-            _exp(log_sigma[first:last], kept_sigma[first:last])
+            loops.exponential(log_sigma[first:last], kept_sigma[first:last])
             j = first + strip
             for i in range(whole.start, whole.stop):
                 places[j] = i

@@ -23,7 +23,7 @@ it gives up.
 
 import numpy as np
 
-from ibpcl.kernels import logistic_divergence, threads
+from ibpcl.kernels import logistic_divergence, loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.memory import common_type, empty
@@ -56,12 +56,6 @@ def _sigmoid(x, sign, out):
         out[i] = one / (one + exp(-sign * x[i]))
 
 
-@inlined
-def _copy(x, out):
-    for i in range(wide(out.size)):
-        out[i] = x[i]
-
-
 @compiled
 def tiles(logit_pi, out):
     """Repeat each sample's row to the length of a strip, in ``out`` (4, S, length).
@@ -71,13 +65,13 @@ def tiles(logit_pi, out):
     S, K = logit_pi.shape
     one = out.dtype.type(1)
     for s in range(S):
-        _copy(logit_pi[s], out[0, s, :K])
+        loops.copy(logit_pi[s], out[0, s, :K])
         _sigmoid(logit_pi[s], one, out[1, s, :K])
         _sigmoid(logit_pi[s], -one, out[2, s, :K])
         _exp(logit_pi[s], -one, out[3, s, :K])
         for part in range(4):
             for r in range(K, out.shape[2], K):
-                _copy(out[part, s, :K], out[part, s, r:r + K])
+                loops.copy(out[part, s, :K], out[part, s, r:r + K])
 
 
 @inlined
@@ -129,12 +123,6 @@ def _fold_largest(best, best_row, largest, where):
 
 
 @inlined
-def _fold(x, out):
-    for k in range(wide(x.size)):
-        out[k] += x[k]
-
-
-@inlined
 def _span(block, blocks, size, K):
     """Return where a block of whole rows begins and ends; some are a row longer than others."""
     D = size // K
@@ -181,7 +169,7 @@ def forward_block(
                 _bernoulli_kl(rho[i:j], decay[here], pi, not_pi, kl)
         for i in range(0, length, K):
             _fold_largest(best[i:i + K], best_row[i:i + K], largest[block, s], where[block, s])
-            _fold(kl[i:i + K], divergence[block, s])
+            loops.add(kl[i:i + K], divergence[block, s])
 
 
 @compiled
@@ -277,7 +265,7 @@ def backward_block(
             else:
                 _add(dlogit[:n], drho[i:j], dsticks)
         for i in range(0, length, K):
-            _fold(dsticks[i:i + K], dlogit_pi[block, s])
+            loops.add(dsticks[i:i + K], dlogit_pi[block, s])
 
 
 @compiled

@@ -9,19 +9,13 @@ Those with the means and those with the variances are pieces of one job, so that
 
 import numpy as np
 
-from ibpcl.kernels import blas, sparse_matrix, thin_products, threads
+from ibpcl.kernels import blas, loops, sparse_matrix, thin_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
 ROWS = 256                                                   # a piece of a dense product
 DENSEST = 0.3                                                # both cost the same at 0.5, with 50 columns at 0.25
-
-
-@inlined
-def _square(x, out):
-    for i in range(wide(out.size)):
-        out[i] = x[i] * x[i]
 
 
 @inlined
@@ -40,7 +34,7 @@ def moments(turns, x, mu, variances, squares, mean, variance):
             first = piece % blocks * ROWS
             rows = slice(first, min(first + ROWS, x.shape[0]))
             if piece < blocks:
-                _square(x[rows].reshape(-1), squares[rows].reshape(-1))
+                loops.square(x[rows].reshape(-1), squares[rows].reshape(-1))
                 np.dot(squares[rows], variances, variance[rows])
             else:
                 np.dot(x[rows], mu, mean[rows])
@@ -86,7 +80,7 @@ def sparse_moments(turns, starts, ends, places, values, mu, variances, mean, var
         for piece in range(turns[BEGIN], turns[END]):
             if piece == 0:
                 squares = np.empty_like(values)
-                _square(values, squares)
+                loops.square(values, squares)
                 sparse_matrix.multiply(starts, ends, places, squares, variances, nothing, variance, totals)
             else:
                 sparse_matrix.multiply(starts, ends, places, values, mu, nothing, mean, totals)
@@ -100,7 +94,7 @@ def sparse_pull_back(turns, starts, ends, places, values, dmean, dvariance, sigm
         for piece in range(turns[BEGIN], turns[END]):
             if piece == 0:
                 squares = np.empty_like(values)
-                _square(values, squares)
+                loops.square(values, squares)
                 sparse_matrix.multiply(starts, ends, places, squares, dvariance, nothing, dsigma, dbiases[1])
                 _double(sigma.reshape(-1), dsigma.reshape(-1))
             else:

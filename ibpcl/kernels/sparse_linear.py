@@ -7,18 +7,12 @@ numbers that are not zero.
 
 import numpy as np
 
-from ibpcl.kernels import blas, sparse_matrix, threads
-from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels import blas, loops, sparse_matrix, threads
+from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
 DENSEST = 0.5                                                # both cost the same at 0.7 (docs/performance.md)
-
-
-@inlined
-def _add(row, out):
-    for k in range(wide(out.size)):
-        out[k] += row[k]
 
 
 @compiled
@@ -40,7 +34,7 @@ def column_sums(turns, dh, out):
             total = out[s]
             total[:] = 0
             for n in range(dh.shape[1]):
-                _add(dh[s, n], total)
+                loops.add(dh[s, n], total)
 
 
 def _product(sparse, matrices, first, rows):

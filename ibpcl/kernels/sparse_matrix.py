@@ -20,8 +20,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels import loops, threads
+from ibpcl.kernels.compilation import compiled, inlined
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -129,25 +129,13 @@ def transpose(turns, starts, ends, places, values, new_starts, new_ends, new_pla
                         new_end[d] += 1
 
 
-@inlined
-def _copy(row, out):
-    for k in range(wide(out.size)):
-        out[k] = row[k]
-
-
-@inlined
-def _add(row, out):
-    for k in range(wide(out.size)):
-        out[k] += row[k]
-
-
 @compiled
 def multiply(starts, ends, places, values, matrix, start, result, total):
     """Multiply by a matrix (M, K), whose rows add up to ``total``; rows of ``result`` (R, K) begin with ``start``."""
     (M, K), R = matrix.shape, result.shape[0]
     total[:] = 0
     for r in range(R):
-        _copy(start, result[r])
+        loops.copy(start, result[r])
     sums, lanes = result.reshape(-1), VECTOR_BYTES // result.itemsize
     vectors = -(-K // lanes)
     strips = -(-vectors // LONGEST)
@@ -159,8 +147,8 @@ def multiply(starts, ends, places, values, matrix, start, result, total):
             width = min(length, K - column)
             for r in range(min(BLOCK, M - block * BLOCK)):
                 row = matrix[block * BLOCK + r][column:column + width]
-                _copy(row, tile[r * length:r * length + width])
-                _add(row, total[column:column + width])
+                loops.copy(row, tile[r * length:r * length + width])
+                loops.add(row, total[column:column + width])
             for r in range(R):
                 begin, end = starts[block, r], ends[block, r]
                 if begin < end:

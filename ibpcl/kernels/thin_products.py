@@ -11,7 +11,7 @@ dx and one for each example for a row of dmu: strips of sums that stay in regist
 import numba
 import numpy as np
 
-from ibpcl.kernels import threads
+from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import total
 from ibpcl.kernels.memory import empty
@@ -47,18 +47,6 @@ def moments_rows(turns, x, location, spread, mean, variance):
 
 
 @inlined
-def _copy(x, out):
-    for d in range(wide(out.size)):
-        out[d] = x[d]
-
-
-@inlined
-def _square(x, out):
-    for d in range(wide(out.size)):
-        out[d] = x[d] * x[d]
-
-
-@inlined
 def _join(x, through_mean, through_variance, dx):
     two = x.dtype.type(2)
     for d in range(wide(dx.size)):
@@ -80,8 +68,8 @@ def inputs_rows(turns, x, dmean, dvariance, location, spread, every, dx):
             width = min(length, D - first)
             locations, spreads = tiles[:K * length], tiles[K * longest:K * longest + K * length]
             for k in range(K):
-                _copy(location[k, first:first + width], locations[k * length:k * length + width])
-                _copy(spread[k, first:first + width], spreads[k * length:k * length + width])
+                loops.copy(location[k, first:first + width], locations[k * length:k * length + width])
+                loops.copy(spread[k, first:first + width], spreads[k * length:k * length + width])
             for n in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, x.shape[0])):
                 through_mean[:], through_variance[:] = 0, 0
                 add(right - left, through_mean, 0, width, locations, dmean[n], every, 0, K)
@@ -116,8 +104,8 @@ def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread, sums):
                     rows = min(BLOCK, N - begin)
                     for n in range(rows):
                         row = x[begin + n, first:first + width]
-                        _copy(row, given[n * length:n * length + width])
-                        _square(row, squares[n * length:n * length + width])
+                        loops.copy(row, given[n * length:n * length + width])
+                        loops.square(row, squares[n * length:n * length + width])
                     for k in range(K):
                         add(right - left, locations, k * D + first, width, given, dmean[k, begin:], every, 0, rows)
                         add(right - left, spreads, k * D + first, width, squares, dvariance[k, begin:], every, 0, rows)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels import loops, threads
+from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.elementary import total
 from ibpcl.kernels.memory import as_arrays
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -11,18 +11,12 @@ from ibpcl.kernels.turns import BEGIN, END, another
 STRIP = 16_384
 
 
-@inlined
-def _copy(x, out):
-    for i in range(wide(out.size)):
-        out[i] = x[i]
-
-
 @compiled
 def copy_strips(turns, x, out):
     """Copy some strips."""
     while another(turns):
         some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size))
-        _copy(x[some], out[some])
+        loops.copy(x[some], out[some])
 
 
 @compiled

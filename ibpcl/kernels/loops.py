@@ -1,0 +1,32 @@
+"""The short loops that several kernels are made of, over strips of numbers, with the processor's widest vectors."""
+
+from ibpcl.kernels.compilation import inlined, wide
+from ibpcl.kernels.elementary import exp
+
+
+@inlined
+def copy(x, out):
+    """Write x."""
+    for i in range(wide(out.size)):
+        out[i] = x[i]
+
+
+@inlined
+def add(x, out):
+    """Add x."""
+    for i in range(wide(out.size)):
+        out[i] += x[i]
+
+
+@inlined
+def square(x, out):
+    """Write x squared."""
+    for i in range(wide(out.size)):
+        out[i] = x[i] * x[i]
+
+
+@inlined
+def exponential(x, out):
+    """Write e to the x."""
+    for i in range(wide(out.size)):
+        out[i] = exp(x[i])
