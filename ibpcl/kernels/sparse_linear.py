@@ -12,7 +12,7 @@ from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-DENSEST = 0.5                                                # both cost the same at 0.7 (docs/performance.md)
+DENSEST = 0.6                                                # both cost the same at 0.7 (docs/performance.md)
 
 
 @compiled

@@ -63,7 +63,7 @@ def test_every_entry_is_kept_once_and_the_transpose_has_the_same(dtype, N, D, de
 
 
 def test_the_choice_goes_by_density():
-    for density, sparse in ((0.1, True), (0.5, False)):
+    for density, sparse in ((0.1, True), (0.5, True), (0.8, False)):
         x, w, b, _ = inputs(2, 50, 60, 20, density, True, 0)
         assert (sparse_linear.apply(x, w, b)[1][2] is not None) == sparse
 
