@@ -215,7 +215,7 @@ def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.apply`."""
     eps, x, mu, sigma, bias_mu, bias_sigma = as_arrays("local_linear.apply", eps, x, mu, sigma, bias_mu, bias_sigma)
     rows, variances = x.reshape(prod(x.shape[:-1]), x.shape[-1]), sigma * sigma
-    (mean, variance), products_cache = moment_products.apply(rows, mu, variances, x.ndim == 2)
+    (mean, variance), products_cache = moment_products.moments(rows, mu, variances, x.ndim == 2)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
     noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, *mean.shape)
     scale, h = empty(mean.shape, x.dtype), empty(noise.shape, x.dtype)
@@ -229,6 +229,6 @@ def apply_vjp(dh, cache, needs_dx=True):
     dh = np.ascontiguousarray(dh, sigma.dtype).reshape(noise.shape)
     dmean, dvariance = (empty(scale.shape, sigma.dtype) for _ in range(2))
     threads.run(draw_vjp, -(-len(scale) // FEW), dh, noise, scale, dmean, dvariance)
-    dx, dmu, dsigma, dbias_mu, dbias_variance = moment_products.apply_vjp(dmean, dvariance, sigma, products_cache,
+    dx, dmu, dsigma, dbias_mu, dbias_variance = moment_products.pull_back(dmean, dvariance, sigma, products_cache,
                                                                           needs_dx)
     return None if dx is None else dx.reshape(shape), dmu, dsigma, dbias_mu, 2 * bias_sigma * dbias_variance

@@ -26,7 +26,7 @@ def _double(x, out):
 
 
 @compiled
-def moments(turns, x, mu, variances, squares, mean, variance):
+def dense_moments(turns, x, mu, variances, squares, mean, variance):
     """Write means and variances (N, K) of some rows of x (N, D), and the rows' squares; the variances' pieces first."""
     blocks = -(-x.shape[0] // ROWS)
     while another(turns):
@@ -50,7 +50,7 @@ def _sum_rows(x, out):
 
 
 @compiled
-def pull_back(turns, dmean, dvariance, x, squares, mu, variances, sigma, dx, through, dmu, dsigma, dbiases):
+def dense_pull_back(turns, dmean, dvariance, x, squares, mu, variances, sigma, dx, through, dmu, dsigma, dbiases):
     """Write the gradients at weights and biases, one moment a piece, then what comes to some rows of x by each."""
     blocks = -(-dx.shape[0] // ROWS)
     while another(turns):
@@ -101,7 +101,7 @@ def sparse_pull_back(turns, starts, ends, places, values, dmean, dvariance, sigm
                 sparse_matrix.multiply(starts, ends, places, values, dmean, nothing, dmu, dbiases[0])
 
 
-def apply(x, mu, variances, may_be_sparse, densest=DENSEST):
+def moments(x, mu, variances, may_be_sparse, densest=DENSEST):
     """Compute ``x @ mu`` and ``x**2 @ variances``, for x (N, D) and matrices (D, K).
 
     Parameters
@@ -116,7 +116,7 @@ def apply(x, mu, variances, may_be_sparse, densest=DENSEST):
     out : tuple
         Both products, (N, K).
     cache : tuple
-        What :func:`apply_vjp` needs.
+        What :func:`pull_back` needs.
     """
     if mu.shape[1] <= thin_products.WIDEST:
         return thin_products.moments(x, mu, variances), (x, None, None, mu, variances)
@@ -127,11 +127,11 @@ def apply(x, mu, variances, may_be_sparse, densest=DENSEST):
     else:
         squares = empty(x.shape, x.dtype)
         with blas.one_thread():
-            threads.run(moments, 2 * -(-x.shape[0] // ROWS), x, mu, variances, squares, mean, variance)
+            threads.run(dense_moments, 2 * -(-x.shape[0] // ROWS), x, mu, variances, squares, mean, variance)
     return (mean, variance), (x, sparse, squares, mu, variances)
 
 
-def apply_vjp(dmean, dvariance, sigma, cache, needs_dx):
+def pull_back(dmean, dvariance, sigma, cache, needs_dx):
     """Pull the gradients at both products (N, K) back.
 
     Returns
@@ -151,8 +151,8 @@ def apply_vjp(dmean, dvariance, sigma, cache, needs_dx):
         return dx, dmu, dsigma, *dbiases
     dx, through = (empty((len(x) * needs_dx, x.shape[1]), x.dtype) for _ in range(2))
     with blas.one_thread():
-        threads.run(pull_back, 2 + 2 * -(-len(dx) // ROWS), dmean, dvariance, x, squares, mu, variances, sigma, dx,
-                    through, dmu, dsigma, dbiases)
+        threads.run(dense_pull_back, 2 + 2 * -(-len(dx) // ROWS), dmean, dvariance, x, squares, mu, variances, sigma,
+                    dx, through, dmu, dsigma, dbiases)
     if needs_dx:
         dx += through
     return dx if needs_dx else None, dmu, dsigma, *dbiases
