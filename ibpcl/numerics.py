@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import loggamma
 
 __all__ = [
-    "inverse_softplus", "log1mexp", "log_beta", "log_sigmoid", "logistic_kl", "logit", "logsumexp", "sigmoid",
+    "finite", "inverse_softplus", "log1mexp", "log_beta", "log_sigmoid", "logistic_kl", "logit", "logsumexp", "sigmoid",
     "softplus",
 ]
 

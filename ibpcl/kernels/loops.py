@@ -19,6 +19,16 @@ def add(x, out):
 
 
 @inlined
+def sum_rows(x, out):
+    """Write the sums over the rows of x (N, K)."""
+    out[:] = 0
+    for n in range(x.shape[0]):
+        row = x[n]
+        for k in range(wide(out.size)):
+            out[k] += row[k]
+
+
+@inlined
 def square(x, out):
     """Write x squared."""
     for i in range(wide(out.size)):

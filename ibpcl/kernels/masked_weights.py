@@ -13,8 +13,8 @@ with :math:`\lambda` the mask's log-odds.  In the second, digits are lost to the
 
 **Pieces.**  A piece is a block of at most 64 rows of D, for all samples: its parameters (some 50 KB an array at
 K = 200) stay in the second-level cache while the samples pass.  The number of blocks is a multiple of four, and they
-are equally large, so that two or four threads have the same to do.  Rows are laid end to end and worked on in strips of
-about 500 numbers, a whole number of rows, against tiles of the sticks' row repeated as often.
+differ by a row at most, so that two or four threads have the same to do.  Rows are laid end to end and worked on in
+strips of about 500 numbers, a whole number of rows, against tiles of the sticks' row repeated as often.
 
 **Loops.**  The work on a strip is cut into short loops which hand on strips of scratch.  One long loop would read and
 write a dozen arrays; to vectorize it the compiler would have to check that no two overlap, and beyond eight such checks

@@ -15,7 +15,7 @@ from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
 ROWS = 256                                                   # a piece of a dense product
-DENSEST = 0.3                                                # both cost the same at 0.5, with 50 columns at 0.25
+DENSEST = 0.3                                                # the largest share that is not zero, for the sparse way
 
 
 @inlined
@@ -40,15 +40,6 @@ def dense_moments(turns, x, mu, variances, squares, mean, variance):
                 np.dot(x[rows], mu, mean[rows])
 
 
-@inlined
-def _sum_rows(x, out):
-    out[:] = 0
-    for n in range(x.shape[0]):
-        row = x[n]
-        for k in range(wide(out.size)):
-            out[k] += row[k]
-
-
 @compiled
 def dense_pull_back(turns, dmean, dvariance, x, squares, mu, variances, sigma, dx, through, dmu, dsigma, dbiases):
     """Write the gradients at weights and biases, one moment a piece, then what comes to some rows of x by each."""
@@ -56,11 +47,11 @@ def dense_pull_back(turns, dmean, dvariance, x, squares, mu, variances, sigma, d
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
             if piece == 0:
-                _sum_rows(dvariance, dbiases[1])
+                loops.sum_rows(dvariance, dbiases[1])
                 np.dot(squares.T, dvariance, dsigma)
                 _double(sigma.reshape(-1), dsigma.reshape(-1))
             elif piece == 1:
-                _sum_rows(dmean, dbiases[0])
+                loops.sum_rows(dmean, dbiases[0])
                 np.dot(x.T, dmean, dmu)
             else:
                 first = (piece - 2) % blocks * ROWS
@@ -101,15 +92,13 @@ def sparse_pull_back(turns, starts, ends, places, values, dmean, dvariance, sigm
                 sparse_matrix.multiply(starts, ends, places, values, dmean, nothing, dmu, dbiases[0])
 
 
-def moments(x, mu, variances, may_be_sparse, densest=DENSEST):
+def moments(x, mu, variances, may_be_sparse):
     """Compute ``x @ mu`` and ``x**2 @ variances``, for x (N, D) and matrices (D, K).
 
     Parameters
     ----------
     may_be_sparse : bool
         Whether to look for zeros in x.
-    densest : float
-        The largest share of numbers that are not zero for which the sparse way is taken.
 
     Returns
     -------
@@ -121,7 +110,7 @@ def moments(x, mu, variances, may_be_sparse, densest=DENSEST):
     if mu.shape[1] <= thin_products.WIDEST:
         return thin_products.moments(x, mu, variances), (x, None, None, mu, variances)
     mean, variance = (empty((x.shape[0], mu.shape[1]), x.dtype) for _ in range(2))
-    sparse, squares = sparse_matrix.sparse(x, densest) if may_be_sparse else None, None
+    sparse, squares = sparse_matrix.sparse(x, DENSEST) if may_be_sparse else None, None
     if sparse is not None:
         threads.run(sparse_moments, 2, *sparse, mu, variances, mean, variance)
     else:

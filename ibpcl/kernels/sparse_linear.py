@@ -12,7 +12,7 @@ from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-DENSEST = 0.6                                                # both cost the same at 0.7 (docs/performance.md)
+DENSEST = 0.6                                                # BLAS is the faster one later (docs/performance.md)
 
 
 @compiled
@@ -31,10 +31,7 @@ def column_sums(turns, dh, out):
     """Write the sums over the rows of some of the matrices ``dh`` (S, N, K)."""
     while another(turns):
         for s in range(turns[BEGIN], turns[END]):
-            total = out[s]
-            total[:] = 0
-            for n in range(dh.shape[1]):
-                loops.add(dh[s, n], total)
+            loops.sum_rows(dh[s], out[s])
 
 
 def _product(sparse, matrices, first, rows):

@@ -1,8 +1,8 @@
 """Numbers below the smallest normal one (1.2e-38 in float32): kernels take them, and give them, as zero.
 
-Processors compute with subnormal numbers (also called denormal) in microcode, a hundred cycles each.  A network that is
-sure of its labels has many: gradients of 1e-37, times the gray of a pixel at an edge.  While fine-tuning, products took
-up to ten times as long.  What is lost is below 1.2e-38, and hardly anything that it is added to is so small.
+Processors compute with subnormal numbers (also called denormal) in microcode, which takes long.  A network that is sure
+of its labels has many: gradients of 1e-37, times the gray of a pixel at an edge.  ``ibpcl bench`` shows what they
+cost.  What is lost is below 1.2e-38, and hardly anything that it is added to is so small.
 
 The processor's control register, of which each thread has its own, says how it is done.  It is set for the time of a
 kernel only, because NumPy's arithmetic, in the same thread, shall not change.

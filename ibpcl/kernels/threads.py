@@ -125,9 +125,9 @@ def run(kernel, pieces, *arguments):
     sizes = [argument.size for argument in arguments if isinstance(argument, np.ndarray)]
     threads = min(count(), pieces) if not sizes or max(sizes) >= SMALL else 1
     team = _team(os.getpid(), count() - 1) if threads > 1 else None
+    before = subnormals.flush()
     if team is not None and not team.busy.acquire(blocking=False):
         team = None                                          # another thread has it
-    before = subnormals.flush()
     try:
         if team is None:
             kernel(turns.turns(turns.ALONE, pieces), *arguments)

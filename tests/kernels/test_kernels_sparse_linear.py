@@ -59,7 +59,8 @@ def test_every_entry_is_kept_once_and_the_transpose_has_the_same(dtype, N, D, de
     if np.count_nonzero(x):
         assert sparse_matrix.sparse(x, 0.999 * np.count_nonzero(x) / x.size) is None
     x[:] = np.nan                                            # is not zero
-    assert sparse_matrix.sparse(x, 1.0).values.size == x.size
+    sparse = sparse_matrix.sparse(x, 1.0)
+    assert (sparse.ends - sparse.starts).sum() == x.size
 
 
 def test_the_choice_goes_by_density():
