@@ -27,7 +27,7 @@ from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
 from ibpcl.kernels.turns import BEGIN, END, another
 
 BLOCK = 64                                                   # rows of a tile: with 7 vectors, 28 of 48 KB
-EVERY = 16
+EVERY = 16                                                   # one row in so many tells whether to look at all
 WORD = ir.IntType(BLOCK)
 NOTHING, ONE = np.uint64(0), np.uint64(1)
 
@@ -162,7 +162,7 @@ def _blocks(size):
 def sparse(x, densest):
     """Return a matrix (N, D) without its zeros, or None if more than the share ``densest`` of it is not zero."""
     N, D = x.shape
-    some = x[::EVERY]                                       # they show whether it is worth to look at all rows
+    some = x[::EVERY]
     if np.count_nonzero(some) > 1.25 * densest * some.size:
         return None
     starts, ends = (np.empty((_blocks(D), N), np.int64) for _ in range(2))

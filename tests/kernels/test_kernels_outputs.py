@@ -39,6 +39,18 @@ def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, de
     assert local_linear.apply_vjp(dh.astype(dtype), cache, needs_dx=False)[0] is None
 
 
+def moments_like_the_reference(name, given_, mask, dout, dtype, tolerance):
+    """Compare a pair of functions with the reference's, and return all that they gave."""
+    expected, exact_cache = getattr(reference_local_linear, name)(*given_, mask)
+    found, cache = getattr(local_linear, name)(*(array.astype(dtype) for array in given_), mask)
+    back = getattr(local_linear, f"{name}_vjp")([array.astype(dtype) for array in dout], cache)
+    expected = (*expected, *getattr(reference_local_linear, f"{name}_vjp")(dout, exact_cache))
+    for one, other in zip((*found, *back), expected, strict=True):
+        assert one.dtype == dtype
+        close(one, other, tolerance)
+    return *found, *back
+
+
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
 @given(D=st.integers(1, 90), K=st.integers(1, 90), density=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
        seed=st.integers(0, 2**32 - 1))
@@ -46,13 +58,8 @@ def test_masked_moments(dtype, tolerance, D, K, density, seed):
     rng = np.random.default_rng(seed)
     given_ = [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
     mask, dout = rng.random((D, K)) < density, [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
-    expected, exact_cache = reference_local_linear.masked_moments(*given_, mask)
-    found, cache = local_linear.masked_moments(*(array.astype(dtype) for array in given_), mask)
-    back = local_linear.masked_moments_vjp([array.astype(dtype) for array in dout], cache)
-    for one, other in zip((*found, *back), (*expected, *reference_local_linear.masked_moments_vjp(dout, exact_cache)),
-                          strict=True):
-        assert one.dtype == dtype
-        close(one, other, tolerance)
+    results = moments_like_the_reference("masked_moments", given_, mask, dout, dtype, tolerance)
+    for one in results:
         assert not one[~(mask if one.ndim == 2 else mask.any(axis=0))].any()
 
 
@@ -64,19 +71,13 @@ def test_kept_moments(dtype, tolerance, D, K, density, seed):
     kept = rng.random((D, K)) < density
     given_ = [rng.normal(size=shape) for shape in (kept.sum(), kept.sum(), (K,), (K,))]
     dout = [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
-    expected, exact_cache = reference_local_linear.kept_moments(*given_, kept)
-    found, cache = local_linear.kept_moments(*(array.astype(dtype) for array in given_), kept)
-    back = local_linear.kept_moments_vjp([array.astype(dtype) for array in dout], cache)
-    for one, other in zip((*found, *back), (*expected, *reference_local_linear.kept_moments_vjp(dout, exact_cache)),
-                          strict=True):
-        assert one.dtype == dtype
-        close(one, other, tolerance)
+    results = moments_like_the_reference("kept_moments", given_, kept, dout, dtype, tolerance)
     mu, log_sigma = (np.full((D, K), 7, dtype) for _ in range(2))    # what is off makes no difference
     mu[kept], log_sigma[kept] = given_[:2]
     biases = [array.astype(dtype) for array in given_[2:]]
     dense, dense_cache = local_linear.masked_moments(mu, log_sigma, *biases, kept)
     dense_back = local_linear.masked_moments_vjp([array.astype(dtype) for array in dout], dense_cache)
-    for one, other in zip((*found, *back), (*dense, *dense_back), strict=True):
+    for one, other in zip(results, (*dense, *dense_back), strict=True):
         np.testing.assert_array_equal(one, other if one.shape == other.shape else other[kept])
 
 
