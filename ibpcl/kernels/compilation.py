@@ -14,6 +14,9 @@ DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob(
 # No "nnan" and no "ninf": not-a-numbers must come out again, they are how a diverging run is noticed.  No "reassoc"
 # either: it would undo the exact steps of the elementary functions.
 FASTMATH = frozenset(("nsz", "arcp", "contract", "afn"))
+# What only compiled code calls needs no wrapper that takes Python's arguments apart: it takes longer to compile than
+# many a loop.
+INTERNAL = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def cache_folder(chosen):
@@ -37,7 +40,7 @@ def compiled(function):
 
     Division by zero gives infinity as in NumPy: Numba's default, an exception, would stop vectorization.
     """
-    options = {"nogil": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
+    options = {"nogil": True, "no_cfunc_wrapper": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
     chosen = numba.config.CACHE_DIR                          # the user's, from NUMBA_CACHE_DIR, or ""
     numba.config.CACHE_DIR = str(cache_folder(chosen))
     try:
@@ -48,9 +51,23 @@ def compiled(function):
         numba.config.CACHE_DIR = chosen
 
 
+def part(function):
+    """Compile ``function`` for other compiled functions, whose machine code is kept on disk together with it.
+
+    Called from Python, this and the next two remain what they are, functions in Python.
+    """
+    return numba.extending.register_jitable(fastmath=set(FASTMATH), **INTERNAL)(function)
+
+
 def inlined(function):
     """Compile ``function`` into each of its callers, whatever its length, so that their loops vectorize."""
-    return numba.njit(forceinline=True, fastmath=set(FASTMATH), error_model="numpy")(function)
+    return numba.extending.register_jitable(forceinline=True, fastmath=set(FASTMATH), **INTERNAL)(function)
+
+
+def summing(function):
+    """Compile ``function`` as :func:`inlined` does, but let it add up in another order: a few sums side by side."""
+    return numba.extending.register_jitable(forceinline=True, fastmath={"nsz", "contract", "reassoc"},
+                                            **INTERNAL)(function)
 
 
 @numba.extending.intrinsic

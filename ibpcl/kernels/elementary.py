@@ -7,14 +7,13 @@ does for eight or sixteen numbers at a time.  The C library serves float64, wher
 
 import math
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ibpcl.kernels.compilation import FASTMATH, wide
+from ibpcl.kernels.compilation import FASTMATH, INTERNAL, summing, wide
 
-OPTIONS = {"forceinline": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
+OPTIONS = {"forceinline": True, "fastmath": set(FASTMATH), **INTERNAL}
 
 ONE, HALF = np.float32(1), np.float32(0.5)
 LOG_2, LOG2_E = np.float32(math.log(2)), np.float32(1 / math.log(2))
@@ -101,7 +100,7 @@ def _expm1(x):
     return expm1_float32
 
 
-@numba.njit(forceinline=True, fastmath={"nsz", "contract", "reassoc"}, error_model="numpy")
+@summing
 def total(x):
     """Add up a short array in the order that vectorizes: a few sums side by side."""
     out = x.dtype.type(0)

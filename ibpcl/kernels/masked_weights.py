@@ -27,7 +27,7 @@ from ibpcl.kernels import logistic_divergence, loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.memory import common_type, empty
-from ibpcl.kernels.noise import LOGISTIC, NORMAL, Later, fill_span, numbers
+from ibpcl.kernels.noise import Later, fill_span, numbers
 from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.noise import CHUNK
 from ibpcl.noise import STRIP as WORDS
@@ -69,9 +69,9 @@ def tiles(logit_pi, out):
         _sigmoid(logit_pi[s], one, out[1, s, :K])
         _sigmoid(logit_pi[s], -one, out[2, s, :K])
         _exp(logit_pi[s], -one, out[3, s, :K])
-        for part in range(4):
+        for row in range(4):
             for r in range(K, out.shape[2], K):
-                loops.copy(out[part, s, :K], out[part, s, r:r + K])
+                loops.copy(out[row, s, :K], out[row, s, r:r + K])
 
 
 @inlined
@@ -88,11 +88,19 @@ def _weight(eps, mu, sigma, z, w):
 
 
 @inlined
-def _largest(z, row, first, largest, where):
-    for i in range(wide(z.size)):
-        new = z[i] > largest[i]                              # strictly: of equals, the first stays
-        largest[i] = z[i] if new else largest[i]
-        where[i] = np.int32(first + row[i]) if new else where[i]
+def _largest(z, row, first, best, new_best):
+    """Write the larger ones of z and of ``best[0]``, and the numbers of their rows; ``best`` may be longer than z.
+
+    Into another array: a choice between a new number and the one that is there becomes a masked store, which takes
+    processors without AVX-512 a dozen cycles.
+    """
+    n = z.size
+    for i in range(wide(n)):
+        new = z[i] > best[0, i]                              # strictly: of equals, the first stays
+        new_best[0, i] = z[i] if new else best[0, i]
+        new_best[1, i] = first + row[i] if new else best[1, i]
+    for i in range(n, best.shape[1]):
+        new_best[0, i], new_best[1, i] = best[0, i], best[1, i]
 
 
 @inlined
@@ -130,59 +138,51 @@ def _span(block, blocks, size, K):
 
 
 @compiled
-def forward_block(
-    block, keys, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z, largest, where,
+def forward(
+    turns, described, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z, largest, where,
     divergence,
 ):
-    """Sample one block; D and K are one axis, but in the last three arrays, (B, S, K).
+    """Sample some blocks; D and K are one axis, but in the last three arrays, (B, S, K).
 
-    With two ``keys`` the noise is drawn here, else it is given.
+    Noise that is ``described`` (2, 5) is drawn here, else it is given.
     """
-    (S, length), K = sticks.shape[1:], largest.shape[2]
-    begin, end = _span(block, largest.shape[0], mu.size, K)
-    dtype = w.dtype
-    sigma, decay = np.empty(end - begin, dtype), np.empty(end - begin, dtype)
-    _exp(log_sigma[begin:end], dtype.type(1), sigma)
-    _decay(rho[begin:end], decay)
-    best, kl, best_row = np.empty(length, dtype), np.empty(length, dtype), np.empty(length, np.int32)
-    chunks = (end - begin) // CHUNK + 2 if len(keys) > 0 else 0
+    (S, length), (blocks, _, K), dtype = sticks.shape[1:], largest.shape, w.dtype
+    longest = (mu.size // K // blocks + 1) * K
+    all_sigma, all_decay = np.empty(longest, dtype), np.empty(longest, dtype)
+    best, new_best, kl = np.empty((2, length), dtype), np.empty((2, length), dtype), np.empty(length, dtype)
+    chunks = longest // CHUNK + 2 if len(described) > 0 else 0
     words, drawn_eps, drawn_logistic = (
         np.empty((4, WORDS), np.uint32), np.empty((chunks, 4, WORDS), dtype), np.empty((chunks, 4, WORDS), dtype))
-    for s in range(S):
-        logit_pi, pi, not_pi = sticks[0, s], sticks[1, s], sticks[2, s]
-        best[:], kl[:] = -1, 0                               # a mask is not negative
-        if len(keys) > 0:
-            first, last = s * mu.size + begin, s * mu.size + end
-            at = fill_span(NORMAL, first, last, keys[0], words, drawn_eps)
-            fill_span(LOGISTIC, first, last, keys[1], words, drawn_logistic)
-            normals = drawn_eps.reshape(-1)[at:at + end - begin]
-            logistics = drawn_logistic.reshape(-1)[at:at + end - begin]
-        else:
-            normals, logistics = eps[s, begin:end], logistic[s, begin:end]
-        for i in range(begin, end, length):
-            j = min(i + length, end)
-            here = slice(i - begin, j - begin)
-            _mask(logistics[here], rho[i:j], logit_pi, inverse_tau, z[s, i:j])
-            _weight(normals[here], mu[i:j], sigma[here], z[s, i:j], w[s, i:j])
-            _largest(z[s, i:j], row, np.int32(i // K), best, best_row)
-            if bernoulli:
-                _bernoulli_kl(rho[i:j], decay[here], pi, not_pi, kl)
-        for i in range(0, length, K):
-            _fold_largest(best[i:i + K], best_row[i:i + K], largest[block, s], where[block, s])
-            loops.add(kl[i:i + K], divergence[block, s])
-
-
-@compiled
-def forward(
-    turns, keys, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z, largest, where,
-    divergence,
-):
-    """Sample some blocks."""
     while another(turns):
-        begin, end = turns[BEGIN], turns[END]
-        for block in range(begin, end):
-            forward_block(block, keys, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z,
-                          largest, where, divergence)
+        for block in range(turns[BEGIN], turns[END]):
+            begin, end = _span(block, blocks, mu.size, K)
+            sigma, decay = all_sigma[:end - begin], all_decay[:end - begin]
+            _exp(log_sigma[begin:end], dtype.type(1), sigma)
+            _decay(rho[begin:end], decay)
+            for s in range(S):
+                logit_pi, pi, not_pi = sticks[0, s], sticks[1, s], sticks[2, s]
+                best[0], best[1], kl[:] = -1, 0, 0           # a mask is not negative
+                if len(described) > 0:
+                    first, last = s * mu.size + begin, s * mu.size + end
+                    at = fill_span(described[0], first, last, words, drawn_eps)
+                    fill_span(described[1], first, last, words, drawn_logistic)
+                    normals = drawn_eps.reshape(-1)[at:at + end - begin]
+                    logistics = drawn_logistic.reshape(-1)[at:at + end - begin]
+                else:
+                    normals, logistics = eps[s, begin:end], logistic[s, begin:end]
+                for i in range(begin, end, length):
+                    j = min(i + length, end)
+                    here = slice(i - begin, j - begin)
+                    offset, mask = rho[i:j], z[s, i:j]
+                    _mask(logistics[here], offset, logit_pi, inverse_tau, mask)
+                    _weight(normals[here], mu[i:j], sigma[here], mask, w[s, i:j])
+                    _largest(mask, row, dtype.type(i // K), best, new_best)
+                    best, new_best = new_best, best
+                    if bernoulli:
+                        _bernoulli_kl(offset, decay[here], pi, not_pi, kl)
+                for i in range(0, length, K):
+                    _fold_largest(best[0, i:i + K], best[1, i:i + K], largest[block, s], where[block, s])
+                    loops.add(kl[i:i + K], divergence[block, s])
 
 
 @compiled
@@ -240,44 +240,34 @@ def _add(x, y, z):
 
 
 @compiled
-def backward_block(
-    block, dw, ddivergence, w, z, mu, rho, sticks, inverse_tau, bernoulli, dmu, dlog_sigma, drho, dlogit_pi
-):
-    """Write the gradients of one block; ``dlogit_pi``, (B, S, K), gets one partial sum a block."""
-    (S, length), K = sticks.shape[1:], dlogit_pi.shape[2]
-    begin, end = _span(block, dlogit_pi.shape[0], mu.size, K)
-    dtype = dw.dtype
-    odds_against_rho = np.empty(end - begin, dtype)
-    _exp(rho[begin:end], dtype.type(-1), odds_against_rho)
-    dlogit, theta, dsticks = np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype)
-    dmu[begin:end], dlog_sigma[begin:end], drho[begin:end] = 0, 0, 0
-    for s in range(S):
-        pi, odds_against_pi = sticks[1, s], sticks[3, s]
-        dsticks[:] = 0
-        for i in range(begin, end, length):
-            j = min(i + length, end)
-            n = j - i
-            _gradients(dw[s, i:j], w[s, i:j], z[s, i:j], mu[i:j], inverse_tau, dmu[i:j], dlog_sigma[i:j], dlogit[:n])
-            if bernoulli:
-                _posterior(odds_against_rho[i - begin:j - begin], odds_against_pi, theta[:n])
-                _bernoulli_kl_vjp(ddivergence[s], theta, rho[i:j], dlogit[:n], drho[i:j])
-                _sticks(ddivergence[s], theta, pi, dlogit[:n], dsticks)
-            else:
-                _add(dlogit[:n], drho[i:j], dsticks)
-        for i in range(0, length, K):
-            loops.add(dsticks[i:i + K], dlogit_pi[block, s])
-
-
-@compiled
 def backward(
     turns, dw, ddivergence, w, z, mu, rho, sticks, inverse_tau, bernoulli, dmu, dlog_sigma, drho, dlogit_pi
 ):
-    """Write the gradients of some blocks."""
+    """Write the gradients of some blocks; ``dlogit_pi``, (B, S, K), gets one partial sum a block."""
+    (S, length), (blocks, _, K), dtype = sticks.shape[1:], dlogit_pi.shape, dw.dtype
+    odds_against_rho = np.empty((mu.size // K // blocks + 1) * K, dtype)
+    dlogit, theta, dsticks = np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype)
     while another(turns):
-        begin, end = turns[BEGIN], turns[END]
-        for block in range(begin, end):
-            backward_block(block, dw, ddivergence, w, z, mu, rho, sticks, inverse_tau, bernoulli, dmu, dlog_sigma,
-                           drho, dlogit_pi)
+        for block in range(turns[BEGIN], turns[END]):
+            begin, end = _span(block, blocks, mu.size, K)
+            _exp(rho[begin:end], dtype.type(-1), odds_against_rho[:end - begin])
+            dmu[begin:end], dlog_sigma[begin:end], drho[begin:end] = 0, 0, 0
+            for s in range(S):
+                pi, odds_against_pi = sticks[1, s], sticks[3, s]
+                dsticks[:] = 0
+                for i in range(begin, end, length):
+                    j = min(i + length, end)
+                    by_logit, by_rho = dlogit[:j - i], drho[i:j]
+                    _gradients(dw[s, i:j], w[s, i:j], z[s, i:j], mu[i:j], inverse_tau, dmu[i:j], dlog_sigma[i:j],
+                               by_logit)
+                    if bernoulli:
+                        _posterior(odds_against_rho[i - begin:j - begin], odds_against_pi, theta[:j - i])
+                        _bernoulli_kl_vjp(ddivergence[s], theta, rho[i:j], by_logit, by_rho)
+                        _sticks(ddivergence[s], theta, pi, by_logit, dsticks)
+                    else:
+                        _add(by_logit, by_rho, dsticks)
+                for i in range(0, length, K):
+                    loops.add(dsticks[i:i + K], dlogit_pi[block, s])
 
 
 def _flat(arrays):
@@ -290,12 +280,12 @@ def _blocks(D, K):
 
 
 def _noise(eps, logistic, dtype):
-    """Return keys, normals and logistics of a kernel: keys alone, (2, 4), if float32 noise is only described."""
+    """Return what a kernel takes: a description (2, 5) alone if float32 noise is only described, else the arrays."""
     given = (eps, logistic)
     if all(isinstance(noise, Later) and noise.dtype == dtype == np.float32 for noise in given):
         nothing = np.empty((eps.shape[0], 0), dtype)
-        return np.stack([numbers(noise.key) for noise in given]), nothing, nothing
-    return np.empty((0, 4), np.uint64), *_flat([np.ascontiguousarray(noise, dtype) for noise in given])
+        return np.stack([numbers(noise.kind, noise.key) for noise in given]), nothing, nothing
+    return np.empty((0, 5), np.uint64), *_flat([np.ascontiguousarray(noise, dtype) for noise in given])
 
 
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
@@ -310,14 +300,14 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     S, D, K = eps.shape
     blocks, bernoulli = _blocks(D, K), mask_kl == "bernoulli"
     w, z = empty((S, D, K), dtype), empty((S, D * K), dtype)
-    largest, where = np.full((blocks, S, K), -1, dtype), np.zeros((blocks, S, K), np.int32)
+    largest, where = np.full((blocks, S, K), -1, dtype), np.zeros((blocks, S, K), dtype)
     partial = np.zeros((blocks, S, K), dtype)
     inverse_tau = dtype.type(1 / tau)
     per_strip = max(STRIP // max(K, 1), 1)
     sticks = np.empty((4, S, per_strip * K), dtype)
     if blocks > 0:
         tiles(logit_pi, sticks)
-    row = np.repeat(np.arange(per_strip, dtype=np.int32), K)
+    row = np.repeat(np.arange(per_strip, dtype=dtype), K)
     threads.run(
         forward, blocks, *_noise(eps, logistic, dtype), *_flat((mu, log_sigma, rho)), sticks, inverse_tau, bernoulli,
         row, w.reshape(S, D * K), z, largest, where, partial)
@@ -325,9 +315,10 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
         divergence = partial.sum(axis=(0, 2), dtype=np.float64).astype(dtype)
     else:                                                    # a function of rho alone, the same for each sample
         divergence = np.full(S, logistic_divergence.value(rho).sum(dtype=np.float64), dtype)
-    activity, rows = np.zeros((S, K), dtype), np.zeros((S, K), np.int32)
+    activity, rows = np.zeros((S, K), dtype), np.zeros((S, K), dtype)
     combine(largest, where, activity, rows)
-    return (w, activity, divergence), (w, z, mu, rho, sticks, inverse_tau, bernoulli, activity, rows)
+    return (w, activity, divergence), (w, z, mu, rho, sticks, inverse_tau, bernoulli, activity,
+                                       rows.astype(np.int64))
 
 
 def sample_vjp(dout, cache):

@@ -17,7 +17,7 @@ import numpy as np
 
 from ibpcl import noise as reference
 from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.compilation import compiled, inlined, part, wide
 from ibpcl.kernels.elementary import HALF, ONE, log_of
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -26,7 +26,7 @@ from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP, Key, generator
 __all__ = ["Key", "generator", "later", "logistic", "normal", "uniform"]
 
 KINDS = ("uniform", "normal", "logistic")
-UNIFORM, NORMAL, LOGISTIC = range(3)
+UNIFORM, NORMAL, LOGISTIC = (np.uint64(kind) for kind in range(3))
 M0, M1 = (np.uint64(m) for m in reference.MULTIPLIERS)
 W0, W1 = (np.uint64(w) for w in reference.WEYL)
 LOW_HALF, HALF_WIDTH = np.uint64(LOW), np.uint64(32)
@@ -42,7 +42,7 @@ S3, S5, S7 = (np.float32(c) for c in (-1.6666654611e-1, 8.3321608736e-3, -1.9515
 C4, C6, C8 = (np.float32(c) for c in (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5))
 
 
-@compiled
+@part
 def cipher(words, first_block, step, task, stream, seed):
     """Fill ``words`` (4, 512) of uint32 with the blocks from ``first_block`` on: ``ibpcl.noise.philox``."""
     out0, out1, out2, out3 = words[0], words[1], words[2], words[3]
@@ -63,7 +63,7 @@ def log_unit(w):
     return log_of((np.float32(w) + HALF) * GRID, (np.float32(np.uint32(~w)) + HALF) * GRID)
 
 
-@compiled
+@part
 def box_muller(u, v, x, y):
     """Make normals x, y (float32) from words u (radius) and v (angle)."""
     for i in range(wide(u.size)):
@@ -80,7 +80,7 @@ def box_muller(u, v, x, y):
         y[i] = radius * (-across if (quadrant & BIT_1) != 0 else across)
 
 
-@compiled
+@part
 def logits(u, x):
     """Make logistics x (float32) from words u: the logarithm of the odds, both of whose parts are exact."""
     for i in range(wide(u.size)):
@@ -88,7 +88,7 @@ def logits(u, x):
         x[i] = log_of(odds, ONE - odds)
 
 
-@compiled
+@part
 def units(u, x):
     """Make uniforms x (float32) from words u."""
     for i in range(wide(u.size)):
@@ -96,45 +96,42 @@ def units(u, x):
         x[i] = value if value < ONE else BELOW_ONE
 
 
-@compiled
-def fill_chunk(kind, chunk, step, task, stream, seed, words, out):
-    """Draw one chunk into ``out`` (4, 512)."""
-    cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
-    for j in range(0, 4, 2):
-        if kind == NORMAL:
-            box_muller(words[j], words[j + 1], out[j], out[j + 1])
-        elif kind == LOGISTIC:
-            logits(words[j], out[j])
-            logits(words[j + 1], out[j + 1])
-        else:
-            units(words[j], out[j])
-            units(words[j + 1], out[j + 1])
-
-
-@compiled
-def fill_float32(turns, kind, out, step, task, stream, seed):
-    """Fill some chunks of ``out`` (chunks, 4, 512)."""
-    while another(turns):
-        words = np.empty((4, STRIP), np.uint32)
-        for chunk in range(turns[BEGIN], turns[END]):
-            fill_chunk(kind, chunk, step, task, stream, seed, words, out[chunk])
-
-
-@compiled
-def fill_span(kind, first, last, key, words, out):
+@part
+def fill_span(described, first, last, words, out):
     """Draw the chunks that hold the elements first ... last - 1 into ``out`` (chunks, 4, 512); return first's place.
 
-    ``key`` has the four numbers of :func:`numbers`; ``words`` (4, 512) is scratch.
+    ``described`` has the five numbers of :func:`numbers`; ``words`` (4, 512) is scratch.
     """
+    kind, step, task, stream, seed = described[0], described[1], described[2], described[3], described[4]
     begin = first // CHUNK
     for chunk in range(begin, (last - 1) // CHUNK + 1):
-        fill_chunk(kind, chunk, key[0], key[1], key[2], key[3], words, out[chunk - begin])
+        cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
+        values = out[chunk - begin]
+        for j in range(0, 4, 2):
+            if kind == NORMAL:
+                box_muller(words[j], words[j + 1], values[j], values[j + 1])
+            else:
+                for k in range(j, j + 2):
+                    if kind == LOGISTIC:
+                        logits(words[k], values[k])
+                    else:
+                        units(words[k], values[k])
     return first - begin * CHUNK
 
 
 @compiled
-def fill_float64(turns, kind, out, step, task, stream, seed):
+def fill_float32(turns, described, out):
+    """Fill some chunks of ``out`` (chunks, 4, 512)."""
+    words = np.empty((4, STRIP), np.uint32)
+    while another(turns):
+        begin, end = turns[BEGIN], turns[END]
+        fill_span(described, begin * CHUNK, end * CHUNK, words, out[begin:end])
+
+
+@compiled
+def fill_float64(turns, described, out):
     """Fill some chunks of ``out`` (chunks, 4, 512), by the reference's own formulas."""
+    kind, step, task, stream, seed = described[0], described[1], described[2], described[3], described[4]
     while another(turns):
         begin, end = turns[BEGIN], turns[END]
         words = np.empty((4, STRIP), np.uint32)
@@ -151,9 +148,9 @@ def fill_float64(turns, kind, out, step, task, stream, seed):
                     out[chunk, j, i], out[chunk, j + 1, i] = u, v
 
 
-def numbers(key):
-    """Return a key as the four words that the cipher takes: step, task, stream, seed."""
-    return np.array([key.step, key.task, key.stream, key.seed], np.uint64)
+def numbers(kind, key):
+    """Describe noise by the numbers that a kernel takes: its kind, and the cipher's step, task, stream, seed."""
+    return np.array([kind, key.step, key.task, key.stream, key.seed], np.uint64)
 
 
 def _fill(caller, kind, key, shape, dtype):
@@ -161,7 +158,7 @@ def _fill(caller, kind, key, shape, dtype):
     shape, size, chunks = reference.check_shape(caller, shape)
     out = empty((chunks * CHUNK,), dtype)
     kernel = fill_float32 if dtype == np.float32 else fill_float64
-    threads.run(kernel, chunks, kind, out.reshape(chunks, 4, STRIP), *numbers(key))
+    threads.run(kernel, chunks, numbers(kind, key), out.reshape(chunks, 4, STRIP))
     return out[:size].reshape(shape)
 
 

@@ -21,7 +21,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ibpcl.kernels import loops, threads
-from ibpcl.kernels.compilation import compiled, inlined
+from ibpcl.kernels.compilation import compiled, inlined, part
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -129,7 +129,7 @@ def transpose(turns, starts, ends, places, values, new_starts, new_ends, new_pla
                         new_end[d] += 1
 
 
-@compiled
+@part
 def multiply(starts, ends, places, values, matrix, start, result, total):
     """Multiply by a matrix (M, K), whose rows add up to ``total``; rows of ``result`` (R, K) begin with ``start``."""
     (M, K), R = matrix.shape, result.shape[0]

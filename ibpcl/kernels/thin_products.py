@@ -8,11 +8,10 @@ The moments are sums over D, two columns at a time.  The gradients are sums of a
 dx and one for each example for a row of dmu: strips of sums that stay in registers (``row_sums``).
 """
 
-import numba
 import numpy as np
 
 from ibpcl.kernels import loops, threads
-from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.compilation import compiled, inlined, summing, wide
 from ibpcl.kernels.elementary import total
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
@@ -23,7 +22,7 @@ ROWS = 256                                                   # a piece
 BLOCK = 32                                                   # rows of a tile of x, and of one of its squares: 28 KB
 
 
-@numba.njit(forceinline=True, fastmath={"nsz", "contract", "reassoc"}, error_model="numpy")
+@summing
 def _dots(x, location, spread, other_location, other_spread):
     mean = variance = other_mean = other_variance = x.dtype.type(0)
     for d in range(wide(x.size)):
@@ -56,7 +55,7 @@ def _join(x, through_mean, through_variance, dx):
 @compiled
 def inputs_rows(turns, x, dmean, dvariance, location, spread, every, dx):
     """Write the gradient at some pieces of the rows of x; ``every`` is 0 ... K - 1."""
-    (K, D), lanes = location.shape, VECTOR_BYTES // x.itemsize
+    (K, D), lanes, start = location.shape, VECTOR_BYTES // x.itemsize, np.int64(0)
     vectors = -(-D // lanes)
     strips, longest = -(-vectors // LONGEST), LONGEST * lanes
     tiles = aligned(2 * K * longest, x)
@@ -72,8 +71,8 @@ def inputs_rows(turns, x, dmean, dvariance, location, spread, every, dx):
                 loops.copy(spread[k, first:first + width], spreads[k * length:k * length + width])
             for n in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, x.shape[0])):
                 through_mean[:], through_variance[:] = 0, 0
-                add(right - left, through_mean, 0, width, locations, dmean[n], every, 0, K)
-                add(right - left, through_variance, 0, width, spreads, dvariance[n], every, 0, K)
+                add(right - left, through_mean, start, width, locations, dmean[n], every, start, K)
+                add(right - left, through_variance, start, width, spreads, dvariance[n], every, start, K)
                 _join(x[n, first:first + width], through_mean, through_variance, dx[n, first:first + width])
 
 
@@ -84,7 +83,7 @@ def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread, sums):
     ``dmean`` and ``dvariance`` come transposed, (K, N); ``every`` is 0 ... BLOCK - 1; ``sums``, (2, pieces, K), are the
     sums of their rows.
     """
-    (N, D), K, lanes = x.shape, dlocation.shape[1], VECTOR_BYTES // x.itemsize
+    (N, D), K, lanes, start = x.shape, dlocation.shape[1], VECTOR_BYTES // x.itemsize, np.int64(0)
     vectors = -(-D // lanes)
     strips, longest = -(-vectors // LONGEST), LONGEST * lanes
     tiles = aligned(2 * BLOCK * longest, x)
@@ -107,8 +106,9 @@ def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread, sums):
                         loops.copy(row, given[n * length:n * length + width])
                         loops.square(row, squares[n * length:n * length + width])
                     for k in range(K):
-                        add(right - left, locations, k * D + first, width, given, dmean[k, begin:], every, 0, rows)
-                        add(right - left, spreads, k * D + first, width, squares, dvariance[k, begin:], every, 0, rows)
+                        at = k * D + first
+                        add(right - left, locations, at, width, given, dmean[k, begin:], every, start, rows)
+                        add(right - left, spreads, at, width, squares, dvariance[k, begin:], every, start, rows)
 
 
 def _pieces(x):

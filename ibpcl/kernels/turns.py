@@ -23,7 +23,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ibpcl.kernels.compilation import compiled
+from ibpcl.kernels.compilation import part
 
 ALONE, CALLER, HELPER = range(3)
 # The fields of ``turns``; the first is the address of the shared state.
@@ -69,7 +69,7 @@ def _exchange(typing_context, address, expected, value):
     return types.boolean(types.int64, types.int64, types.int64), generate
 
 
-@compiled
+@part
 def _open(turns):
     """Begin: the caller opens the job, a helper that is early waits until it is open."""
     address = turns[STATE]
@@ -82,7 +82,7 @@ def _open(turns):
                 break
 
 
-@compiled
+@part
 def _take(turns):
     """Take the next pieces; return whether there were any."""
     address = turns[STATE] + 8 * NEXT
@@ -97,7 +97,7 @@ def _take(turns):
             return True
 
 
-@compiled
+@part
 def _wait(turns):
     """Look for the end of the job (its caller), or for the next job (a helper), for a limited time."""
     address = turns[STATE]
@@ -109,7 +109,7 @@ def _wait(turns):
             return
 
 
-@compiled
+@part
 def another(turns):
     """Finish the last turn and take the next one; return whether there is one."""
     if turns[ROLE] == ALONE:

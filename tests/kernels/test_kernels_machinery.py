@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import numba
 import numpy as np
 import pytest
 
@@ -23,9 +24,11 @@ from ibpcl.kernels import (
     subnormals,
     threads,
 )
-from ibpcl.kernels.turns import BEGIN, END, another
+from ibpcl.kernels.turns import BEGIN, END
+from ibpcl.kernels.turns import another as another_turn
 
 SINGLE = np.dtype(np.float32)
+another = numba.njit(another_turn)                           # for kernels in Python: it is compiled into others alone
 
 
 @pytest.fixture(autouse=True)

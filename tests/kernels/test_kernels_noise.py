@@ -1,5 +1,6 @@
 """The compiled noise against the reference: the same words, the same values within a few units in the last place."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,8 @@ from ibpcl.noise import Key
 keys = st.builds(Key, st.integers(0, 2**64 - 1), *[st.integers(0, 2**32 - 1)] * 3)
 sizes = st.one_of(st.integers(0, 5000), st.sampled_from([511, 512, 513, 2047, 2048, 2049, 131_071, 131_073]))
 NAMES = ("uniform", "normal", "logistic")
+cipher, units, logits, box_muller, fill_span = (           # compiled code alone calls them
+    numba.njit(function) for function in (noise.cipher, noise.units, noise.logits, noise.box_muller, noise.fill_span))
 EXTREMES = np.array([0, 1, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1, 0xB504F333, 0xB504F334], np.uint32)
 
 
@@ -19,7 +22,7 @@ EXTREMES = np.array([0, 1, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1, 0xB504F333, 0
 @settings(deadline=None)
 def test_the_cipher_gives_the_same_words(key, first):
     words = np.empty((4, noise.STRIP), np.uint32)
-    noise.cipher(words, *(np.uint64(number) for number in (first, key.step, key.task, key.stream, key.seed)))
+    cipher(words, *(np.uint64(number) for number in (first, key.step, key.task, key.stream, key.seed)))
     block = first + np.arange(noise.STRIP, dtype=np.uint64)
     expected = reference.philox(
         (block, key.step, key.task, key.stream), (key.seed & reference.LOW, key.seed >> 32))
@@ -47,12 +50,12 @@ def test_a_million_normals_and_their_tails():
 
 def test_float32_at_the_extreme_words():
     u, out = (EXTREMES + 0.5) * 2.0**-32, np.empty((2, EXTREMES.size), np.float32)
-    noise.units(EXTREMES, out[0])
+    units(EXTREMES, out[0])
     assert (out[0] > 0).all() and (out[0] < 1).all()
-    noise.logits(EXTREMES, out[0])
+    logits(EXTREMES, out[0])
     np.testing.assert_allclose(out[0], np.log(u / (1 - u)), rtol=2e-7, atol=2e-7)
     for angle in EXTREMES:                                   # quadrants and their borders
-        noise.box_muller(EXTREMES, np.full_like(EXTREMES, angle), *out)
+        box_muller(EXTREMES, np.full_like(EXTREMES, angle), *out)
         radius, turn = np.sqrt(-2 * np.log(u)), 2 * np.pi * (angle + 0.5) * 2.0**-32
         np.testing.assert_allclose(out, [radius * np.cos(turn), radius * np.sin(turn)], rtol=4e-7, atol=1e-14)
 
@@ -85,7 +88,7 @@ def test_described_noise_is_the_noise_that_is_drawn(name):
 def test_a_span_of_noise_is_a_part_of_it(key, first, length):
     words = np.empty((4, noise.STRIP), np.uint32)
     out = np.empty((length // noise.CHUNK + 2, 4, noise.STRIP), np.float32)
-    at = noise.fill_span(noise.LOGISTIC, first, first + length, noise.numbers(key), words, out)
+    at = fill_span(noise.numbers(noise.LOGISTIC, key), first, first + length, words, out)
     whole = noise.logistic(key, first + length)
     assert np.array_equal(out.reshape(-1)[at:at + length], whole[first:])
 
