@@ -24,13 +24,13 @@ def draw(found, path):
                           linewidth=1, label=label)
     legend(axes[1, 0], loc="upper left")
     style(axes[1, 0], "size, as a share of the largest", "ms", "Scaling")
-    rows = found["densities"]
+    rows = [row for row in found["densities"] if row["products"] == "layer" and row["columns"] == found["sizes"]["K"]]
     x = [row["density"] for row in rows]
     for i, (key, label) in enumerate((("sparse_over_dense", "always sparse"), ("chosen_over_dense", "as chosen"))):
         axes[1, 1].plot(x, [row[key] for row in rows], color=PALETTE[i], marker=MARKERS[i], markersize=3, linewidth=1,
                         label=label)
     axes[1, 1].axhline(1.0, color=PALETTE[-1], linewidth=0.6)
-    axes[1, 1].axvline(found["densest"], color=PALETTE[-1], linewidth=0.6, linestyle=":")
+    axes[1, 1].axvline(rows[0]["densest"], color=PALETTE[-1], linewidth=0.6, linestyle=":")
     legend(axes[1, 1], loc="upper left")
     style(axes[1, 1], "density of the inputs", "time over BLAS's", "The layer's two products")
     save(axes, path)

@@ -11,7 +11,7 @@ from ibpcl.bench.parts import parts
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.bench.timing import interleave, slope
 from ibpcl.inference.backend import backend
-from ibpcl.kernels import blas, sparse_linear, threads
+from ibpcl.kernels import blas, moment_products, sparse_linear, thin_products, threads
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import Settings
 from ibpcl.noise import Key, generator
@@ -125,22 +125,33 @@ def scaling(plan):
 
 
 def densities(plan):
-    """Measure both ways of the layer's two products at several densities: where BLAS becomes the faster one."""
+    """Measure both ways of a layer's products at several densities: where BLAS becomes the faster one.
+
+    Those of masked training, and the two moments of fine-tuning; at the step's width, and at a quarter of it.
+    """
     S, N, D, K, _ = plan.sizes
-    w, b, dh = np.full((S, D, K), 0.1, np.float32), np.zeros((S, K), np.float32), np.ones((S, N, K), np.float32)
+
+    def layer(x, columns):
+        w, b, dh = (np.full(shape, 0.1, np.float32) for shape in ((S, D, columns), (S, columns), (S, N, columns)))
+        return lambda limit: sparse_linear.apply_vjp(dh, sparse_linear.apply(x, w, b, limit)[1], False)
+
+    def moments(x, columns):
+        w, dh = np.full((D, columns), 0.1, np.float32), np.ones((N, columns), np.float32)
+        return lambda limit: moment_products.pull_back(dh, dh, w, moment_products.moments(x, w, w, limit)[1], False)
+
     rows = []
-    for density in plan.densities:
-        x = random_images(plan.sizes, density).x
-
-        def both(limit, x=x):
-            cache = sparse_linear.apply(x, w, b, limit)[1]
-            sparse_linear.apply_vjp(dh, cache, False)
-
-        times = interleave({"sparse": lambda both=both: both(1.0), "dense": lambda both=both: both(-1.0),
-                            "chosen": lambda both=both: both(sparse_linear.DENSEST)}, plan.rounds)
-        rows.append({"density": density, "sparse_over_dense": times.ratio("sparse", "dense"),
-                     "chosen_over_dense": times.ratio("chosen", "dense")})
-    return {"densities": rows, "densest": sparse_linear.DENSEST}
+    for name, make, densest in (("layer", layer, sparse_linear.densest), ("moments", moments, moment_products.densest)):
+        for columns in (K, max(K // 4, thin_products.WIDEST + 1)):
+            whole = name == "layer" and columns == K
+            for density in plan.densities[::1 if whole else 2]:
+                both, limit = make(random_images(plan.sizes, density).x, columns), densest(columns)
+                ways = {"sparse": lambda both=both: both(1.0), "dense": lambda both=both: both(0.0),
+                        "chosen": lambda both=both, limit=limit: both(limit)}
+                times = interleave(ways, plan.rounds if whole else -(-plan.rounds // 2))
+                rows.append({"products": name, "columns": columns, "density": density, "densest": limit,
+                             "sparse_over_dense": times.ratio("sparse", "dense"),
+                             "chosen_over_dense": times.ratio("chosen", "dense")})
+    return {"densities": rows}
 
 
 def subnormals(plan):

@@ -215,7 +215,8 @@ def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
     """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.apply`."""
     eps, x, mu, sigma, bias_mu, bias_sigma = as_arrays("local_linear.apply", eps, x, mu, sigma, bias_mu, bias_sigma)
     rows, variances = x.reshape(prod(x.shape[:-1]), x.shape[-1]), sigma * sigma
-    (mean, variance), products_cache = moment_products.moments(rows, mu, variances, x.ndim == 2)
+    (mean, variance), products_cache = moment_products.moments(
+        rows, mu, variances, moment_products.densest(mu.shape[1]) if x.ndim == 2 else 0)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
     noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, *mean.shape)
     scale, h = empty(mean.shape, x.dtype), empty(noise.shape, x.dtype)

@@ -15,7 +15,14 @@ from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
 ROWS = 256                                                   # a piece of a dense product
-DENSEST = 0.3                                                # the largest share that is not zero, for the sparse way
+
+
+def densest(columns):
+    """Return the largest share of numbers that are not zero for the sparse way: :func:`sparse_linear.densest`.
+
+    Here one batch has two products only, and finding its zeros and its transpose weighs more.
+    """
+    return 0.0 if columns < 32 else min(0.3, 0.1 + columns / 700)
 
 
 @inlined
@@ -92,13 +99,13 @@ def sparse_pull_back(turns, starts, ends, places, values, dmean, dvariance, sigm
                 sparse_matrix.multiply(starts, ends, places, values, dmean, nothing, dmu, dbiases[0])
 
 
-def moments(x, mu, variances, may_be_sparse):
+def moments(x, mu, variances, limit):
     """Compute ``x @ mu`` and ``x**2 @ variances``, for x (N, D) and matrices (D, K).
 
     Parameters
     ----------
-    may_be_sparse : bool
-        Whether to look for zeros in x.
+    limit : float
+        The largest share of numbers of x that are not zero for which zeros are left out; if 0, nobody looks for them.
 
     Returns
     -------
@@ -110,7 +117,7 @@ def moments(x, mu, variances, may_be_sparse):
     if mu.shape[1] <= thin_products.WIDEST:
         return thin_products.moments(x, mu, variances), (x, None, None, mu, variances)
     mean, variance = (empty((x.shape[0], mu.shape[1]), x.dtype) for _ in range(2))
-    sparse, squares = sparse_matrix.sparse(x, DENSEST) if may_be_sparse else None, None
+    sparse, squares = sparse_matrix.sparse(x, limit) if limit > 0 else None, None
     if sparse is not None:
         threads.run(sparse_moments, 2, *sparse, mu, variances, mean, variance)
     else:

@@ -12,7 +12,14 @@ from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-DENSEST = 0.6                                                # BLAS is the faster one later (docs/performance.md)
+
+def densest(columns):
+    """Return the largest share of numbers that are not zero for the sparse way; BLAS is the faster one beyond.
+
+    What a row of the sparse matrix costs whatever the other one's width weighs more where that is narrow
+    (docs/performance.md).
+    """
+    return 0.2 if columns < 32 else 0.4 if columns < 64 else 0.6
 
 
 @compiled
@@ -41,13 +48,15 @@ def _product(sparse, matrices, first, rows):
     return out, totals
 
 
-def apply(x, w, b, densest=DENSEST):
+def apply(x, w, b, limit=None):
     """Multiply by the weights and add the bias: the twin of :func:`ibpcl.primitives.linear.apply`.
 
-    ``densest`` is the largest share of numbers that are not zero for which the sparse way is taken.
+    ``limit`` is the largest share of numbers that are not zero for which the sparse way is taken; without it
+    :func:`densest` says.
     """
     x, w, b = as_arrays("linear.apply", x, w, b)
-    sparse = sparse_matrix.sparse(x, densest) if x.ndim == 2 else None
+    limit = densest(w.shape[2]) if limit is None else limit
+    sparse = sparse_matrix.sparse(x, limit) if x.ndim == 2 else None
     if sparse is not None:
         return _product(sparse, w, b, x.shape[0])[0], (x, w, sparse)
     h = blas.product(x, w)
