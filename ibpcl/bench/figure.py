@@ -1,6 +1,7 @@
 """The measurements as a figure: what a step is made of, who takes how long, and how it grows."""
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from ibpcl.evaluation.figures.canvas import MARKERS, PALETTE, legend, new_axes, save, style
 
@@ -22,6 +23,8 @@ def draw(found, path):
         label = axis if slope is None else f"{axis}: slope {slope:.2f}"
         axes[1, 0].loglog(sizes / sizes[-1], one["milliseconds"], color=PALETTE[i], marker=MARKERS[i], markersize=3,
                           linewidth=1, label=label)
+    for axis in (axes[1, 0].xaxis, axes[1, 0].yaxis):
+        _plain_numbers(axis)
     legend(axes[1, 0], loc="upper left")
     style(axes[1, 0], "size, as a share of the largest", "ms", "Scaling")
     rows = [row for row in found["densities"] if row["products"] == "layer" and row["columns"] == found["sizes"]["K"]]
@@ -42,3 +45,11 @@ def _bars(ax, values, log=False):
     ax.invert_yaxis()
     if log:
         ax.set_xscale("log")
+        _plain_numbers(ax.xaxis)
+
+
+def _plain_numbers(axis):
+    """Write 10, 20, 50, 100 at a log axis: powers of ten would be too few, and their multiples overlap."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())

@@ -205,12 +205,11 @@ def machine():
 def everything(plan, data_dir=None, say=lambda text: None):
     """Run all measurements and return one dict; ``say`` is told what comes next."""
     found = {"machine": machine(), "sizes": plan.sizes._asdict(), "rounds": plan.rounds}
-    for title, function, arguments in (
-        ("the step and its parts", steps, (plan, data_dir)), ("noise", noise, (plan,)),
-        ("scaling", scaling, (plan,)), ("sparse and dense products", densities, (plan,)),
+    for title, function, arguments in (                      # PyTorch's and JAX's threads come with the step, and stay
+        ("noise", noise, (plan,)), ("scaling", scaling, (plan,)), ("sparse and dense products", densities, (plan,)),
         ("subnormal numbers", subnormals, (plan,)), ("an epoch", epoch, (plan, data_dir)),
         ("an autoencoder", autoencoder.measure, (plan, data_dir)),
-        ("import, compilation, memory", processes, (plan,)),
+        ("the step and its parts", steps, (plan, data_dir)), ("import, compilation, memory", processes, (plan,)),
     ):
         say(title)
         found |= function(*arguments)
