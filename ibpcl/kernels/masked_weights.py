@@ -69,9 +69,9 @@ def tiles(logit_pi, out):
         _sigmoid(logit_pi[s], one, out[1, s, :K])
         _sigmoid(logit_pi[s], -one, out[2, s, :K])
         _exp(logit_pi[s], -one, out[3, s, :K])
-        for row in range(4):
+        for part in range(4):
             for r in range(K, out.shape[2], K):
-                loops.copy(out[row, s, :K], out[row, s, r:r + K])
+                loops.copy(out[part, s, :K], out[part, s, r:r + K])
 
 
 @inlined

@@ -84,7 +84,7 @@ def _strip(vectors):
                 total.add_incoming(later, loop)
             for i, total in enumerate(totals[:-1]):
                 builder.store(total, place(target, i), align=bytes_)
-            # A processor without masks of lanes (AVX2) takes a dozen cycles for a masked store, two for a plain one.
+            # A processor without masks of lanes (AVX2) takes a dozen cycles for a masked store.
             last, rest = place(target, vectors - 1), builder.sub(width, INDEX((vectors - 1) * lanes))
             with builder.if_else(builder.icmp_signed("==", rest, INDEX(lanes))) as (whole, part):
                 with whole:

@@ -160,10 +160,7 @@ def _blocks(size):
 
 
 def sparse(x, limit):
-    """Return a matrix (N, D) without its zeros, or None if about more than the share ``limit`` of it is not zero.
-
-    Counting all would take a tenth of the time of fine-tuning's products.
-    """
+    """Return a matrix (N, D) without its zeros, or None if more than the share ``limit`` of some rows is not zero."""
     N, D = x.shape
     some = x[::EVERY] != 0
     if np.count_nonzero(some) > limit * some.size:

@@ -55,7 +55,8 @@ def _join(x, through_mean, through_variance, dx):
 @compiled
 def inputs_rows(turns, x, dmean, dvariance, location, spread, every, dx):
     """Write the gradient at some pieces of the rows of x; ``every`` is 0 ... K - 1."""
-    (K, D), lanes, start = location.shape, VECTOR_BYTES // x.itemsize, np.int64(0)
+    (K, D), lanes = location.shape, VECTOR_BYTES // x.itemsize
+    start = np.int64(0)                                      # a literal would have ``add`` compiled once more
     vectors = -(-D // lanes)
     strips, longest = -(-vectors // LONGEST), LONGEST * lanes
     tiles = aligned(2 * K * longest, x)
@@ -83,7 +84,8 @@ def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread, sums):
     ``dmean`` and ``dvariance`` come transposed, (K, N); ``every`` is 0 ... BLOCK - 1; ``sums``, (2, pieces, K), are the
     sums of their rows.
     """
-    (N, D), K, lanes, start = x.shape, dlocation.shape[1], VECTOR_BYTES // x.itemsize, np.int64(0)
+    (N, D), K, lanes = x.shape, dlocation.shape[1], VECTOR_BYTES // x.itemsize
+    start = np.int64(0)                                      # not the literal: as above
     vectors = -(-D // lanes)
     strips, longest = -(-vectors // LONGEST), LONGEST * lanes
     tiles = aligned(2 * BLOCK * longest, x)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibpcl.kernels import sparse_linear, sparse_matrix
+from ibpcl.kernels import moment_products, sparse_linear, sparse_matrix
 from ibpcl.primitives import linear as reference
 
 problems = st.fixed_dictionaries({
@@ -56,8 +56,9 @@ def test_every_entry_is_kept_once_and_the_transpose_has_the_same(dtype, N, D, de
             assert (np.diff(columns.astype(int)) > 0).all()  # in order, and so none twice
             found[row, columns] = matrix.values[entries]
         assert np.array_equal(found, expected)
-    if np.count_nonzero(x):
-        assert sparse_matrix.sparse(x, 0.79 * np.count_nonzero(x) / x.size) is None
+    for some, factor in ((x, sparse_matrix.FAR), (x[::sparse_matrix.EVERY], 1)):
+        if np.count_nonzero(some):
+            assert sparse_matrix.sparse(x, 0.999 * np.count_nonzero(some) / some.size / factor) is None
     x[:] = np.nan                                            # is not zero
     sparse = sparse_matrix.sparse(x, 1.0)
     assert (sparse.ends - sparse.starts).sum() == x.size
@@ -68,6 +69,13 @@ def test_the_choice_goes_by_density():
     for columns, density, sparse in cases:
         x, w, b, _ = inputs(2, 50, 60, columns, density, True, 0)
         assert (sparse_linear.apply(x, w, b)[1][2] is not None) == sparse
+
+
+def test_fine_tuning_looks_for_zeros_where_they_can_pay():
+    x = inputs(2, 50, 60, 70, 0.1, True, 0)[0]
+    for columns, sparse in ((70, True), (40, False)):
+        w = np.ones((60, columns), x.dtype)
+        assert (moment_products.moments(x, w, w, moment_products.densest(columns))[1][1] is not None) == sparse
 
 
 def test_rows_that_are_not_like_the_others_do_not_mislead():
