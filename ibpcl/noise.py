@@ -235,6 +235,31 @@ def logistic(key, shape, dtype=np.float32):
     return _fill("noise.logistic", key, shape, dtype, lambda u: np.log(u / (1 - u)))
 
 
+def draw(wanted, dtype=np.float32):
+    """Draw several arrays of noise; the compiled twin does so in one go.
+
+    Parameters
+    ----------
+    wanted : sequence of tuple
+        Kind ("uniform", "normal" or "logistic", the functions above), key and shape of each.
+    dtype : dtype
+        As in :func:`uniform`.
+
+    Returns
+    -------
+    drawn : list of ndarray
+        Each is what its function returns.
+
+    Examples
+    --------
+    >>> key = Key(seed=1, task=0, step=0, stream=0)
+    >>> [array.shape for array in draw([("normal", key, (2, 3)), ("logistic", key, 4)])]
+    [(2, 3), (4,)]
+    """
+    functions = {"uniform": uniform, "normal": normal, "logistic": logistic}
+    return [functions[kind](key, shape, dtype) for kind, key, shape in wanted]
+
+
 def later(kind, key, shape, dtype=np.float32):
     """Draw noise that only the sampling of masked weights will look at: here at once, in the compiled twin as it goes.
 
@@ -250,7 +275,7 @@ def later(kind, key, shape, dtype=np.float32):
     >>> later("normal", Key(seed=1, task=0, step=0, stream=0), (2, 3)).shape
     (2, 3)
     """
-    return {"uniform": uniform, "normal": normal, "logistic": logistic}[kind](key, shape, dtype)
+    return draw([(kind, key, shape)], dtype)[0]
 
 
 def generator(key):

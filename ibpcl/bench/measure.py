@@ -11,7 +11,7 @@ from ibpcl.bench.parts import parts
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.bench.timing import interleave, slope
 from ibpcl.inference.backend import backend
-from ibpcl.kernels import blas, moment_products, sparse_linear, thin_products, threads
+from ibpcl.kernels import blas, local_linear, sparse_linear, thin_products, threads
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import Settings
 from ibpcl.noise import Key, generator
@@ -135,12 +135,12 @@ def densities(plan):
         w, b, dh = (np.full(shape, 0.1, np.float32) for shape in ((S, D, columns), (S, columns), (S, N, columns)))
         return lambda limit: sparse_linear.apply_vjp(dh, sparse_linear.apply(x, w, b, limit)[1], False)
 
-    def moments(x, columns):
-        w, dh = np.full((D, columns), 0.1, np.float32), np.ones((N, columns), np.float32)
-        return lambda limit: moment_products.pull_back(dh, dh, w, moment_products.moments(x, w, w, limit)[1], False)
+    def sampled(x, columns):
+        w, b, dh = (np.full(shape, 0.1, np.float32) for shape in ((D, columns), (columns,), (1, N, columns)))
+        return lambda limit: local_linear.sample_vjp(dh, local_linear.sample(dh, x, w, w, b, b, limit=limit)[1], False)
 
     rows = []
-    for name, make, densest in (("layer", layer, sparse_linear.densest), ("moments", moments, moment_products.densest)):
+    for name, make, densest in (("layer", layer, sparse_linear.densest), ("moments", sampled, local_linear.densest)):
         for columns in (K, max(K // 4, thin_products.WIDEST + 1)):
             whole = name == "layer" and columns == K
             for density in plan.densities[::1 if whole else 2]:

@@ -17,6 +17,7 @@ class Backend(NamedTuple):
     empty: Callable
     copy: Callable
     finite: Callable
+    draw: Callable
     uniform: Callable
     normal: Callable
     logistic: Callable
@@ -25,10 +26,6 @@ class Backend(NamedTuple):
     sample_masked_weights_vjp: Callable
     linear: Callable
     linear_vjp: Callable
-    masked_moments: Callable
-    masked_moments_vjp: Callable
-    kept_moments: Callable
-    kept_moments_vjp: Callable
     local_linear: Callable
     local_linear_vjp: Callable
     activations: ModuleType
@@ -76,9 +73,8 @@ def backend(name="numba"):
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
-        name, empty, copy, finite, noise.uniform, noise.normal, noise.logistic, noise.later, masked_weights.sample,
-        masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.masked_moments,
-        local_linear.masked_moments_vjp, local_linear.kept_moments, local_linear.kept_moments_vjp, local_linear.apply,
-        local_linear.apply_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
+        name, empty, copy, finite, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
+        masked_weights.sample, masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.sample,
+        local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
         adam.update,
     )

@@ -63,7 +63,7 @@ class Packed(NamedTuple):
 
 def maximize_likelihood(model, vector, prior, data, how, rate):
     """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL")."""
-    masks = [np.ones(shape, bool) for shape in model.shapes]
+    masks = [None] * len(model.hidden)
     examples = len(data.x)
 
     def objective(vector, rows, step, steps):

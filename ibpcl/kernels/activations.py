@@ -39,7 +39,8 @@ def lean(turns, x, condition, slope, out):
 
 def _apply(kernel, x, condition, *scalars):
     out = empty(x.shape, x.dtype)
-    threads.run(kernel, -(-x.size // STRIP), x.reshape(-1), condition.reshape(-1), *scalars, out.reshape(-1))
+    threads.run(kernel, -(-x.size // STRIP), x.reshape(-1), condition.reshape(-1), *scalars, out.reshape(-1),
+                small=threads.LIGHT)
     return out
 
 

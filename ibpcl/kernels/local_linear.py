@@ -1,72 +1,76 @@
-r"""The linear layer sampled at its pre-activations: the twin of ``primitives.local_linear``.
+r"""The layer sampled at its pre-activations: the twin of ``primitives.local_linear.sample``.
 
-The products are made in :mod:`ibpcl.kernels.moment_products`.  What is left are passes over arrays, fused: each array
-is read once.
+Means and variances of the pre-activations are two products, :math:`x (B \odot \mu)` and :math:`x^2 (B \odot
+\sigma^2)`, made in one of three ways:
+
+- a head has few columns (:mod:`ibpcl.kernels.thin_products`);
+- images have many zeros (:mod:`ibpcl.kernels.sparse_matrix`);
+- all else goes to BLAS.
+
+Noise is added to some rows as soon as their products are there.  Back there is one job: the gradients at means and
+variances are a piece each, and the rows of the inputs are the others.  Through variances it is simpler than the
+reference, which goes through deviations: :math:`d \log\sigma = 2 \sigma^2 \odot d(\sigma^2)`.
 """
 
 from math import prod
 
 import numpy as np
 
-from ibpcl.kernels import loops, moment_products, threads
+from ibpcl.kernels import blas, loops, sparse_matrix, thin_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.preactivations import draw, mean_gradient, variance_gradient
 from ibpcl.kernels.turns import BEGIN, END, another
 
-STRIP = 4096                                                 # a piece of a pass
-FEW = 16                                                     # rows, a piece of a pass over outputs
+STRIP = 4096                                                 # weights, a piece
+ROWS = 64                                                    # examples, a piece
+NO_STARTS, NO_PLACES = np.empty(0, np.int64), np.empty(0, np.uint32)    # where all weights are there
+
+
+def densest(columns):
+    """Return the largest share of numbers that are not zero for the sparse way: :func:`sparse_linear.densest`.
+
+    Here one batch has two products only, and looking for its zeros weighs more: with few columns nobody looks.
+    """
+    return 0.0 if columns < 64 else min(0.3, 0.1 + columns / 700)
 
 
 @inlined
-def _keep(mu, log_sigma, on, mean, sigma):
-    zero = mean.dtype.type(0)
-    for i in range(wide(on.size)):
-        mean[i] = mu[i] if on[i] else zero
-    for i in range(wide(on.size)):
-        value = exp(log_sigma[i])
-        sigma[i] = value if on[i] else zero
-
-
-@inlined
-def _keep_vjp(dmean, dsigma, on, sigma, dmu, dlog_sigma):
-    zero = dmu.dtype.type(0)
-    for i in range(wide(on.size)):
-        dmu[i] = dmean[i] if on[i] else zero
-    for i in range(wide(on.size)):
-        dlog_sigma[i] = dsigma[i] * sigma[i]
+def _variances(log_sigma, out):
+    two = out.dtype.type(2)
+    for i in range(wide(out.size)):
+        out[i] = exp(two * log_sigma[i])
 
 
 @compiled
-def keep(turns, mu, log_sigma, mask, mean, sigma):
-    """Write means and standard deviations of some strips of weights, 0 where the mask is."""
+def square_deviations(turns, log_sigma, out):
+    """Write the variances of some strips of weights."""
     while another(turns):
-        some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mask.size))
-        _keep(mu[some], log_sigma[some], mask[some], mean[some], sigma[some])
+        some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size))
+        _variances(log_sigma[some], out[some])
 
 
 @compiled
-def keep_vjp(turns, dmean, dsigma, mask, sigma, dmu, dlog_sigma):
-    """Write the gradients at some strips of weights."""
-    while another(turns):
-        some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mask.size))
-        _keep_vjp(dmean[some], dsigma[some], mask[some], sigma[some], dmu[some], dlog_sigma[some])
-
-
-@compiled
-def count(mask, starts):
-    """Write at which of the kept weights each strip of a mask begins, and how many there are."""
+def count(mask, starts, active):
+    """Find the active units (K,) of a mask (D, K), and at which of the kept weights each strip of it begins."""
+    flat = mask.reshape(-1)
     starts[0] = 0
     for strip in range(starts.size - 1):
-        some, total = mask[strip * STRIP:(strip + 1) * STRIP], np.int32(0)
+        some, total = flat[strip * STRIP:(strip + 1) * STRIP], np.int32(0)
         for i in range(wide(some.size)):
             total += np.int32(some[i])
         starts[strip + 1] = starts[strip] + total
+    active[:] = False
+    for d in range(mask.shape[0]):
+        row = mask[d]
+        for k in range(wide(row.size)):
+            active[k] |= row[k]
 
 
 @compiled
-def spread(turns, mu, log_sigma, mask, starts, places, kept_sigma, mean, sigma):
-    """Write means and standard deviations of some strips of weights, given those that the mask keeps, and their places.
+def spread(turns, mu, log_sigma, mask, starts, places, kept_variances, mean, variance):
+    """Write means and variances of some strips of weights, given those that the mask keeps, and their places.
 
     Without a branch: each place is written, and the next one over it if the mask is off there; so ``places`` has one
     more slot a strip, and those of strip i begin i slots later than its weights.
@@ -74,162 +78,239 @@ def spread(turns, mu, log_sigma, mask, starts, places, kept_sigma, mean, sigma):
     while another(turns):
         for strip in range(turns[BEGIN], turns[END]):
             whole = slice(strip * STRIP, min((strip + 1) * STRIP, mask.size))
-            mean[whole], sigma[whole] = 0, 0
+            mean[whole], variance[whole] = 0, 0
             first, last = starts[strip], starts[strip + 1]
-            loops.exponential(log_sigma[first:last], kept_sigma[first:last])
+            _variances(log_sigma[first:last], kept_variances[first:last])
             j = first + strip
             for i in range(whole.start, whole.stop):
                 places[j] = i
                 j += np.int64(mask[i])
             for j in range(first, last):
-                mean[places[j + strip]], sigma[places[j + strip]] = mu[j], kept_sigma[j]
+                mean[places[j + strip]], variance[places[j + strip]] = mu[j], kept_variances[j]
+
+
+@inlined
+def _collect(dense, starts, places, out):
+    for strip in range(starts.size - 1):
+        for j in range(starts[strip], starts[strip + 1]):
+            out[j] = dense[places[j + strip]]
+
+
+@inlined
+def _times_twice(x, out):
+    two = x.dtype.type(2)
+    for i in range(wide(out.size)):
+        out[i] *= two * x[i]
+
+
+@inlined
+def _by_log_sigma(variance, starts, places, kept_variances, dvariances, dlog_sigma):
+    """Turn gradients at variances into those at their logarithms' halves: in place, or those of the kept ones."""
+    if starts.size > 0:
+        _collect(dvariances, starts, places, dlog_sigma)
+        _times_twice(kept_variances, dlog_sigma)
+    else:
+        _times_twice(variance, dvariances)
+
+
+@inlined
+def _add_twice(x, y, out):
+    two = x.dtype.type(2)
+    for i in range(wide(out.size)):
+        out[i] += two * x[i] * y[i]
 
 
 @compiled
-def spread_vjp(turns, dmean, dsigma, starts, places, kept_sigma, dmu, dlog_sigma):
-    """Write the gradients at the kept weights of some strips."""
+def dense_forward(turns, x, mu, variances, bias_mean, bias_variance, eps, squares, mean, slope, h):
+    """Write means, slopes (N, K) and samples (R, N, K) for some rows of x (N, D), and their squares."""
     while another(turns):
-        for strip in range(turns[BEGIN], turns[END]):
-            for j in range(starts[strip], starts[strip + 1]):
-                i = places[j + strip]
-                dmu[j], dlog_sigma[j] = dmean[i], dsigma[i] * kept_sigma[j]
+        for piece in range(turns[BEGIN], turns[END]):
+            some = slice(piece * ROWS, min((piece + 1) * ROWS, x.shape[0]))
+            loops.square(x[some].reshape(-1), squares[some].reshape(-1))
+            np.dot(squares[some], variances, slope[some])
+            np.dot(x[some], mu, mean[some])
+            for n in range(some.start, some.stop):
+                draw(n, mean[n], bias_mean, bias_variance, eps, slope, h)
 
 
 @compiled
-def keep_biases(mask, mu, log_sigma, active, mean, sigma):
-    """Find the active units (K,) of a mask (D, K), and write means and standard deviations of their biases."""
-    active[:] = False
-    for d in range(mask.shape[0]):
-        row = mask[d]
-        for k in range(wide(row.size)):
-            active[k] |= row[k]
-    _keep(mu, log_sigma, active, mean, sigma)
+def dense_backward(
+    turns, dh, eps, slope, x, squares, mu, variances, starts, places, kept_variances, dmeans, dvariances, dmu,
+    dlog_sigma, sums, gradients, through, dx,
+):
+    """Write the gradients at all weights (D, K) and the kept ones, one moment a piece, then those at some rows of x.
 
-
-@compiled
-def keep_biases_vjp(dmean, dsigma, active, sigma, dmu, dlog_sigma):
-    """Write the gradients at the biases."""
-    _keep_vjp(dmean, dsigma, active, sigma, dmu, dlog_sigma)
-
-
-@inlined
-def _draw(mean, variance, bias_mu, bias_variance, scale):
-    for k in range(wide(scale.size)):
-        mean[k] += bias_mu[k]
-        scale[k] = np.sqrt(variance[k] + bias_variance[k])
-
-
-@inlined
-def _sample(mean, scale, eps, h):
-    for k in range(wide(h.size)):
-        h[k] = mean[k] + scale[k] * eps[k]
-
-
-@compiled
-def draw(turns, eps, mean, variance, bias_mu, bias_variance, scale, h):
-    """Add the biases to some rows of the moments (M, K), and sample ``h`` (R, M, K) there."""
+    ``sums`` (2, K) are those of the gradients at the moments' rows; an empty ``dx`` is not needed; ``gradients``
+    (3, N, K) and ``through`` (N, D) are scratch.
+    """
+    N = x.shape[0]
     while another(turns):
-        for m in range(turns[BEGIN] * FEW, min(turns[END] * FEW, mean.shape[0])):
-            _draw(mean[m], variance[m], bias_mu, bias_variance, scale[m])
-            for r in range(eps.shape[0]):
-                _sample(mean[m], scale[m], eps[r, m], h[r, m])
-
-
-@inlined
-def _gather(dh, eps, dmean, dvariance):
-    for k in range(wide(dmean.size)):
-        dmean[k] += dh[k]
-        dvariance[k] += dh[k] * eps[k]
-
-
-@inlined
-def _halve(scale, dvariance):
-    zero, half = scale.dtype.type(0), scale.dtype.type(0.5)
-    for k in range(wide(dvariance.size)):
-        dvariance[k] = half * dvariance[k] / scale[k] if scale[k] > zero else zero
+        for piece in range(turns[BEGIN], turns[END]):
+            gradient = gradients[min(piece, 2)]
+            first, last = (0, N) if piece < 2 else ((piece - 2) * ROWS, min((piece - 1) * ROWS, N))
+            if piece != 1:
+                for n in range(first, last):
+                    variance_gradient(n, dh, eps, slope, gradient[n])
+            if piece == 0:
+                loops.sum_rows(gradient, sums[1])
+                np.dot(squares.T, gradient, dvariances)
+                _by_log_sigma(variances.reshape(-1), starts, places, kept_variances, dvariances.reshape(-1), dlog_sigma)
+                continue
+            if piece > 1:
+                np.dot(gradient[first:last], variances.T, through[first:last])
+            for n in range(first, last):
+                mean_gradient(n, dh, gradient[n])
+            if piece == 1:
+                loops.sum_rows(gradient, sums[0])
+                np.dot(x.T, gradient, dmeans)
+                _collect(dmeans.reshape(-1), starts, places, dmu)
+            else:
+                np.dot(gradient[first:last], mu.T, dx[first:last])
+                _add_twice(x[first:last].reshape(-1), through[first:last].reshape(-1), dx[first:last].reshape(-1))
 
 
 @compiled
-def draw_vjp(turns, dh, eps, scale, dmean, dvariance):
-    """Write the gradients of some rows of means and variances, summed over the samples that share them."""
+def sparse_moments(turns, starts, ends, places, values, mu, variances, mean, variance):
+    """Write means and variances (N, K) for a sparse x (N, D), one moment a piece."""
+    nothing, totals = np.zeros(mu.shape[1], mu.dtype), np.empty(mu.shape[1], mu.dtype)
     while another(turns):
-        for m in range(turns[BEGIN] * FEW, min(turns[END] * FEW, scale.shape[0])):
-            dmean[m], dvariance[m] = 0, 0
-            for r in range(dh.shape[0]):
-                _gather(dh[r, m], eps[r, m], dmean[m], dvariance[m])
-            _halve(scale[m], dvariance[m])
+        for piece in range(turns[BEGIN], turns[END]):
+            if piece == 0:
+                squares = np.empty_like(values)
+                loops.square(values, squares)
+                sparse_matrix.multiply(starts, ends, places, squares, variances, nothing, variance, totals)
+            else:
+                sparse_matrix.multiply(starts, ends, places, values, mu, nothing, mean, totals)
 
 
-def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
-    """Mask the weights: the twin of :func:`ibpcl.primitives.local_linear.masked_moments`."""
-    mu, log_sigma, *biases = as_arrays("local_linear.masked_moments", mu, log_sigma, bias_mu, bias_log_sigma)
-    mean, sigma, bias_mean, bias_sigma = (empty(array.shape, array.dtype) for array in (mu, log_sigma, *biases))
-    mask, active = np.ascontiguousarray(mask), np.empty(mask.shape[1], bool)
-    flat = [array.reshape(-1) for array in (mu, log_sigma, mask, mean, sigma)]
-    threads.run(keep, -(-mean.size // STRIP), *flat)
-    keep_biases(mask, *biases, active, bias_mean, bias_sigma)
-    return (mean, sigma, bias_mean, bias_sigma), (mask, active, sigma, bias_sigma)
+@compiled
+def sparse_draw(turns, mean, bias_mean, bias_variance, eps, slope, h):
+    """Turn the variances of some rows (N, K) into slopes, and sample h (R, N, K) there."""
+    while another(turns):
+        for n in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, mean.shape[0])):
+            draw(n, mean[n], bias_mean, bias_variance, eps, slope, h)
 
 
-def masked_moments_vjp(dout, cache):
-    """Pull the gradient back: the twin of :func:`ibpcl.primitives.local_linear.masked_moments_vjp`."""
-    mask, active, sigma, bias_sigma = cache
-    dmean, dsigma, *dbiases = (np.ascontiguousarray(part, sigma.dtype) for part in dout)
-    dmu, dlog_sigma, *found = (empty(array.shape, sigma.dtype) for array in (sigma, sigma, bias_sigma, bias_sigma))
-    flat = [array.reshape(-1) for array in (dmean, dsigma, mask, sigma, dmu, dlog_sigma)]
-    threads.run(keep_vjp, -(-mask.size // STRIP), *flat)
-    keep_biases_vjp(*dbiases, active, bias_sigma, *found)
-    return dmu, dlog_sigma, *found
+@compiled
+def sparse_backward(
+    turns, dh, eps, slope, x_starts, x_ends, x_places, x_values, variances, starts, places, kept_variances, dmeans,
+    dvariances, dmu, dlog_sigma, sums,
+):
+    """Write the gradients at all weights and the kept ones for a sparse matrix, x transposed, one moment a piece."""
+    N, K = slope.shape
+    nothing, gradient = np.zeros(K, slope.dtype), np.empty((N, K), slope.dtype)
+    while another(turns):
+        for piece in range(turns[BEGIN], turns[END]):
+            if piece == 0:
+                for n in range(N):
+                    variance_gradient(n, dh, eps, slope, gradient[n])
+                squares = np.empty_like(x_values)
+                loops.square(x_values, squares)
+                sparse_matrix.multiply(x_starts, x_ends, x_places, squares, gradient, nothing, dvariances, sums[1])
+                _by_log_sigma(variances.reshape(-1), starts, places, kept_variances, dvariances.reshape(-1), dlog_sigma)
+            else:
+                for n in range(N):
+                    mean_gradient(n, dh, gradient[n])
+                sparse_matrix.multiply(x_starts, x_ends, x_places, x_values, gradient, nothing, dmeans, sums[0])
+                _collect(dmeans.reshape(-1), starts, places, dmu)
 
 
-def kept_moments(mu, log_sigma, bias_mu, bias_log_sigma, kept):
-    """Spread the kept weights: the twin of :func:`ibpcl.primitives.local_linear.kept_moments`."""
-    mu, log_sigma, *biases = as_arrays("local_linear.kept_moments", mu, log_sigma, bias_mu, bias_log_sigma)
-    kept, active = np.ascontiguousarray(kept), np.empty(kept.shape[1], bool)
-    starts = np.empty(-(-kept.size // STRIP) + 1, np.int64)
-    count(kept.reshape(-1), starts)
+def _moments(mu, log_sigma, mask):
+    """Return means and variances (D, K), which units are active, and what says where the kept weights are."""
+    if mask is None:
+        variances = empty(mu.shape, mu.dtype)
+        threads.run(square_deviations, -(-mu.size // STRIP), log_sigma.reshape(-1), variances.reshape(-1))
+        return mu, variances, True, (NO_STARTS, NO_PLACES, np.empty(0, mu.dtype))
+    starts, active = np.empty(-(-mask.size // STRIP) + 1, np.int64), np.empty(mask.shape[1], bool)
+    count(mask, starts, active)
     if mu.shape != (starts[-1],) or log_sigma.shape != mu.shape:
-        raise ValueError(f"local_linear.kept_moments: the mask keeps {starts[-1]} weights, got {mu.shape} means and "
+        raise ValueError(f"local_linear.sample: the mask keeps {starts[-1]} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
-    kept_sigma, bias_mean, bias_sigma = (empty(array.shape, array.dtype) for array in (mu, *biases))
-    mean, sigma = (empty(kept.shape, mu.dtype) for _ in range(2))
-    places = empty((mu.size + starts.size,), np.dtype(np.uint32))
-    threads.run(spread, starts.size - 1, mu, log_sigma, kept.reshape(-1), starts, places, kept_sigma, mean.reshape(-1),
-                sigma.reshape(-1))
-    keep_biases(kept, *biases, active, bias_mean, bias_sigma)
-    return (mean, sigma, bias_mean, bias_sigma), (active, starts, places, kept_sigma, bias_sigma)
+    places, kept_variances = empty((mu.size + starts.size,), np.dtype(np.uint32)), empty(mu.shape, mu.dtype)
+    means, variances = empty((2, *mask.shape), mu.dtype)
+    threads.run(spread, starts.size - 1, mu, log_sigma, mask.reshape(-1), starts, places, kept_variances,
+                means.reshape(-1), variances.reshape(-1))
+    return means, variances, active, (starts, places, kept_variances)
 
 
-def kept_moments_vjp(dout, cache):
-    """Pull the gradient back: the twin of :func:`ibpcl.primitives.local_linear.kept_moments_vjp`."""
-    active, starts, places, kept_sigma, bias_sigma = cache
-    dmean, dsigma, *dbiases = (np.ascontiguousarray(part, kept_sigma.dtype) for part in dout)
-    dmu, dlog_sigma, *found = (empty(array.shape, array.dtype) for array in (kept_sigma, kept_sigma, *[bias_sigma] * 2))
-    threads.run(spread_vjp, starts.size - 1, dmean.reshape(-1), dsigma.reshape(-1), starts, places, kept_sigma, dmu,
-                dlog_sigma)
-    keep_biases_vjp(*dbiases, active, bias_sigma, *found)
-    return dmu, dlog_sigma, *found
+def _transposed(means, variances):
+    """Join the transposes of two matrices (D, K) of few columns: (2, K, D)."""
+    out = np.empty((2, *means.T.shape), means.dtype)
+    out[0], out[1] = means.T, variances.T
+    return out
 
 
-def apply(eps, x, mu, sigma, bias_mu, bias_sigma):
-    """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.apply`."""
-    eps, x, mu, sigma, bias_mu, bias_sigma = as_arrays("local_linear.apply", eps, x, mu, sigma, bias_mu, bias_sigma)
-    rows, variances = x.reshape(prod(x.shape[:-1]), x.shape[-1]), sigma * sigma
-    (mean, variance), products_cache = moment_products.moments(
-        rows, mu, variances, moment_products.densest(mu.shape[1]) if x.ndim == 2 else 0)
+def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None):
+    """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.sample`.
+
+    ``limit`` is the largest share of shared inputs that are not zero for which the sparse way is taken; without it
+    :func:`densest` says.  If it is 0, nobody looks.
+    """
+    eps, x, mu, log_sigma, bias_mu, bias_log_sigma = as_arrays(
+        "local_linear.sample", eps, x, mu, log_sigma, bias_mu, bias_log_sigma)
+    whole = mask is not None and mu.ndim == 2                # of which the mask keeps some: then as if they alone were
+    mask = None if mask is None else np.ascontiguousarray(mask)
+    if whole:
+        mu, log_sigma = mu[mask], log_sigma[mask]
+    means, variances, active, kept = _moments(mu, log_sigma, mask)
+    bias_mean, bias_variance = bias_mu * active, np.exp(2 * bias_log_sigma) * active
+    rows, columns = x.reshape(prod(x.shape[:-1]), x.shape[-1]), means.shape[1]
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
-    noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, *mean.shape)
-    scale, h = empty(mean.shape, x.dtype), empty(noise.shape, x.dtype)
-    threads.run(draw, -(-len(mean) // FEW), noise, mean, variance, bias_mu, bias_sigma * bias_sigma, scale, h)
-    return h.reshape(eps.shape), (noise, x.shape, products_cache, sigma, bias_sigma, scale)
+    noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, len(rows), columns)
+    (mean, slope), h = empty((2, len(rows), columns), x.dtype), empty(noise.shape, x.dtype)
+    pieces, biases, sparse, squares = -(-len(rows) // ROWS), (bias_mean, bias_variance), None, None
+    if columns <= thin_products.WIDEST:
+        thin_products.sample(rows, _transposed(means, variances), *biases, noise, slope, h)
+    else:
+        limit = densest(columns) if limit is None else limit
+        sparse = sparse_matrix.sparse(rows, limit) if limit > 0 and x.ndim == 2 else None
+        if sparse is not None:
+            threads.run(sparse_moments, 2, *sparse, means, variances, mean, slope)
+            threads.run(sparse_draw, pieces, mean, *biases, noise, slope, h)
+        else:
+            squares = empty(rows.shape, x.dtype)
+            with blas.one_thread():
+                threads.run(dense_forward, pieces, rows, means, variances, *biases, noise, squares, mean, slope, h)
+    return h.reshape(eps.shape), (noise, x, sparse, squares, means, variances, active, bias_variance, mask, whole, kept,
+                                  slope)
 
 
-def apply_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.apply_vjp``."""
-    noise, shape, products_cache, sigma, bias_sigma, scale = cache
-    dh = np.ascontiguousarray(dh, sigma.dtype).reshape(noise.shape)
-    dmean, dvariance = (empty(scale.shape, sigma.dtype) for _ in range(2))
-    threads.run(draw_vjp, -(-len(scale) // FEW), dh, noise, scale, dmean, dvariance)
-    dx, dmu, dsigma, dbias_mu, dbias_variance = moment_products.pull_back(dmean, dvariance, sigma, products_cache,
-                                                                          needs_dx)
-    return None if dx is None else dx.reshape(shape), dmu, dsigma, dbias_mu, 2 * bias_sigma * dbias_variance
+def sample_vjp(dh, cache, needs_dx=True):
+    """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
+    noise, x, sparse, squares, means, variances, active, bias_variance, mask, whole, kept, slope = cache
+    (D, K), dtype, rows = means.shape, means.dtype, x.reshape(len(slope), means.shape[0])
+    dh = np.ascontiguousarray(dh, dtype).reshape(noise.shape)
+    if K <= thin_products.WIDEST:
+        dx, (dmu, dvariances), sums = thin_products.pull_back(dh, noise, slope, rows, _transposed(means, variances),
+                                                              needs_dx)
+        dmu, dlog_sigma = dmu.T, 2 * variances * dvariances.T
+        if mask is not None:
+            dmu, dlog_sigma = dmu[mask], dlog_sigma[mask]
+    else:
+        (dmeans, dvariances), found = empty((2, D, K), dtype), empty((2, *kept[2].shape), dtype)
+        sums, dx = empty((2, K), dtype), empty((len(rows) * (needs_dx and sparse is None), D), dtype)
+        after = (*kept, dmeans, dvariances, *found, sums)
+        if sparse is not None:
+            threads.run(sparse_backward, 2, dh, noise, slope, *sparse_matrix.transposed(sparse, D), variances, *after)
+            dx = _dense_dx(dh, noise, slope, rows, means, variances) if needs_dx else None    # images need none
+        else:
+            gradients, through = empty((3, len(rows), K), dtype), empty(dx.shape, dtype)
+            with blas.one_thread():
+                threads.run(dense_backward, 2 + -(-len(dx) // ROWS), dh, noise, slope, rows, squares, means, variances,
+                            *after, gradients, through, dx)
+        dmu, dlog_sigma = found if mask is not None else (dmeans, dvariances)
+    if whole:
+        dmu, dlog_sigma = (_at(mask, part) for part in (dmu, dlog_sigma))
+    return (dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, sums[0] * active, 2 * bias_variance * sums[1])
+
+
+def _at(mask, values):
+    """Write the values of the kept weights where they are, and zeros elsewhere."""
+    out = np.zeros(mask.shape, values.dtype)
+    out[mask] = values
+    return out
+
+
+def _dense_dx(dh, eps, slope, x, means, variances):
+    dvariance = (dh * eps).sum(axis=0) * slope
+    return dh.sum(axis=0) @ means.T + 2 * x * (dvariance @ variances.T)

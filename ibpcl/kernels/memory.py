@@ -12,7 +12,12 @@ import numpy as np
 
 KEPT = 128 * 2**20                                           # bytes of free blocks, at most
 SMALLEST = 2**16                                             # bytes; below, the C library keeps the memory itself
+TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 LINE = 64                                                    # bytes of a cache line: vectors must not straddle two
+
+
+class _Memory(np.ndarray):
+    """Memory of a block.  Its type is its own, or NumPy would have arrays refer to it at once, past the block."""
 
 
 class _Free:
@@ -23,13 +28,13 @@ class _Free:
         self.blocks, self.total = {}, 0
 
     def take(self, size):
-        """Return a free block of exactly that many bytes, or a new one, and the address of its first cache line."""
+        """Return a free block of exactly that many bytes, or a new one, and where its first cache line begins."""
         with self.lock:
             if same := self.blocks.get(size):
                 self.total -= size
                 return same.pop()
-        memory = np.empty(size, np.uint8)
-        return memory, memory.ctypes.data + -memory.ctypes.data % LINE
+        memory = _Memory(size, np.uint8)
+        return memory, -memory.ctypes.data % LINE
 
     def give(self, block):
         """Keep a block, and drop others if there are too many; those of the size that is least in demand go first."""
@@ -51,12 +56,8 @@ class _Free:
 _free = _Free()
 
 
-class _Block:
-    """Memory that returns to the free blocks when the last array that refers to it is gone."""
-
-    def __init__(self, block, shape, dtype):
-        self.block = block
-        self.__array_interface__ = {"version": 3, "data": (block[1], False), "shape": shape, "typestr": dtype.str}
+class _Block(np.ndarray):
+    """A block that returns to the free ones when the last array that refers to it is gone."""
 
     def __del__(self, free=_free):                           # bound here: at exit the module's names go first
         free.give(self.block)
@@ -74,7 +75,10 @@ def empty(shape, dtype):
     size = prod(shape) * dtype.itemsize
     if size < SMALLEST:
         return np.empty(shape, dtype)
-    return np.asarray(_Block(_free.take(size + LINE), shape, dtype))
+    block = _free.take(size + LINE)
+    own = _Block(size + LINE, np.uint8, block[0])
+    own.block = block
+    return np.ndarray(shape, dtype, own, block[1])
 
 
 def common_type(caller, *arrays):
@@ -86,7 +90,7 @@ def common_type(caller, *arrays):
         If it is another; ``caller`` is named.
     """
     dtype = np.result_type(*(array.dtype for array in arrays))
-    if dtype not in (np.float32, np.float64):
+    if dtype not in TYPES:
         raise TypeError(f"{caller}: arrays must be float32 or float64, got {dtype}; the NumPy backend takes complex")
     return dtype
 
@@ -99,6 +103,10 @@ def as_arrays(caller, *arrays):
     TypeError
         If their common type is another; ``caller`` is named.
     """
+    dtype = getattr(arrays[0], "dtype", None)
+    if dtype in TYPES and all(type(array) is np.ndarray and array.dtype == dtype and array.flags.c_contiguous
+                              for array in arrays):
+        return arrays                                        # as most are: to look at the types alone takes longer
     arrays = [np.asarray(array) for array in arrays]
     dtype = common_type(caller, *arrays)
     return tuple(np.ascontiguousarray(array, dtype) for array in arrays)

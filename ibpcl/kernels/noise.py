@@ -23,7 +23,7 @@ from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP, Key, generator
 
-__all__ = ["Key", "generator", "later", "logistic", "normal", "uniform"]
+__all__ = ["Key", "draw", "generator", "later", "logistic", "normal", "uniform"]
 
 KINDS = ("uniform", "normal", "logistic")
 UNIFORM, NORMAL, LOGISTIC = (np.uint64(kind) for kind in range(3))
@@ -98,9 +98,10 @@ def units(u, x):
 
 @part
 def fill_span(described, first, last, words, out):
-    """Draw the chunks that hold the elements first ... last - 1 into ``out`` (chunks, 4, 512); return first's place.
+    """Draw the elements first ... last - 1 into the chunks of ``out`` (chunks, 4, 512); return the first one's place.
 
-    ``described`` has the five numbers of :func:`numbers`; ``words`` (4, 512) is scratch.
+    ``described`` has the five numbers of :func:`numbers`; ``words`` (4, 512) is scratch.  Of strips of ``out`` that
+    have none of the elements nothing is said.
     """
     kind, step, task, stream, seed = described[0], described[1], described[2], described[3], described[4]
     begin = first // CHUNK
@@ -108,6 +109,9 @@ def fill_span(described, first, last, words, out):
         cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
         values = out[chunk - begin]
         for j in range(0, 4, 2):
+            here = chunk * CHUNK + j * STRIP                 # where the first of two strips begins
+            if here >= last or here + 2 * STRIP <= first:
+                continue
             if kind == NORMAL:
                 box_muller(words[j], words[j + 1], values[j], values[j + 1])
             else:
@@ -119,24 +123,35 @@ def fill_span(described, first, last, words, out):
     return first - begin * CHUNK
 
 
+@part
+def _array_of(chunk, starts):
+    """Return the number of the array that has a chunk; array i begins with chunk ``starts[i]``."""
+    i = 0
+    while starts[i + 1] <= chunk:
+        i += 1
+    return i
+
+
 @compiled
-def fill_float32(turns, described, out):
-    """Fill some chunks of ``out`` (chunks, 4, 512)."""
+def fill_float32(turns, described, starts, out):
+    """Fill some chunks of ``out`` (chunks, 4, 512), which has several arrays, ``described`` (arrays, 5)."""
     words = np.empty((4, STRIP), np.uint32)
     while another(turns):
-        begin, end = turns[BEGIN], turns[END]
-        fill_span(described, begin * CHUNK, end * CHUNK, words, out[begin:end])
+        for chunk in range(turns[BEGIN], turns[END]):
+            i = _array_of(chunk, starts)
+            first = (chunk - starts[i]) * CHUNK
+            fill_span(described[i], first, first + CHUNK, words, out[chunk:chunk + 1])
 
 
 @compiled
-def fill_float64(turns, described, out):
+def fill_float64(turns, described, starts, out):
     """Fill some chunks of ``out`` (chunks, 4, 512), by the reference's own formulas."""
-    kind, step, task, stream, seed = described[0], described[1], described[2], described[3], described[4]
     while another(turns):
-        begin, end = turns[BEGIN], turns[END]
         words = np.empty((4, STRIP), np.uint32)
-        for chunk in range(begin, end):
-            cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
+        for chunk in range(turns[BEGIN], turns[END]):
+            a = _array_of(chunk, starts)
+            kind, counter = described[a, 0], np.uint64((chunk - starts[a]) * STRIP)
+            cipher(words, counter, described[a, 1], described[a, 2], described[a, 3], described[a, 4])
             for j in range(0, 4, 2):
                 for i in range(STRIP):
                     u, v = (words[j, i] + 0.5) * 2.0**-32, (words[j + 1, i] + 0.5) * 2.0**-32
@@ -153,28 +168,37 @@ def numbers(kind, key):
     return np.array([kind, key.step, key.task, key.stream, key.seed], np.uint64)
 
 
-def _fill(caller, kind, key, shape, dtype):
-    key, dtype = reference.check_key(caller, key), reference.check_dtype(caller, dtype)
-    shape, size, chunks = reference.check_shape(caller, shape)
-    out = empty((chunks * CHUNK,), dtype)
+def _fill(caller, wanted, dtype):
+    dtype, described, places, starts = reference.check_dtype(caller, dtype), [], [], [0]
+    for kind, key, shape in wanted:
+        described.append(numbers(kind, reference.check_key(caller, key)))
+        shape, size, chunks = reference.check_shape(caller, shape)
+        places.append((slice(starts[-1] * CHUNK, starts[-1] * CHUNK + size), shape))
+        starts.append(starts[-1] + chunks)
+    out = empty((starts[-1] * CHUNK,), dtype)
     kernel = fill_float32 if dtype == np.float32 else fill_float64
-    threads.run(kernel, chunks, numbers(kind, key), out.reshape(chunks, 4, STRIP))
-    return out[:size].reshape(shape)
+    threads.run(kernel, starts[-1], np.array(described), np.array(starts), out.reshape(-1, 4, STRIP))
+    return [out[place].reshape(shape) for place, shape in places]
+
+
+def draw(wanted, dtype=np.float32):
+    """Draw several arrays of noise: the twin of :func:`ibpcl.noise.draw`."""
+    return _fill("noise.draw", [(KINDS.index(kind), key, shape) for kind, key, shape in wanted], dtype)
 
 
 def uniform(key, shape, dtype=np.float32):
     """Draw uniform noise: the twin of :func:`ibpcl.noise.uniform`."""
-    return _fill("noise.uniform", UNIFORM, key, shape, dtype)
+    return _fill("noise.uniform", [(UNIFORM, key, shape)], dtype)[0]
 
 
 def normal(key, shape, dtype=np.float32):
     """Draw standard normal noise: the twin of :func:`ibpcl.noise.normal`."""
-    return _fill("noise.normal", NORMAL, key, shape, dtype)
+    return _fill("noise.normal", [(NORMAL, key, shape)], dtype)[0]
 
 
 def logistic(key, shape, dtype=np.float32):
     """Draw standard logistic noise: the twin of :func:`ibpcl.noise.logistic`."""
-    return _fill("noise.logistic", LOGISTIC, key, shape, dtype)
+    return _fill("noise.logistic", [(LOGISTIC, key, shape)], dtype)[0]
 
 
 @dataclass(frozen=True)
@@ -192,7 +216,7 @@ class Later:
     dtype: np.dtype
 
     def __array__(self, dtype=None, copy=None):
-        drawn = _fill("noise.later", self.kind, self.key, self.shape, self.dtype)
+        (drawn,) = _fill("noise.later", [(self.kind, self.key, self.shape)], self.dtype)
         return drawn if dtype is None else drawn.astype(dtype, copy=False)
 
     def reshape(self, *shape):

@@ -75,5 +75,5 @@ def apply_vjp(dh, cache, needs_dx=True):
     if sparse is not None:
         dw, db = _product(sparse_matrix.transposed(sparse, x.shape[1]), dh, db, x.shape[1])
     else:
-        threads.run(column_sums, len(db), dh, db)
+        threads.run(column_sums, len(db), dh, db, small=threads.LIGHT)
     return dx, dw, db

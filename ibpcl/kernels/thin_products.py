@@ -1,4 +1,4 @@
-r"""Products with a matrix of few columns, a head's: where BLAS spends its time on copying.
+r"""A layer of few columns that is sampled at its pre-activations, a head: where BLAS spends its time on copying.
 
 Means and variances of the outputs need two products with the same rows, :math:`x \mu` and :math:`x^2 \sigma^2`, and so
 do the gradients.  Here both are made in one pass over the rows, and the squares are never written.  Matrices with few
@@ -14,6 +14,7 @@ from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, summing, wide
 from ibpcl.kernels.elementary import total
 from ibpcl.kernels.memory import empty
+from ibpcl.kernels.preactivations import draw, mean_gradient, variance_gradient
 from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
 from ibpcl.kernels.turns import BEGIN, END, another
 
@@ -23,26 +24,27 @@ BLOCK = 32                                                   # rows of a tile of
 
 
 @summing
-def _dots(x, location, spread, other_location, other_spread):
+def _dots(x, mu, variances, other_mu, other_variances):
     mean = variance = other_mean = other_variance = x.dtype.type(0)
     for d in range(wide(x.size)):
-        mean += x[d] * location[d]
-        other_mean += x[d] * other_location[d]
-        variance += x[d] * x[d] * spread[d]
-        other_variance += x[d] * x[d] * other_spread[d]
+        mean += x[d] * mu[d]
+        other_mean += x[d] * other_mu[d]
+        variance += x[d] * x[d] * variances[d]
+        other_variance += x[d] * x[d] * other_variances[d]
     return mean, variance, other_mean, other_variance
 
 
 @compiled
-def moments_rows(turns, x, location, spread, mean, variance):
-    """Write the means and variances (N, K) of some pieces of the rows of x (N, D)."""
-    K = location.shape[0]
+def forward(turns, x, mu, variances, bias_mean, bias_variance, eps, slope, h):
+    """Write slopes (N, K) and samples (R, N, K) for some pieces of the rows of x (N, D)."""
+    K = mu.shape[0]
+    mean = np.empty(K, x.dtype)
     while another(turns):
         for n in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, x.shape[0])):
             for k in range(0, K, 2):
                 j = min(k + 1, K - 1)                        # the last of an odd number is its own neighbour
-                mean[n, k], variance[n, k], mean[n, j], variance[n, j] = _dots(
-                    x[n], location[k], spread[k], location[j], spread[j])
+                mean[k], slope[n, k], mean[j], slope[n, j] = _dots(x[n], mu[k], variances[k], mu[j], variances[j])
+            draw(n, mean, bias_mean, bias_variance, eps, slope, h)
 
 
 @inlined
@@ -53,90 +55,76 @@ def _join(x, through_mean, through_variance, dx):
 
 
 @compiled
-def inputs_rows(turns, x, dmean, dvariance, location, spread, every, dx):
-    """Write the gradient at some pieces of the rows of x; ``every`` is 0 ... K - 1."""
-    (K, D), lanes = location.shape, VECTOR_BYTES // x.itemsize
-    start = np.int64(0)                                      # a literal would have ``add`` compiled once more
-    vectors = -(-D // lanes)
-    strips, longest = -(-vectors // LONGEST), LONGEST * lanes
-    tiles = aligned(2 * K * longest, x)
-    through_mean, through_variance = np.empty(longest, x.dtype), np.empty(longest, x.dtype)
-    while another(turns):
-        for strip in range(strips):
-            left, right = strip * vectors // strips, (strip + 1) * vectors // strips
-            first, length = left * lanes, (right - left) * lanes
-            width = min(length, D - first)
-            locations, spreads = tiles[:K * length], tiles[K * longest:K * longest + K * length]
-            for k in range(K):
-                loops.copy(location[k, first:first + width], locations[k * length:k * length + width])
-                loops.copy(spread[k, first:first + width], spreads[k * length:k * length + width])
-            for n in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, x.shape[0])):
-                through_mean[:], through_variance[:] = 0, 0
-                add(right - left, through_mean, start, width, locations, dmean[n], every, start, K)
-                add(right - left, through_variance, start, width, spreads, dvariance[n], every, start, K)
-                _join(x[n, first:first + width], through_mean, through_variance, dx[n, first:first + width])
+def backward(turns, dh, eps, slope, x, matrices, every, dmatrices, sums, dx):
+    """Write the gradients that come from some pieces of the rows of x: at both ``matrices``, and at these rows.
 
-
-@compiled
-def weights_rows(turns, x, dmean, dvariance, every, dlocation, dspread, sums):
-    """Write the gradients at means and variances, (pieces, K, D), that come from some pieces of the rows.
-
-    ``dmean`` and ``dvariance`` come transposed, (K, N); ``every`` is 0 ... BLOCK - 1; ``sums``, (2, pieces, K), are the
-    sums of their rows.
+    ``matrices`` (2, K, D) are means and variances, ``dmatrices`` (2, pieces, K, D) their gradients, and ``sums``
+    (2, pieces, K) those of the gradients at the moments' rows; ``every`` is 0 ... at least BLOCK - 1 and K - 1; an
+    empty ``dx`` is not needed.
     """
-    (N, D), K, lanes = x.shape, dlocation.shape[1], VECTOR_BYTES // x.itemsize
-    start = np.int64(0)                                      # not the literal: as above
+    (N, D), (moments, K, _), lanes = x.shape, matrices.shape, VECTOR_BYTES // x.itemsize    # not a literal 2, nor 0
+    start = np.int64(0)                                      # below: ``add`` would be compiled once more
     vectors = -(-D // lanes)
     strips, longest = -(-vectors // LONGEST), LONGEST * lanes
-    tiles = aligned(2 * BLOCK * longest, x)
+    tiles = aligned(2 * max(BLOCK, K) * longest, x).reshape(2, -1)
+    by_row, by_column = np.empty((2, ROWS, K), x.dtype), np.empty((2, K, ROWS), x.dtype)
+    through = np.empty((2, longest), x.dtype)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            dlocation[piece], dspread[piece] = 0, 0
-            here = slice(piece * ROWS, min((piece + 1) * ROWS, N))
-            for k in range(K):
-                sums[0, piece, k], sums[1, piece, k] = total(dmean[k, here]), total(dvariance[k, here])
-            locations, spreads = dlocation[piece].reshape(-1), dspread[piece].reshape(-1)
+            first, rows = piece * ROWS, min(ROWS, N - piece * ROWS)
+            for i in range(rows):
+                mean_gradient(first + i, dh, by_row[0, i])
+                variance_gradient(first + i, dh, eps, slope, by_row[1, i])
+            for moment in range(moments):
+                dmatrices[moment, piece] = 0
+                for k in range(K):
+                    for i in range(rows):
+                        by_column[moment, k, i] = by_row[moment, i, k]
+                    sums[moment, piece, k] = total(by_column[moment, k, :rows])
             for strip in range(strips):
                 left, right = strip * vectors // strips, (strip + 1) * vectors // strips
-                first, length = left * lanes, (right - left) * lanes
-                width = min(length, D - first)
-                given, squares = tiles[:BLOCK * length], tiles[BLOCK * longest:(BLOCK * longest + BLOCK * length)]
-                for begin in range(piece * ROWS, min((piece + 1) * ROWS, N), BLOCK):
-                    rows = min(BLOCK, N - begin)
-                    for n in range(rows):
-                        row = x[begin + n, first:first + width]
-                        loops.copy(row, given[n * length:n * length + width])
-                        loops.square(row, squares[n * length:n * length + width])
+                column, length = left * lanes, (right - left) * lanes
+                width = min(length, D - column)
+                for begin in range(0, rows, BLOCK):
+                    some = min(BLOCK, rows - begin)
+                    for i in range(some):
+                        row = x[first + begin + i, column:column + width]
+                        loops.copy(row, tiles[0, i * length:i * length + width])
+                        loops.square(row, tiles[1, i * length:i * length + width])
                     for k in range(K):
-                        at = k * D + first
-                        add(right - left, locations, at, width, given, dmean[k, begin:], every, start, rows)
-                        add(right - left, spreads, at, width, squares, dvariance[k, begin:], every, start, rows)
+                        for moment in range(moments):
+                            of_moment = dmatrices[moment, piece].reshape(-1)
+                            add(right - left, of_moment, k * D + column, width, tiles[moment],
+                                by_column[moment, k, begin:], every, start, some)
+                if dx.size == 0:
+                    continue
+                for moment in range(moments):
+                    for k in range(K):
+                        loops.copy(matrices[moment, k, column:column + width],
+                                   tiles[moment, k * length:k * length + width])
+                for i in range(rows):
+                    through[:] = 0
+                    for moment in range(moments):
+                        add(right - left, through[moment], start, width, tiles[moment], by_row[moment, i], every, start,
+                            K)
+                    _join(x[first + i, column:column + width], through[0], through[1],
+                          dx[first + i, column:column + width])
 
 
 def _pieces(x):
     return -(-x.shape[0] // ROWS)
 
 
-def moments(x, mu, variances):
-    """Return x @ mu and x**2 @ variances, for x (N, D) and matrices (D, K)."""
-    mean, variance = (empty((x.shape[0], mu.shape[1]), x.dtype) for _ in range(2))
-    threads.run(moments_rows, _pieces(x), x, np.ascontiguousarray(mu.T), np.ascontiguousarray(variances.T), mean,
-                variance)
-    return mean, variance
+def sample(x, matrices, bias_mean, bias_variance, eps, slope, h):
+    """Write ``slope`` (N, K) and samples ``h`` (R, N, K), for x (N, D) and ``matrices`` (2, K, D)."""
+    threads.run(forward, _pieces(x), x, *matrices, bias_mean, bias_variance, eps, slope, h)
 
 
-def pull_back(dmean, dvariance, x, mu, variances, needs_dx):
-    """Pull the gradients at both moments back to ``x`` (None if not needed), ``mu`` and ``variances``.
-
-    The sums of both gradients' rows, a (2, K) array, come with them.
-    """
-    partial = [np.empty((_pieces(x), mu.shape[1], x.shape[1]), x.dtype) for _ in range(2)]
-    sums = np.empty((2, _pieces(x), mu.shape[1]), x.dtype)
-    threads.run(weights_rows, _pieces(x), x, np.ascontiguousarray(dmean.T), np.ascontiguousarray(dvariance.T),
-                np.arange(BLOCK, dtype=np.uint32), *partial, sums)
-    dx = None
-    if needs_dx:
-        dx = empty(x.shape, x.dtype)
-        threads.run(inputs_rows, _pieces(x), x, dmean, dvariance, np.ascontiguousarray(mu.T),
-                    np.ascontiguousarray(variances.T), np.arange(mu.shape[1], dtype=np.uint32), dx)
-    return dx, *(part.sum(axis=0).T for part in partial), sums.sum(axis=1)
+def pull_back(dh, eps, slope, x, matrices, needs_dx):
+    """Pull the gradient back to ``x`` (None if not needed), to both matrices (2, K, D), and to both biases (2, K)."""
+    _, K, D = matrices.shape
+    partial, sums = (np.empty((2, _pieces(x), *shape), x.dtype) for shape in ((K, D), (K,)))
+    dx = empty((len(x) * needs_dx, D), x.dtype)
+    threads.run(backward, _pieces(x), dh, eps, slope, x, matrices, np.arange(max(BLOCK, K), dtype=np.uint32), partial,
+                sums, dx)
+    return dx if needs_dx else None, partial.sum(axis=1), sums.sum(axis=1)

@@ -17,7 +17,8 @@ from ibpcl.kernels import subnormals, turns
 
 TURNS = 4                                                    # a thread, where there are enough pieces
 NAP = 2e-5                                                   # seconds
-SMALL = 32_768                                               # numbers: below, sharing costs more than it saves
+# How many numbers the largest array must have for sharing to save more than it costs; and where they are only moved.
+SMALL, LIGHT = 2**15, 2**18
 _chosen = {"count": None}
 
 
@@ -108,7 +109,7 @@ def _team(process, helpers):
     return _Team(helpers)
 
 
-def run(kernel, pieces, *arguments):
+def run(kernel, pieces, *arguments, small=SMALL):
     """Do the pieces 0 ... pieces - 1, in any order, on several threads.
 
     A job whose arrays are all small is done by the calling thread alone: handing it over would cost more.
@@ -119,11 +120,13 @@ def run(kernel, pieces, *arguments):
         ``kernel(turns, *arguments)``, which does the pieces of all turns that it gets; called once by each thread.
     pieces : int
         How many there are.
+    small : int
+        Fewer numbers than so many, in each array, are small.
     """
     if pieces < 1:
         return
     sizes = [argument.size for argument in arguments if isinstance(argument, np.ndarray)]
-    threads = min(count(), pieces) if not sizes or max(sizes) >= SMALL else 1
+    threads = min(count(), pieces) if not sizes or max(sizes) >= small else 1
     team = _team(os.getpid(), count() - 1) if threads > 1 else None
     before = subnormals.flush()
     if team is not None and not team.busy.acquire(blocking=False):

@@ -33,7 +33,7 @@ def _strips(x):
 
 def copy(out, x):
     """Write ``x`` into ``out``: the twin of :func:`numpy.copyto`."""
-    if out.size < threads.SMALL or not _same_kind(out, x):
+    if out.size < threads.LIGHT or not _same_kind(out, x):
         np.copyto(out, x)
         return
     threads.run(copy_strips, _strips(out), x.reshape(-1), out.reshape(-1))
@@ -48,5 +48,5 @@ def finite(x):
     """Say whether no number is infinite and none is not a number: the twin of :func:`ibpcl.numerics.finite`."""
     (x,) = as_arrays("vectors.finite", x)
     sums = np.empty(_strips(x), x.dtype)
-    threads.run(add_strips, len(sums), x.reshape(-1), sums)
+    threads.run(add_strips, len(sums), x.reshape(-1), sums, small=threads.LIGHT)
     return bool(np.isfinite(sums).all())

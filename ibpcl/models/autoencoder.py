@@ -127,16 +127,16 @@ class Autoencoder(Codec):
         gradient = self.evaluate_vjp(
             (doutputs, dmean, dscale, np.full(samples, dkl_masks / samples, log_p.dtype)), network_cache)
         if self.learns_prior:
-            views = self.layout.views(gradient)
-            views["prior.mu"][...], views["prior.log_sigma"][...] = dprior_mu, dprior_log_sigma
+            for name, part in (("prior.mu", dprior_mu), ("prior.log_sigma", dprior_log_sigma)):
+                self.layout.view(gradient, name)[...] = part
         if weights_cache is not None:
             onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
             backend.add_gaussian_kl_gradient(dkl_weights, weights_cache, onto)
-        views = self.layers(gradient)
         for name, raw_cache, stick_cache in stick_caches:
             da, db, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, stick_cache)
             for raw, value in zip(("raw_a", "raw_b"), layers.sticks_vjp((da, db), raw_cache), strict=True):
-                views[name][raw] += value
+                view = self.layout.view(gradient, f"{name}.{raw}")
+                view += value
         return gradient
 
     def _kl_weights(self, vector, prior, backend):

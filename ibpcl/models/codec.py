@@ -29,6 +29,7 @@ from ibpcl.primitives import latent
 # Factors of the weights' spread before training.  Codes start near their prior, pixels near their biases: else all the
 # decoder gets at first is noise of the width of its inputs, it learns not to listen, and the codes are never used.
 QUIET = {"mean": 0.1, "scale": 0.1, "pixels": 0.3}
+CODES = ("codes.mu", "codes.log_sigma")                      # what is added to them
 
 
 class Noise(NamedTuple):
@@ -36,6 +37,7 @@ class Noise(NamedTuple):
 
     layers: tuple
     latent: np.ndarray
+
 
 @dataclass(frozen=True)
 class Codec:
@@ -149,8 +151,7 @@ class Codec:
     def latent_prior(self, vector):
         """Return mean and log standard deviation of the codes' prior, (L,) each."""
         if self.learns_prior:
-            views = self.layout.views(vector)
-            return views["prior.mu"], views["prior.log_sigma"]
+            return self.layout.view(vector, "prior.mu"), self.layout.view(vector, "prior.log_sigma")
         return np.zeros(self.latent, vector.dtype), np.zeros(self.latent, vector.dtype)
 
     def initial(self, rng, alpha, sigma, spread, dtype=np.float32):
@@ -188,16 +189,17 @@ class Codec:
 
         ``relaxed`` if masks are to be sampled, not if they are given.
         """
-        drawn = []
         *of_layers, codes = (key._replace(stream=STREAMS_PER_LAYER * i) for i in range(len(self.kinds) + 1))
-        for kind, own, shape in zip(self.kinds, of_layers, self.shapes.values(), strict=True):
-            if kind == "plain":
-                drawn.append(None)
-            elif kind == "masked" and relaxed:
-                drawn.append(layers.draw(own, samples, shape, self.mask_model, backend, dtype))
-            else:
-                drawn.append(backend.normal(own, (samples, batch, shape[1]), dtype))
-        return Noise(tuple(drawn), backend.normal(codes, (samples, batch, self.latent), dtype))
+        masked, others = {}, {"codes": ("normal", codes, (samples, batch, self.latent))}
+        for name, kind, own in zip(self.names, self.kinds, of_layers, strict=True):
+            shape = self.shapes[name]
+            if kind == "masked" and relaxed:
+                masked[name] = layers.wanted(own, samples, shape, self.mask_model)
+            elif kind != "plain":
+                others[name] = ("normal", own, (samples, batch, shape[1]))
+        of_masked, of_others = layers.draw(list(masked.values()), list(others.values()), backend, dtype)
+        drawn = dict(zip(masked, of_masked, strict=True)) | dict(zip(others, of_others, strict=True))
+        return Noise(tuple(drawn.get(name) for name in self.names), drawn["codes"])
 
     def evaluate(self, vector, x, noise, backend, masks=None, tau=None):
         r"""Encode images, draw codes, and decode them.
@@ -245,9 +247,11 @@ class Codec:
             h = layer(f"encoder{i}", h)
         # A plain encoder has one output for all samples, (N, L).
         codes = [layer(name, h, active=False) for name in ("mean", "scale")]
-        views, nothing = self.layout.views(vector), vector.dtype.type(0)
-        z_mean, z_log_sigma = (np.broadcast_to(part, noise.latent.shape) + views.get(f"codes.{added}", nothing)
-                               for part, added in zip(codes, ("mu", "log_sigma"), strict=True))
+        added = [vector.dtype.type(0)] * 2
+        if "codes" in self.layout.blocks:
+            added = [self.layout.view(vector, name) for name in CODES]
+        z_mean, z_log_sigma = (np.broadcast_to(part, noise.latent.shape) + more
+                               for part, more in zip(codes, added, strict=True))
         h, code_cache = latent.sample(noise.latent, z_mean, z_log_sigma)
         for i in range(len(self.decoder)):
             h = layer(f"decoder{i}", h)
@@ -275,7 +279,7 @@ class Codec:
         by_code = latent.sample_vjp(dh, code_cache)
         dcodes = [one + other for one, other in zip((dmean, dscale), by_code, strict=True)]
         if "codes" in self.layout.blocks:
-            for name, part in zip(("codes.mu", "codes.log_sigma"), dcodes, strict=True):
+            for name, part in zip(CODES, dcodes, strict=True):
                 gradients[name] = part.sum(axis=(0, 1))      # they were broadcast over S and N
         dmean, dscale = (part.sum(axis=0) if once else part for part, once in zip(dcodes, shared, strict=True))
         dh = layer("mean", dmean) + layer("scale", dscale)   # both read the last hidden layer

@@ -31,13 +31,30 @@ class Noise(NamedTuple):
     mask: np.ndarray
 
 
-def draw(key, samples, shape, model, backend, dtype):
-    """Draw what a relaxed layer of shape (D, K) needs; its streams are that of the key and the next three."""
+def wanted(key, samples, shape, model):
+    """Return kind, key and shape of what a relaxed layer of shape (D, K) needs, in a :class:`Noise`.
+
+    Its streams are that of the key and the next three.
+    """
     weight, bias, stick, mask = (key._replace(stream=key.stream + i) for i in range(STREAMS_PER_LAYER))
     own = (samples, *shape)
-    return Noise(backend.later("normal", weight, own, dtype), backend.normal(bias, (samples, shape[1]), dtype),
-                 backend.uniform(stick, (samples, *model.stick_shape(shape)), dtype),
-                 backend.later("logistic", mask, own, dtype))
+    return Noise(("normal", weight, own), ("normal", bias, (samples, shape[1])),
+                 ("uniform", stick, (samples, *model.stick_shape(shape))), ("logistic", mask, own))
+
+
+def draw(layers, others, backend, dtype):
+    """Draw what several relaxed layers need (a list of what :func:`wanted` returns), and other arrays beside them.
+
+    Returns
+    -------
+    of_layers, of_others : list
+        A :class:`Noise` a layer, and an array for each kind, key and shape in ``others``.
+    """
+    small = [one for layer in layers for one in (layer.bias, layer.stick)]
+    drawn = backend.draw([*small, *others], dtype)
+    of_layers = [Noise(backend.later(*layer.weight, dtype), bias, stick, backend.later(*layer.mask, dtype))
+                 for layer, bias, stick in zip(layers, drawn[0:len(small):2], drawn[1:len(small):2], strict=True)]
+    return of_layers, drawn[len(small):]
 
 
 def sticks(raw_a, raw_b):
@@ -177,20 +194,15 @@ def fixed(parameters, mask, x, eps, backend=None):
     backend : Backend, optional
         Who computes; the primitives if not given.
     """
-    who = local_linear if backend is None else backend
-    given = [parameters[name] for name in GAUSSIAN]
-    mask = np.ones(given[0].shape, bool) if mask is None else mask
-    moments, moments_vjp = who.masked_moments, who.masked_moments_vjp
-    if given[0].ndim == 1:
-        moments, moments_vjp = who.kept_moments, who.kept_moments_vjp
-    apply, apply_vjp = (who.apply, who.apply_vjp) if backend is None else (who.local_linear, who.local_linear_vjp)
-    found, moments_cache = moments(*given, mask)
-    h, cache = apply(eps, x, *found)
-    return h, (moments_cache, moments_vjp, apply_vjp, cache)
+    sample, sample_vjp = local_linear.sample, local_linear.sample_vjp
+    if backend is not None:
+        sample, sample_vjp = backend.local_linear, backend.local_linear_vjp
+    h, cache = sample(eps, x, *(parameters[name] for name in GAUSSIAN), mask)
+    return h, (sample_vjp, cache)
 
 
 def fixed_vjp(dh, cache, needs_dx=True):
     """Pull the gradient at the pre-activations back to ``x`` and the Gaussian parameters (a dict)."""
-    moments_cache, moments_vjp, apply_vjp, inner = cache
-    dx, *dmoments = apply_vjp(dh, inner, needs_dx)
-    return dx, dict(zip(GAUSSIAN, moments_vjp(dmoments, moments_cache), strict=True))
+    sample_vjp, inner = cache
+    dx, *found = sample_vjp(dh, inner, needs_dx)
+    return dx, dict(zip(GAUSSIAN, found, strict=True))

@@ -151,14 +151,15 @@ class MaskedMLP:
     def noise(self, key, samples, batch, backend, dtype=np.float32):
         """Draw what :meth:`relaxed` needs; a function of the key (whose ``stream`` is set here) and the sizes."""
         *hidden, head = (key._replace(stream=STREAMS_PER_LAYER * i) for i in range(len(self.hidden) + 1))
-        drawn = (layers.draw(own, samples, shape, self.mask_model, backend, dtype)
-                 for own, shape in zip(hidden, self.shapes, strict=True))
-        return Noise(tuple(drawn), backend.normal(head, (samples, batch, self.outputs), dtype))
+        wanted = [layers.wanted(own, samples, shape, self.mask_model)
+                  for own, shape in zip(hidden, self.shapes, strict=True)]
+        drawn, (eps,) = layers.draw(wanted, [("normal", head, (samples, batch, self.outputs))], backend, dtype)
+        return Noise(tuple(drawn), eps)
 
     def fixed_noise(self, key, samples, batch, backend, dtype=np.float32):
         """Draw what :meth:`fixed` needs: one array (S, N, K) a layer, head included."""
-        return tuple(backend.normal(key._replace(stream=STREAMS_PER_LAYER * i), (samples, batch, width), dtype)
-                     for i, width in enumerate((*self.hidden, self.outputs)))
+        return tuple(backend.draw([("normal", key._replace(stream=STREAMS_PER_LAYER * i), (samples, batch, width))
+                                   for i, width in enumerate((*self.hidden, self.outputs))], dtype))
 
     def relaxed(self, vector, x, noise, tau, backend):
         """Evaluate the network with sampled masks and weights.
@@ -204,7 +205,7 @@ class MaskedMLP:
         return getattr(functions, self.activation), getattr(functions, self.activation + "_vjp")
 
     def fixed(self, vector, masks, x, noise, backend=None):
-        """Evaluate the network with given binary masks, one (D, K) a hidden layer: outputs (S, N, C).
+        """Evaluate the network with given binary masks, one (D, K) or None a hidden layer: outputs (S, N, C).
 
         The primitives compute it if no backend is given.
         """
@@ -212,7 +213,7 @@ class MaskedMLP:
         h, caches = x, []
         for i, (parameters, mask) in enumerate(zip(self.layers(vector), (*masks, None), strict=True)):
             h, cache = layers.fixed(parameters, mask, h, noise[i], backend)
-            h, activation_cache = activate(h) if mask is not None else (h, None)
+            h, activation_cache = activate(h) if i < len(self.hidden) else (h, None)
             caches.append((cache, activation_cache))
         return h, (vector, caches, activate_vjp, backend)
 

@@ -40,12 +40,12 @@ class Layout:
     def __init__(self, entries):
         self.entries = tuple(entries)
         self.size = 0
-        self._slices, self._blocks = {}, {}
+        self._slices, self._shapes, self._blocks = {}, {}, {}
         for entry in self.entries:
             start, self.size = self.size, self.size + prod(entry.shape)
             if entry.name in self._slices:
                 raise ValueError(f"Layout: the name {entry.name!r} occurs twice")
-            self._slices[entry.name] = slice(start, self.size)
+            self._slices[entry.name], self._shapes[entry.name] = slice(start, self.size), entry.shape
             block = self._blocks.setdefault(entry.block, slice(start, start))
             if block.stop != start:
                 raise ValueError(f"Layout: block {entry.block!r} is interrupted before {entry.name!r}")
@@ -69,7 +69,11 @@ class Layout:
         """Return a dict from name to shaped view; writing into a view writes into the vector."""
         if vector.shape != (self.size,):
             raise ValueError(f"Layout.views: the vector must have shape ({self.size},), got {vector.shape}")
-        return {e.name: vector[self._slices[e.name]].reshape(e.shape) for e in self.entries}
+        return {name: self.view(vector, name) for name in self._slices}
+
+    def view(self, vector, name):
+        """Return one of the views, that of the parameter ``name``."""
+        return vector[self._slices[name]].reshape(self._shapes[name])
 
     def gather(self, values, vector, copy=np.copyto):
         """Write values, a dict by name, into ``vector``, and zeros for all other parameters.

@@ -157,3 +157,52 @@ def apply_vjp(dh, cache, needs_dx=True):
     dbias_mu, dbias_sigma = drows.sum(axis=0), 2 * bias_sigma * dvariance_rows.sum(axis=0)
     dx = dh @ mu.T + 2 * x * (dvariance @ (sigma * sigma).T) if needs_dx else None
     return dx, dmu, dsigma, dbias_mu, dbias_sigma
+
+
+def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None):
+    r"""Draw the pre-activations of a layer whose binary mask is given, if it has one.
+
+    .. math:: h \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
+              x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
+
+    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is one function because fine-tuning consists of it:
+    ``ibpcl.kernels.local_linear`` is its fused twin.
+
+    Parameters
+    ----------
+    eps : ndarray, shape (S, N, K)
+        Standard normal noise.
+    x : ndarray, shape (S, N, D)
+        Inputs; (N, D) when all samples share them.
+    mu, log_sigma : ndarray, shape (D, K) or (M,)
+        Mean and log standard deviation of all weights, or of the M that the mask keeps, row by row.
+    bias_mu, bias_log_sigma : ndarray, shape (K,)
+        Mean and log standard deviation of the biases.
+    mask : ndarray of bool, shape (D, K), optional
+        Which weights are on; all of them if not given.
+
+    Returns
+    -------
+    h : ndarray, shape (S, N, K)
+        Pre-activations.
+    cache : tuple
+        What :func:`sample_vjp` needs.
+
+    Examples
+    --------
+    >>> one, zero = np.ones((1, 1)), np.zeros(1)
+    >>> sample(one[None], 2 * one, one, 0 * one, zero, zero - np.inf)[0]
+    array([[[4.]]])
+    """
+    mask = np.ones(mu.shape, bool) if mask is None else mask
+    kept = mu.ndim == 1
+    moments, moments_cache = (kept_moments if kept else masked_moments)(mu, log_sigma, bias_mu, bias_log_sigma, mask)
+    h, cache = apply(eps, x, *moments)
+    return h, (kept, moments_cache, cache)
+
+
+def sample_vjp(dh, cache, needs_dx=True):
+    """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``."""
+    kept, moments_cache, inner = cache
+    dx, *dmoments = apply_vjp(dh, inner, needs_dx)
+    return dx, *(kept_moments_vjp if kept else masked_moments_vjp)(dmoments, moments_cache)

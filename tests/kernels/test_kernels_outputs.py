@@ -18,74 +18,77 @@ def close(found, expected, tolerance):
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max(initial=1))
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
-@given(S=st.integers(1, 4), N=st.integers(1, 300), D=st.sampled_from([1, 7, 16, 113, 200]),
-       K=st.sampled_from([1, 2, 5, thin_products.WIDEST, thin_products.WIDEST + 1]), shared=st.booleans(),
-       density=st.sampled_from([0.0, 0.1, 0.3, 1.0]), seed=st.integers(0, 2**32 - 1))
-def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, density, seed):
+def layer(S, N, D, K, shared, density, seed):
+    """Make noise, inputs and parameters of a layer, float64."""
     rng = np.random.default_rng(seed)
-    eps, x = rng.normal(size=(S, N, K)), rng.normal(size=(N, D) if shared else (S, N, D))
+    x = rng.normal(size=(N, D) if shared else (S, N, D))
     x[rng.random(x.shape) >= density] = 0
-    given_ = (eps, x, rng.normal(size=(D, K)), rng.uniform(0.1, 1, (D, K)), rng.normal(size=K), rng.uniform(0.1, 1, K))
-    expected, exact_cache = reference_local_linear.apply(*given_)
-    found, cache = local_linear.apply(*(array.astype(dtype) for array in given_))
+    weights = rng.normal(size=(D, K)), rng.uniform(-2, 0, (D, K))
+    return rng.normal(size=(S, N, K)), x, *weights, rng.normal(size=K), rng.uniform(-2, 0, K)
+
+
+def like_the_reference(given_, mask, dtype, tolerance, limit=None):
+    """Compare value and gradients of a layer with the reference's, and return its gradients."""
+    expected, exact_cache = reference_local_linear.sample(*given_, mask)
+    found, cache = local_linear.sample(*(array.astype(dtype) for array in given_), mask, limit)
     assert found.dtype == dtype
     close(found, expected, tolerance)
-    dh = rng.normal(size=expected.shape)
-    for one, other in zip(local_linear.apply_vjp(dh.astype(dtype), cache),
-                          reference_local_linear.apply_vjp(dh, exact_cache), strict=True):
+    dh = np.random.default_rng(0).normal(size=expected.shape)
+    gradients = local_linear.sample_vjp(dh.astype(dtype), cache)
+    for one, other in zip(gradients, reference_local_linear.sample_vjp(dh, exact_cache), strict=True):
         assert one.dtype == dtype
         close(one, other, tolerance)
-    assert local_linear.apply_vjp(dh.astype(dtype), cache, needs_dx=False)[0] is None
+    assert local_linear.sample_vjp(dh.astype(dtype), cache, needs_dx=False)[0] is None
+    return gradients
 
 
-def moments_like_the_reference(name, given_, mask, dout, dtype, tolerance):
-    """Compare a pair of functions with the reference's, and return all that they gave."""
-    expected, exact_cache = getattr(reference_local_linear, name)(*given_, mask)
-    found, cache = getattr(local_linear, name)(*(array.astype(dtype) for array in given_), mask)
-    back = getattr(local_linear, f"{name}_vjp")([array.astype(dtype) for array in dout], cache)
-    expected = (*expected, *getattr(reference_local_linear, f"{name}_vjp")(dout, exact_cache))
-    for one, other in zip((*found, *back), expected, strict=True):
-        assert one.dtype == dtype
-        close(one, other, tolerance)
-    return *found, *back
+COLUMNS = [1, 2, 5, thin_products.WIDEST, thin_products.WIDEST + 1, 70]
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
-@given(D=st.integers(1, 90), K=st.integers(1, 90), density=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
+@given(S=st.integers(1, 4), N=st.integers(1, 300), D=st.sampled_from([1, 7, 16, 113, 200]), K=st.sampled_from(COLUMNS),
+       shared=st.booleans(), density=st.sampled_from([0.0, 0.1, 0.3, 1.0]), limit=st.sampled_from([None, 0.0, 1.0]),
        seed=st.integers(0, 2**32 - 1))
-def test_masked_moments(dtype, tolerance, D, K, density, seed):
-    rng = np.random.default_rng(seed)
-    given_ = [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
-    mask, dout = rng.random((D, K)) < density, [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
-    results = moments_like_the_reference("masked_moments", given_, mask, dout, dtype, tolerance)
-    for one in results:
-        assert not one[~(mask if one.ndim == 2 else mask.any(axis=0))].any()
+def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, density, limit, seed):
+    like_the_reference(layer(S, N, D, K, shared, density, seed), None, dtype, tolerance, limit)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
-@given(D=st.integers(1, 150), K=st.integers(1, 90), density=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
+@given(S=st.integers(1, 3), N=st.integers(1, 130), D=st.integers(1, 150), K=st.sampled_from(COLUMNS),
+       shared=st.booleans(), density=st.sampled_from([0.1, 1.0]), kept=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
        seed=st.integers(0, 2**32 - 1))
-def test_kept_moments(dtype, tolerance, D, K, density, seed):
-    rng = np.random.default_rng(seed)
-    kept = rng.random((D, K)) < density
-    given_ = [rng.normal(size=shape) for shape in (kept.sum(), kept.sum(), (K,), (K,))]
-    dout = [rng.normal(size=shape) for shape in ((D, K), (D, K), (K,), (K,))]
-    results = moments_like_the_reference("kept_moments", given_, kept, dout, dtype, tolerance)
-    mu, log_sigma = (np.full((D, K), 7, dtype) for _ in range(2))    # what is off makes no difference
-    mu[kept], log_sigma[kept] = given_[:2]
-    biases = [array.astype(dtype) for array in given_[2:]]
-    dense, dense_cache = local_linear.masked_moments(mu, log_sigma, *biases, kept)
-    dense_back = local_linear.masked_moments_vjp([array.astype(dtype) for array in dout], dense_cache)
-    for one, other in zip(results, (*dense, *dense_back), strict=True):
-        np.testing.assert_array_equal(one, other if one.shape == other.shape else other[kept])
+def test_a_masked_layer_with_all_of_its_weights_and_with_those_that_are_kept(
+        dtype, tolerance, S, N, D, K, shared, density, kept, seed):
+    given_ = layer(S, N, D, K, shared, density, seed)
+    mask = np.random.default_rng(seed).random((D, K)) < kept
+    whole = like_the_reference(given_, mask, dtype, tolerance)
+    for one in whole[1:3]:
+        assert not one[~mask].any()
+    for one in whole[3:]:
+        assert not one[~mask.any(axis=0)].any()
+    packed = (*given_[:2], given_[2][mask], given_[3][mask], *given_[4:])
+    for one, other in zip(like_the_reference(packed, mask, dtype, tolerance), whole, strict=True):
+        np.testing.assert_array_equal(one, other if one.shape == other.shape else other[mask])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("K", [3, 40])
+def test_units_without_any_noise_have_no_gradient_in_their_scale(dtype, K):
+    eps, x, mu, log_sigma, bias_mu, bias_log_sigma = (array.astype(dtype) for array in layer(2, 70, 9, K, True, 1, 0))
+    mask = np.ones((9, K), bool)
+    mask[:, ::2] = False
+    h, cache = local_linear.sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask)
+    assert not h[:, :, ::2].any()
+    gradients = local_linear.sample_vjp(np.ones_like(h), cache)
+    assert all(np.isfinite(part).all() for part in gradients)
+    assert not any(part[..., ::2].any() for part in gradients[1:])
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_kept_moments_refuse_another_number_of_weights_than_the_mask_keeps(count):
-    zero = np.zeros(count, np.float32)
+def test_a_layer_refuses_another_number_of_weights_than_the_mask_keeps(count):
+    zero, two = np.zeros(count, np.float32), np.zeros(2, np.float32)
     with pytest.raises(ValueError, match="the mask keeps 2 weights"):
-        local_linear.kept_moments(zero, zero, np.zeros(2, np.float32), np.zeros(2, np.float32), np.eye(2, dtype=bool))
+        local_linear.sample(np.zeros((1, 1, 2)), np.zeros((1, 2)), zero, zero, two, two, np.eye(2, dtype=bool))
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibpcl.kernels import moment_products, sparse_linear, sparse_matrix
+from ibpcl.kernels import local_linear, sparse_linear, sparse_matrix
 from ibpcl.primitives import linear as reference
 
 problems = st.fixed_dictionaries({
@@ -73,9 +73,9 @@ def test_the_choice_goes_by_density():
 
 def test_fine_tuning_looks_for_zeros_where_they_can_pay():
     x = inputs(2, 50, 60, 70, 0.1, True, 0)[0]
-    for columns, sparse in ((70, True), (40, False)):
-        w = np.ones((60, columns), x.dtype)
-        assert (moment_products.moments(x, w, w, moment_products.densest(columns))[1][1] is not None) == sparse
+    for columns, limit, sparse in ((70, None, True), (40, None, False), (40, 1.0, True), (70, 0.0, False)):
+        w, b, eps = np.ones((60, columns)), np.ones(columns), np.ones((2, 50, columns))
+        assert (local_linear.sample(eps, x, w, w, b, b, limit=limit)[1][2] is not None) == sparse
 
 
 def test_rows_that_are_not_like_the_others_do_not_mislead():
