@@ -33,6 +33,7 @@ class Backend(NamedTuple):
     gaussian_kl: Callable
     gaussian_kl_vjp: Callable
     add_gaussian_kl_gradient: Callable
+    latent_kl: Callable
     adam: Callable
 
 
@@ -64,9 +65,9 @@ def backend(name="numba"):
 
         from ibpcl import adam, noise
         from ibpcl.numerics import finite
-        from ibpcl.primitives import activations, gaussian, likelihoods, linear, local_linear, masked_weights
+        from ibpcl.primitives import activations, gaussian, latent, likelihoods, linear, local_linear, masked_weights
     elif name == "numba":
-        from ibpcl.kernels import activations, adam, gaussian, likelihoods, local_linear, masked_weights, noise
+        from ibpcl.kernels import activations, adam, gaussian, latent, likelihoods, local_linear, masked_weights, noise
         from ibpcl.kernels import sparse_linear as linear
         from ibpcl.kernels.memory import empty
         from ibpcl.kernels.vectors import copy, finite
@@ -76,5 +77,5 @@ def backend(name="numba"):
         name, empty, copy, finite, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
         masked_weights.sample, masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.sample,
         local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
-        adam.update,
+        latent.kl, adam.update,
     )

@@ -105,7 +105,7 @@ class Autoencoder(Codec):
         """
         (outputs, z_mean, z_log_sigma, divergence), network_cache = self.evaluate(vector, x, noise, backend, masks, tau)
         log_p, likelihood_cache = self.log_density(outputs, x if targets is None else targets, backend)
-        kl_latent, latent_cache = latent.kl(z_mean, z_log_sigma, *self.latent_prior(vector))
+        kl_latent, latent_cache = backend.latent_kl(z_mean, z_log_sigma, *self.latent_prior(vector))
         kl_weights, weights_cache = self._kl_weights(vector, prior, backend)
         kl_sticks, stick_caches = self._kl_sticks(vector, prior) if masks is None else (0.0, [])
         scale = examples / log_p.size                        # N / |b| and 1 / S

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.kernels import activations, likelihoods, local_linear, thin_products
+from ibpcl.kernels import activations, latent, likelihoods, local_linear, thin_products
 from ibpcl.primitives import activations as reference_activations
 from ibpcl.primitives import gaussian as reference_gaussian
+from ibpcl.primitives import latent as reference_latent
 from ibpcl.primitives import likelihoods as reference_likelihoods
 from ibpcl.primitives import local_linear as reference_local_linear
 
@@ -137,6 +138,31 @@ def test_piecewise_linear_activations(name, dtype, tolerance, shape, seed):
     close(found, expected, tolerance)
     close(getattr(activations, name + "_vjp")(dh.astype(dtype), cache),
           getattr(reference_activations, name + "_vjp")(dh, exact_cache), tolerance)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
+@given(S=st.integers(1, 3), N=st.integers(1, 150), K=st.sampled_from([1, 7, 16, 100]),
+       scale=st.sampled_from([1e-3, 1.0, 4.0]), seed=st.integers(0, 2**32 - 1))
+def test_the_divergence_of_codes(dtype, tolerance, S, N, K, scale, seed):
+    rng = np.random.default_rng(seed)
+    shapes = ((S, N, K), (S, N, K), (K,), (K,))
+    given_ = [(scale * rng.normal(size=shape)).astype(dtype) for shape in shapes]
+    expected, exact_cache = reference_latent.kl(*(array.astype(np.float64) for array in given_))
+    found, cache = latent.kl(*given_)
+    assert found.dtype == dtype
+    # Near zero too: a term is a difference of numbers of the scale's size.
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=8 * K * scale * np.finfo(dtype).eps)
+    ddivergence = rng.normal(size=(S, N))
+    for one, other in zip(reference_latent.kl_vjp(ddivergence.astype(dtype), cache),
+                          reference_latent.kl_vjp(ddivergence, exact_cache), strict=True):
+        assert one.dtype == dtype
+        close(one, other, tolerance)
+
+
+def test_codes_and_a_prior_of_other_widths_are_refused():
+    codes, prior = np.zeros((1, 2, 3)), np.zeros(4)
+    with pytest.raises(ValueError, match=r"latent\.kl: shapes must be \(1, 2, 3\) twice and \(3,\) twice"):
+        latent.kl(codes, codes, prior, prior)
 
 
 def test_labels_out_of_range_are_refused():
