@@ -22,6 +22,10 @@ class Backend(NamedTuple):
     normal: Callable
     logistic: Callable
     later: Callable
+    log_odds: Callable
+    log_odds_vjp: Callable
+    stick_divergence: Callable
+    stick_divergence_vjp: Callable
     sample_masked_weights: Callable
     sample_masked_weights_vjp: Callable
     linear: Callable
@@ -66,15 +70,19 @@ def backend(name="numba"):
         from ibpcl import adam, noise
         from ibpcl.numerics import finite
         from ibpcl.primitives import activations, gaussian, latent, likelihoods, linear, local_linear, masked_weights
+        from ibpcl.primitives import sticks as stick_functions
     elif name == "numba":
         from ibpcl.kernels import activations, adam, gaussian, latent, likelihoods, local_linear, masked_weights, noise
         from ibpcl.kernels import sparse_linear as linear
+        from ibpcl.kernels import sticks as stick_functions
         from ibpcl.kernels.memory import empty
         from ibpcl.kernels.vectors import copy, finite
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
         name, empty, copy, finite, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
+        stick_functions.log_odds, stick_functions.log_odds_vjp, stick_functions.divergence,
+        stick_functions.divergence_vjp,
         masked_weights.sample, masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.sample,
         local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
         latent.kl, adam.update,

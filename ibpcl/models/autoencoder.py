@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models import layers
 from ibpcl.models.codec import Codec
-from ibpcl.primitives import kumaraswamy, latent, likelihoods
+from ibpcl.primitives import latent, likelihoods
 
 LIKELIHOODS = ("bernoulli", "gaussian")
 
@@ -107,7 +106,7 @@ class Autoencoder(Codec):
         log_p, likelihood_cache = self.log_density(outputs, x if targets is None else targets, backend)
         kl_latent, latent_cache = backend.latent_kl(z_mean, z_log_sigma, *self.latent_prior(vector))
         kl_weights, weights_cache = self._kl_weights(vector, prior, backend)
-        kl_sticks, stick_caches = self._kl_sticks(vector, prior) if masks is None else (0.0, [])
+        kl_sticks, stick_caches = self._kl_sticks(vector, prior, backend) if masks is None else (0.0, [])
         scale = examples / log_p.size                        # N / |b| and 1 / S
         parts = Elbo(scale * log_p.sum(), scale * kl_latent.sum(), kl_weights, divergence.mean(), kl_sticks)
         return parts, (network_cache, likelihood_cache, latent_cache, weights_cache, stick_caches, scale, log_p,
@@ -132,9 +131,9 @@ class Autoencoder(Codec):
         if weights_cache is not None:
             onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
             backend.add_gaussian_kl_gradient(dkl_weights, weights_cache, onto)
-        for name, raw_cache, stick_cache in stick_caches:
-            da, db, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, stick_cache)
-            for raw, value in zip(("raw_a", "raw_b"), layers.sticks_vjp((da, db), raw_cache), strict=True):
+        for name, stick_cache in stick_caches:
+            found = backend.stick_divergence_vjp(dkl_sticks, stick_cache)
+            for raw, value in zip(("raw_a", "raw_b"), found, strict=False):
                 view = self.layout.view(gradient, f"{name}.{raw}")
                 view += value
         return gradient
@@ -145,12 +144,12 @@ class Autoencoder(Codec):
         return backend.gaussian_kl(vector[self.layout.block("mu")], vector[self.layout.block("log_sigma")],
                                    prior.mu, prior.log_sigma)
 
-    def _kl_sticks(self, vector, prior):
+    def _kl_sticks(self, vector, prior, backend):
         """Add up the divergences of all layers' sticks."""
-        total, caches, parameters = 0.0, [], self.layers(vector)
+        total, caches = 0.0, []
         for name, alpha in zip(self.of_kind("masked"), prior.alpha, strict=True):
-            (a, b), raw_cache = layers.sticks(parameters[name]["raw_a"], parameters[name]["raw_b"])
-            kl, cache = kumaraswamy.kl_to_beta(a, b, alpha)
+            raw = (self.layout.view(vector, f"{name}.{side}") for side in ("raw_a", "raw_b"))
+            kl, cache = backend.stick_divergence(*raw, alpha)
             total = total + kl
-            caches.append((name, raw_cache, cache))
+            caches.append((name, cache))
         return total, caches

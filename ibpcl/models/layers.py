@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.numerics import sigmoid, softplus
-from ibpcl.primitives import gaussian, kumaraswamy, local_linear, masked_linear, masked_weights, stick_breaking
+from ibpcl.primitives import gaussian, local_linear, masked_linear, masked_weights, stick_breaking
 
 GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
 
@@ -120,10 +120,7 @@ def relaxed(parameters, x, noise, tau, model, backend):
     cache : tuple
         What :func:`relaxed_vjp` needs.
     """
-    (a, b), raw_cache = sticks(parameters["raw_a"], parameters["raw_b"])
-    log_v, stick_cache = kumaraswamy.sample(noise.stick, a, b)
-    log_pi, _ = stick_breaking.log_probabilities(log_v)
-    logit_pi, logit_cache = prior_log_odds(log_pi, model.link)
+    logit_pi, stick_cache = backend.log_odds(noise.stick, parameters["raw_a"], parameters["raw_b"], model.link)
     # The compiled twin is of the structured posterior; the plain one is there to be compared with.
     sample, of_weights = backend.sample_masked_weights, (noise.weight, noise.mask)
     if not model.structured:
@@ -138,16 +135,14 @@ def relaxed(parameters, x, noise, tau, model, backend):
         (w, activity, divergence), weights_cache = sample(*arrays, logit_pi, tau, model.kl)
     bias, bias_cache = gaussian.sample(noise.bias, parameters["bias.mu"], parameters["bias.log_sigma"])
     h, linear_cache = backend.linear(x, w, bias * activity)
-    cache = (model, raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache,
-             backend)
+    cache = model, stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend
     return (h, divergence), cache
 
 
 def relaxed_vjp(dout, cache, needs_dx=True):
     """Pull the gradients at the pre-activations and at the divergence back to ``x`` and the parameters (a dict)."""
     dh, ddivergence = dout
-    (model, raw_cache, stick_cache, logit_cache, weights_cache, bias, activity, bias_cache, linear_cache,
-     backend) = cache
+    model, stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend = cache
     dx, dw, dscaled_bias = backend.linear_vjp(dh, linear_cache, needs_dx)
     dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
     sample_vjp = backend.sample_masked_weights_vjp if model.structured else masked_weights.sample_mean_field_vjp
@@ -155,14 +150,11 @@ def relaxed_vjp(dout, cache, needs_dx=True):
         weights_cache, largest = weights_cache
         dz = masked_linear.column_activity_vjp(dscaled_bias * bias, largest)
         found = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), weights_cache)
-        dmu, dlog_sigma, drho, dlog_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
+        dmu, dlog_sigma, drho, dlogit_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
             *found[:3], found[3][:, None]))
     else:
-        dmu, dlog_sigma, drho, dlog_pi = sample_vjp((dw, dscaled_bias * bias, ddivergence), weights_cache)
-    if model.link == "logit":
-        dlog_pi = stick_breaking.logit_probabilities_vjp(dlog_pi, logit_cache)
-    dlog_v = stick_breaking.log_probabilities_vjp(dlog_pi, None)
-    draw_a, draw_b = sticks_vjp(kumaraswamy.sample_vjp(dlog_v, stick_cache), raw_cache)
+        dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dscaled_bias * bias, ddivergence), weights_cache)
+    draw_a, draw_b = backend.log_odds_vjp(dlogit_pi, stick_cache)
     return dx, {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
                 "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}
 

@@ -95,7 +95,7 @@ class Supervised(MaskedMLP):
         (outputs, divergence), network_cache = self.relaxed(vector, x, noise, tau, backend)
         log_p, likelihood_cache = self.likelihood(vector, outputs, targets, backend)
         kl_weights, weights_cache = _kl_weights(self.layout, vector, prior, backend)
-        (kl_sticks, kl_alpha), stick_caches = self._kl_sticks(vector, prior)
+        (kl_sticks, kl_alpha), stick_caches = self._kl_sticks(vector, prior, backend)
         scale = examples / log_p.size                        # N / |b| and 1 / S
         parts = Elbo(scale * log_p.sum(), kl_weights, divergence.mean(), kl_sticks, kl_alpha)
         return parts, (network_cache, likelihood_cache, weights_cache, stick_caches, scale, log_p, backend)
@@ -112,7 +112,7 @@ class Supervised(MaskedMLP):
         gradient = self.relaxed_vjp((doutputs, np.full(samples, dkl_masks / samples, log_p.dtype)), network_cache)
         self._add_extra(gradient, extra)
         _add_kl_weights_vjp(self.layout, gradient, dkl_weights, weights_cache, backend)
-        self._add_kl_sticks_vjp(gradient, dkl_sticks, dkl_alpha, stick_caches)
+        self._add_kl_sticks_vjp(gradient, dkl_sticks, dkl_alpha, stick_caches, backend)
         return gradient
 
     def fixed_elbo(self, vector, prior, masks, x, targets, noise, examples, backend):
@@ -142,39 +142,50 @@ class Supervised(MaskedMLP):
         for name, value in extra.items():
             views[name] += value
 
-    def _kl_sticks(self, vector, prior):
+    def _kl_sticks(self, vector, prior, backend):
         """Add up the divergences of all layers' sticks, and of alpha where it is learned."""
         kl_sticks, kl_alpha, caches = 0, 0.0, []
         for i, parameters in enumerate(self.layers(vector)[:-1]):
-            (a, b), raw_cache = layers.sticks(parameters["raw_a"], parameters["raw_b"])
-            if not self.learns_alpha:
-                kl, cache = kumaraswamy.kl_to_beta(a, b, prior.alpha[i])
-                alpha_cache = None
-            else:
-                (k, scale), raw_alpha = layers.sticks(parameters["raw_shape"], parameters["raw_scale"])
-                (mean, mean_log), moments_cache = weibull.moments(k, scale)
-                kl, cache = kumaraswamy.expected_kl_to_beta(a, b, mean, mean_log)
-                layer_kl_alpha, gamma_cache = weibull.kl_to_gamma(k, scale, *prior.alpha_prior)
+            raw = parameters["raw_a"], parameters["raw_b"]
+            if self.learns_alpha:
+                (kl, layer_kl_alpha), cache = _kl_sticks_and_alpha(raw, parameters, prior)
                 kl_alpha = kl_alpha + layer_kl_alpha
-                alpha_cache = (raw_alpha, moments_cache, gamma_cache)
+            else:
+                kl, cache = backend.stick_divergence(*raw, prior.alpha[i])
             kl_sticks = kl_sticks + kl
-            caches.append((raw_cache, cache, alpha_cache))
+            caches.append(cache)
         return (kl_sticks, kl_alpha), caches
 
-    def _add_kl_sticks_vjp(self, gradient, dkl_sticks, dkl_alpha, caches):
-        for views, (raw_cache, cache, alpha_cache) in zip(self.layers(gradient), caches, strict=False):
-            if alpha_cache is None:
-                da, db, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, cache)
+    def _add_kl_sticks_vjp(self, gradient, dkl_sticks, dkl_alpha, caches, backend):
+        for views, cache in zip(self.layers(gradient), caches, strict=False):
+            if self.learns_alpha:
+                found = _kl_sticks_and_alpha_vjp((dkl_sticks, dkl_alpha), cache)
             else:
-                raw_alpha, moments_cache, gamma_cache = alpha_cache
-                da, db, dmean, dmean_log = kumaraswamy.expected_kl_to_beta_vjp(dkl_sticks, cache)
-                by_sticks = weibull.moments_vjp((dmean, dmean_log), moments_cache)
-                by_prior = weibull.kl_to_gamma_vjp(dkl_alpha, gamma_cache)
-                dalpha = [one + other for one, other in zip(by_sticks, by_prior, strict=True)]
-                for name, value in zip(("raw_shape", "raw_scale"), layers.sticks_vjp(dalpha, raw_alpha), strict=True):
-                    views[name] += value
-            for name, value in zip(("raw_a", "raw_b"), layers.sticks_vjp((da, db), raw_cache), strict=True):
+                found = dict(zip(("raw_a", "raw_b"), backend.stick_divergence_vjp(dkl_sticks, cache), strict=False))
+            for name, value in found.items():
                 views[name] += value
+
+
+def _kl_sticks_and_alpha(raw, parameters, prior):
+    """Return the divergences of a layer's sticks, on average over alpha, and of alpha."""
+    (a, b), raw_cache = layers.sticks(*raw)
+    (k, scale), raw_alpha = layers.sticks(parameters["raw_shape"], parameters["raw_scale"])
+    (mean, mean_log), moments_cache = weibull.moments(k, scale)
+    kl, cache = kumaraswamy.expected_kl_to_beta(a, b, mean, mean_log)
+    kl_alpha, gamma_cache = weibull.kl_to_gamma(k, scale, *prior.alpha_prior)
+    return (kl, kl_alpha), (raw_cache, cache, raw_alpha, moments_cache, gamma_cache)
+
+
+def _kl_sticks_and_alpha_vjp(dout, cache):
+    """Pull the gradients back to the layer's parameters, a dict."""
+    dkl, dkl_alpha = dout
+    raw_cache, inner, raw_alpha, moments_cache, gamma_cache = cache
+    da, db, dmean, dmean_log = kumaraswamy.expected_kl_to_beta_vjp(dkl, inner)
+    by_sticks = weibull.moments_vjp((dmean, dmean_log), moments_cache)
+    by_prior = weibull.kl_to_gamma_vjp(dkl_alpha, gamma_cache)
+    dalpha = [one + other for one, other in zip(by_sticks, by_prior, strict=True)]
+    values = (*layers.sticks_vjp((da, db), raw_cache), *layers.sticks_vjp(dalpha, raw_alpha))
+    return dict(zip(("raw_a", "raw_b", "raw_shape", "raw_scale"), values, strict=True))
 
 
 def _kl_weights(layout, vector, prior, backend):

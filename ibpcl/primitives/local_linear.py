@@ -205,4 +205,5 @@ def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``."""
     kept, moments_cache, inner = cache
     dx, *dmoments = apply_vjp(dh, inner, needs_dx)
-    return dx, *(kept_moments_vjp if kept else masked_moments_vjp)(dmoments, moments_cache)
+    dparameters = (kept_moments_vjp if kept else masked_moments_vjp)(dmoments, moments_cache)
+    return (dx, *dparameters)

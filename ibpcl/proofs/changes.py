@@ -188,7 +188,8 @@ def returned(walk, node):
     """Yield each result negated, and neighbouring results exchanged."""
     results = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
     for result in results:
-        yield Change("sign", walk.position[id(result)], _negated, f"`{text(result)}` negated", result)
+        if not isinstance(result, ast.Starred):              # several results have no sign
+            yield Change("sign", walk.position[id(result)], _negated, f"`{text(result)}` negated", result)
     for n in range(len(results) - 1):
         yield Change("operands", walk.position[id(node.value)], lambda tree, n=n: _swapped(tree, n),
                      f"results {n} and {n + 1} exchanged", None, "results")

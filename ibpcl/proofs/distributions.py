@@ -121,6 +121,18 @@ def preactivation_case():
     return Case("three inputs", None, sample, stats.norm((x @ mu).item() + 0.1, scale).cdf)
 
 
+def masked_preactivation_case():
+    """Return the same with the second of the weights masked."""
+    x, mu, log_sigma = np.array([[0.3, -1.2, 2.0]]), np.array([0.5, -0.2]), np.log([0.2, 0.4])
+    mask, bias = np.array([[True], [False], [True]]), (np.array([0.1]), np.log([0.3]))
+    scale = np.sqrt((0.3 * 0.2) ** 2 + (2.0 * 0.4) ** 2 + 0.3**2)
+
+    def sample(rng, n):
+        return local_linear.sample(draw("normal", rng, n, 1, 1), x, mu, log_sigma, *bias, mask)[0]
+
+    return Case("two of three inputs", None, sample, stats.norm(0.3 * 0.5 - 2.0 * 0.2 + 0.1, scale).cdf)
+
+
 GAUSSIAN = (gaussian_case(0.7, -0.4), gaussian_case(-3.0, 1.5))
 CODES = (code_case(0.7, -0.4), code_case(-3.0, 1.5))
 KUMARASWAMY = tuple(kumaraswamy_case(*point) for point in ((2.0, 3.0), (31.0, 2.0), (57.0, 0.74), (0.7, 0.8)))
@@ -221,7 +233,8 @@ def checks():
     samplers = {**{f"noise.{kind}": (case,) for kind, case in NOISE.items()}, "gaussian.sample": GAUSSIAN,
                 "latent.sample": CODES, "kumaraswamy.sample": KUMARASWAMY, "concrete.sample": MASK,
                 "concrete.sample.logit": LOGIT, "weibull.sample": WEIBULL,
-                "stick_breaking.sample_prior": PRIOR, "local_linear.apply": (preactivation_case(),)}
+                "stick_breaking.sample_prior": PRIOR, "local_linear.apply": (preactivation_case(),),
+                "local_linear.sample": (masked_preactivation_case(),)}
     return [
         *(Check("densities", name, lambda seed, c=cases: check_density(c, seed)) for name, cases in densities.items()),
         Check("densities", "kumaraswamy.is-beta", check_beta),

@@ -74,6 +74,17 @@ def test_axes_indices_and_signatures_are_no_constants():
     assert words == ["2 for the constant 1", "0.5 for the constant 1"]
 
 
+def several_vjp(dx, cache):
+    return (dx * cache, *cache)
+
+
+def test_several_results_at_once_have_no_sign():
+    found = [mutation.source for mutation in mutations(several_vjp, {})]
+    assert all(ast.parse(source) for source in found)
+    assert any("return (-(dx * cache), *cache)" in source for source in found)
+    assert any("return (*cache, dx * cache)" in source for source in found)
+
+
 def test_roles_and_exponents_are_read_from_the_tree():
     made = {mutation.words: mutation for mutation in mutations(gaussian.kl_vjp, {})}
     assert made["`-prior_log_sigma` without its minus"].exponent
