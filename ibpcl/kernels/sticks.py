@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ibpcl.kernels import threads
+from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, part, wide
 from ibpcl.kernels.elementary import exp, expm1, log_of
 from ibpcl.kernels.memory import as_arrays
@@ -96,7 +96,7 @@ def backward(turns, dlogit_pi, raw_a, raw_b, logit, a, b, log_power, log_v, log_
         for r in range(turns[BEGIN], turns[END]):
             draw_a[r], draw_b[r] = 0, 0
             for s in range(S):
-                gradient[:] = dlogit_pi[s, r]
+                loops.copy(dlogit_pi[s, r], gradient)
                 if logit:
                     _through_logit(log_rest[s, r], least, gradient)
                 for k in range(K - 2, -1, -1):               # a stick is in all later products

@@ -66,7 +66,8 @@ def backward(turns, dh, eps, slope, x, matrices, every, dmatrices, sums, dx):
     start = np.int64(0)                                      # below: ``add`` would be compiled once more
     vectors = -(-D // lanes)
     strips, longest = -(-vectors // LONGEST), LONGEST * lanes
-    tiles = aligned(2 * max(BLOCK, K) * longest, x).reshape(2, -1)
+    size = max(BLOCK, K) * longest                           # of a tile
+    tiles = aligned(2 * size, x)
     by_row, by_column = np.empty((2, ROWS, K), x.dtype), np.empty((2, K, ROWS), x.dtype)
     through = np.empty((2, longest), x.dtype)
     while another(turns):
@@ -89,24 +90,24 @@ def backward(turns, dh, eps, slope, x, matrices, every, dmatrices, sums, dx):
                     some = min(BLOCK, rows - begin)
                     for i in range(some):
                         row = x[first + begin + i, column:column + width]
-                        loops.copy(row, tiles[0, i * length:i * length + width])
-                        loops.square(row, tiles[1, i * length:i * length + width])
+                        loops.copy(row, tiles[i * length:i * length + width])
+                        loops.square(row, tiles[size + i * length:size + i * length + width])
                     for k in range(K):
                         for moment in range(moments):
                             of_moment = dmatrices[moment, piece].reshape(-1)
-                            add(right - left, of_moment, k * D + column, width, tiles[moment],
+                            add(right - left, of_moment, k * D + column, width, tiles[moment * size:],
                                 by_column[moment, k, begin:], every, start, some)
                 if dx.size == 0:
                     continue
                 for moment in range(moments):
                     for k in range(K):
-                        loops.copy(matrices[moment, k, column:column + width],
-                                   tiles[moment, k * length:k * length + width])
+                        at = moment * size + k * length
+                        loops.copy(matrices[moment, k, column:column + width], tiles[at:at + width])
                 for i in range(rows):
                     through[:] = 0
                     for moment in range(moments):
-                        add(right - left, through[moment], start, width, tiles[moment], by_row[moment, i], every, start,
-                            K)
+                        add(right - left, through[moment], start, width, tiles[moment * size:], by_row[moment, i],
+                            every, start, K)
                     _join(x[first + i, column:column + width], through[0], through[1],
                           dx[first + i, column:column + width])
 
