@@ -64,6 +64,14 @@ def test_every_entry_is_kept_once_and_the_transpose_has_the_same(dtype, N, D, de
     assert (sparse.ends - sparse.starts).sum() == x.size
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_every_width_of_the_last_vector_is_stored_whole(dtype, tolerance):
+    for K in range(1, 130):
+        x, w, b, _ = (array.astype(dtype) for array in inputs(1, 5, 10, K, 0.5, True, K))
+        np.testing.assert_allclose(sparse_linear.apply(x, w, b, 1.0)[0], reference.apply(x, w, b)[0], rtol=tolerance,
+                                   atol=10 * tolerance)
+
+
 def test_the_choice_goes_by_density():
     cases = ((70, 0.1, True), (70, 0.5, True), (70, 0.8, False), (20, 0.1, True), (20, 0.5, False))
     for columns, density, sparse in cases:
