@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models.layers import prior_log_odds
 from ibpcl.models.mlp import STANDARD_MASKS
 from ibpcl.numerics import sigmoid
-from ibpcl.primitives import kumaraswamy, stick_breaking
+from ibpcl.primitives import kumaraswamy, stick_breaking, sticks
 
 
 class PackedMask(NamedTuple):
@@ -72,7 +71,7 @@ def posterior_probability(rho, a, b, u, model=STANDARD_MASKS):
         return sigmoid(rho)
     log_v, _ = kumaraswamy.sample(u, a, b)
     log_pi, _ = stick_breaking.log_probabilities(log_v)
-    logit_pi, _ = prior_log_odds(log_pi, model.link)
+    logit_pi, _ = sticks.prior_log_odds(log_pi, model.link)
     # One sample at a time: (S, D, K) would be the largest array of all.
     return sum(sigmoid(rho + row) for row in logit_pi) / len(u)
 

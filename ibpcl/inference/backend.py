@@ -69,21 +69,36 @@ def backend(name="numba"):
 
         from ibpcl import adam, noise
         from ibpcl.numerics import finite
-        from ibpcl.primitives import activations, gaussian, latent, likelihoods, linear, local_linear, masked_weights
-        from ibpcl.primitives import sticks as stick_functions
+        from ibpcl.primitives import (
+            activations,
+            gaussian,
+            latent,
+            likelihoods,
+            linear,
+            local_linear,
+            masked_weights,
+            sticks,
+        )
     elif name == "numba":
-        from ibpcl.kernels import activations, adam, gaussian, latent, likelihoods, local_linear, masked_weights, noise
+        from ibpcl.kernels import (
+            activations,
+            adam,
+            gaussian,
+            latent,
+            likelihoods,
+            local_linear,
+            masked_weights,
+            noise,
+            sticks,
+        )
         from ibpcl.kernels import sparse_linear as linear
-        from ibpcl.kernels import sticks as stick_functions
         from ibpcl.kernels.memory import empty
         from ibpcl.kernels.vectors import copy, finite
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
         name, empty, copy, finite, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
-        stick_functions.log_odds, stick_functions.log_odds_vjp, stick_functions.divergence,
-        stick_functions.divergence_vjp,
-        masked_weights.sample, masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.sample,
-        local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
-        latent.kl, adam.update,
+        sticks.log_odds, sticks.log_odds_vjp, sticks.divergence, sticks.divergence_vjp, masked_weights.sample,
+        masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.sample, local_linear.sample_vjp,
+        activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient, latent.kl, adam.update,
     )

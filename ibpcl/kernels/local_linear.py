@@ -233,13 +233,6 @@ def _moments(mu, log_sigma, mask):
     return means, variances, active, (starts, places, kept_variances)
 
 
-def _transposed(means, variances):
-    """Join the transposes of two matrices (D, K) of few columns: (2, K, D)."""
-    out = np.empty((2, *means.T.shape), means.dtype)
-    out[0], out[1] = means.T, variances.T
-    return out
-
-
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None):
     """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.sample`.
 
@@ -260,7 +253,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None
     (mean, slope), h = empty((2, len(rows), columns), x.dtype), empty(noise.shape, x.dtype)
     pieces, biases, sparse, squares = -(-len(rows) // ROWS), (bias_mean, bias_variance), None, None
     if columns <= thin_products.WIDEST:
-        thin_products.sample(rows, _transposed(means, variances), *biases, noise, slope, h)
+        thin_products.sample(rows, np.ascontiguousarray([means.T, variances.T]), *biases, noise, slope, h)
     else:
         limit = densest(columns) if limit is None else limit
         sparse = sparse_matrix.sparse(rows, limit) if limit > 0 and x.ndim == 2 else None
@@ -281,8 +274,8 @@ def sample_vjp(dh, cache, needs_dx=True):
     (D, K), dtype, rows = means.shape, means.dtype, x.reshape(len(slope), means.shape[0])
     dh = np.ascontiguousarray(dh, dtype).reshape(noise.shape)
     if K <= thin_products.WIDEST:
-        dx, (dmu, dvariances), sums = thin_products.pull_back(dh, noise, slope, rows, _transposed(means, variances),
-                                                              needs_dx)
+        matrices = np.ascontiguousarray([means.T, variances.T])
+        dx, (dmu, dvariances), sums = thin_products.pull_back(dh, noise, slope, rows, matrices, needs_dx)
         dmu, dlog_sigma = dmu.T, 2 * variances * dvariances.T
         if mask is not None:
             dmu, dlog_sigma = dmu[mask], dlog_sigma[mask]

@@ -132,8 +132,8 @@ class Autoencoder(Codec):
             onto = tuple(gradient[self.layout.block(block)] for block in ("mu", "log_sigma"))
             backend.add_gaussian_kl_gradient(dkl_weights, weights_cache, onto)
         for name, stick_cache in stick_caches:
-            found = backend.stick_divergence_vjp(dkl_sticks, stick_cache)
-            for raw, value in zip(("raw_a", "raw_b"), found, strict=False):
+            draw_a, draw_b, _ = backend.stick_divergence_vjp(dkl_sticks, stick_cache)
+            for raw, value in (("raw_a", draw_a), ("raw_b", draw_b)):
                 view = self.layout.view(gradient, f"{name}.{raw}")
                 view += value
         return gradient

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.numerics import sigmoid, softplus
-from ibpcl.primitives import gaussian, local_linear, masked_linear, masked_weights, stick_breaking
+from ibpcl.primitives import gaussian, local_linear, masked_linear, masked_weights
 
 GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
 
@@ -99,11 +99,6 @@ class MaskModel(NamedTuple):
     def stick_shape(self, shape):
         """Return the shape of the sticks of a layer of shape (D, K): (K,) or (D, K)."""
         return shape if self.row_sticks else shape[1:]
-
-
-def prior_log_odds(log_pi, link):
-    r"""Link the sticks to the masks: :math:`\operatorname{logit}\pi`, or :math:`\log\pi` as in the authors' code."""
-    return stick_breaking.logit_probabilities(log_pi) if link == "logit" else (log_pi, None)
 
 
 def relaxed(parameters, x, noise, tau, model, backend):

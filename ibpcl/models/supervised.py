@@ -146,12 +146,11 @@ class Supervised(MaskedMLP):
         """Add up the divergences of all layers' sticks, and of alpha where it is learned."""
         kl_sticks, kl_alpha, caches = 0, 0.0, []
         for i, parameters in enumerate(self.layers(vector)[:-1]):
-            raw = parameters["raw_a"], parameters["raw_b"]
             if self.learns_alpha:
-                (kl, layer_kl_alpha), cache = _kl_sticks_and_alpha(raw, parameters, prior)
+                (kl, layer_kl_alpha), cache = _kl_sticks_and_alpha(parameters, prior)
                 kl_alpha = kl_alpha + layer_kl_alpha
             else:
-                kl, cache = backend.stick_divergence(*raw, prior.alpha[i])
+                kl, cache = backend.stick_divergence(parameters["raw_a"], parameters["raw_b"], prior.alpha[i])
             kl_sticks = kl_sticks + kl
             caches.append(cache)
         return (kl_sticks, kl_alpha), caches
@@ -161,14 +160,15 @@ class Supervised(MaskedMLP):
             if self.learns_alpha:
                 found = _kl_sticks_and_alpha_vjp((dkl_sticks, dkl_alpha), cache)
             else:
-                found = dict(zip(("raw_a", "raw_b"), backend.stick_divergence_vjp(dkl_sticks, cache), strict=False))
+                draw_a, draw_b, _ = backend.stick_divergence_vjp(dkl_sticks, cache)
+                found = {"raw_a": draw_a, "raw_b": draw_b}
             for name, value in found.items():
                 views[name] += value
 
 
-def _kl_sticks_and_alpha(raw, parameters, prior):
+def _kl_sticks_and_alpha(parameters, prior):
     """Return the divergences of a layer's sticks, on average over alpha, and of alpha."""
-    (a, b), raw_cache = layers.sticks(*raw)
+    (a, b), raw_cache = layers.sticks(parameters["raw_a"], parameters["raw_b"])
     (k, scale), raw_alpha = layers.sticks(parameters["raw_shape"], parameters["raw_scale"])
     (mean, mean_log), moments_cache = weibull.moments(k, scale)
     kl, cache = kumaraswamy.expected_kl_to_beta(a, b, mean, mean_log)

@@ -9,6 +9,14 @@ from ibpcl.numerics import sigmoid, softplus
 from ibpcl.primitives import kumaraswamy, stick_breaking
 
 
+def prior_log_odds(log_pi, link):
+    r"""Link the sticks to the masks: :math:`\operatorname{logit}\pi`, or :math:`\log\pi` as in the authors' code.
+
+    What comes with it is the cache of :func:`ibpcl.primitives.stick_breaking.logit_probabilities`, or None.
+    """
+    return stick_breaking.logit_probabilities(log_pi) if link == "logit" else (log_pi, None)
+
+
 def log_odds(u, raw_a, raw_b, link="logit"):
     r"""Draw sticks, multiply them, and turn the products into the prior log-odds of masks.
 
@@ -41,12 +49,12 @@ def log_odds(u, raw_a, raw_b, link="logit"):
     """
     log_v, stick_cache = kumaraswamy.sample(u, softplus(raw_a), softplus(raw_b))
     log_pi, _ = stick_breaking.log_probabilities(log_v)
-    logit_pi, logit_cache = (log_pi, None) if link == "log" else stick_breaking.logit_probabilities(log_pi)
+    logit_pi, logit_cache = prior_log_odds(log_pi, link)
     return logit_pi, (raw_a, raw_b, stick_cache, logit_cache)
 
 
 def log_odds_vjp(dlogit_pi, cache):
-    """Pull the gradient back to ``raw_a`` and ``raw_b``, backwards through all steps."""
+    r"""Pull the gradient back to ``raw_a`` and ``raw_b`` through all steps; at last :math:`da / d\,raw_a = \sigma`."""
     raw_a, raw_b, stick_cache, logit_cache = cache
     dlog_pi = dlogit_pi
     if logit_cache is not None:
@@ -58,7 +66,10 @@ def log_odds_vjp(dlogit_pi, cache):
 def divergence(raw_a, raw_b, alpha):
     r"""Compute the divergence of all sticks from their prior, :math:`\mathrm{Beta}(\alpha, 1)`.
 
-    See :func:`ibpcl.primitives.kumaraswamy.kl_to_beta`.
+    .. math:: \sum_k \frac{a_k - \alpha}{a_k} \Bigl(-\gamma - \psi(b_k) - \frac1{b_k}\Bigr)
+              + \log\frac{a_k b_k}{\alpha} - \frac{b_k - 1}{b_k}
+
+    Kumar et al. (2021), supplement, corrected: see :func:`ibpcl.primitives.kumaraswamy.kl_to_beta`.
 
     Parameters
     ----------

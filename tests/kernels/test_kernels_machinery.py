@@ -17,10 +17,13 @@ from ibpcl.kernels import (
     blas,
     compilation,
     gaussian,
+    latent,
+    local_linear,
     masked_weights,
     memory,
     noise,
     sparse_linear,
+    sticks,
     subnormals,
     threads,
 )
@@ -51,7 +54,14 @@ def everything(dtype=np.float32):
     vector, state = adam.update(big[0], big[1], State(big[2], big[3] ** 2, 3), big[0] ** 2)
     results += [vector, state.first, state.second]
     h, cache = sparse_linear.apply(np.where(mu > 1, mu, 0).T, results[3], out[1])
-    return [*results, h, *sparse_linear.apply_vjp(h, cache, needs_dx=False)[1:]]
+    results += [h, *sparse_linear.apply_vjp(h, cache, needs_dx=False)[1:]]
+    for columns in (50, 10):                                 # dense products, and a head
+        noise_of, weights = np.ascontiguousarray(eps[..., :columns]), (mu[:50, :columns], scale[:50, :columns])
+        h, cache = local_linear.sample(noise_of, logistic, *weights, mu[0, :columns], scale[0, :columns])
+        results += [h, *local_linear.sample_vjp(h, cache)]
+    u = noise.uniform((1, 0, 0, 7), (3, 300, 50), dtype)
+    h, cache = sticks.log_odds(u, mu, scale)
+    return [*results, h, *sticks.log_odds_vjp(h, cache), latent.kl(eps, logistic, mu[0], scale[0])[0]]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
