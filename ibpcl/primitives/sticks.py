@@ -43,8 +43,8 @@ def log_odds(u, raw_a, raw_b, link="logit"):
 
     Examples
     --------
-    >>> one_half = np.log(np.expm1(np.ones(1)))              # softplus gives 1: v = 1 - u
-    >>> log_odds(np.array([[0.75]]), one_half, one_half)[0].round(4)
+    >>> raw = np.log(np.expm1(np.ones(1)))              # softplus gives 1: v = 1 - u
+    >>> log_odds(np.array([[0.75]]), raw, raw)[0].round(4)
     array([[-1.0986]])
     """
     log_v, stick_cache = kumaraswamy.sample(u, softplus(raw_a), softplus(raw_b))
