@@ -4,6 +4,7 @@ import numpy as np
 
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, wide
+from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.primitives.activations import LEAK, softplus, softplus_vjp, tanh, tanh_vjp
@@ -20,7 +21,7 @@ def select(turns, x, condition, out):
         begin, end = turns[BEGIN], turns[END]
         zero = out.dtype.type(0)
         first, last = begin * STRIP, min(end * STRIP, out.size)
-        given, sign, result = x[first:last], condition[first:last], out[first:last]
+        given, sign, result = flat(x, first, last), flat(condition, first, last), flat(out, first, last)
         for i in range(wide(result.size)):
             result[i] = given[i] if sign[i] > zero else zero
 
@@ -32,7 +33,7 @@ def lean(turns, x, condition, slope, out):
         begin, end = turns[BEGIN], turns[END]
         zero, one = out.dtype.type(0), out.dtype.type(1)
         first, last = begin * STRIP, min(end * STRIP, out.size)
-        given, sign, result = x[first:last], condition[first:last], out[first:last]
+        given, sign, result = flat(x, first, last), flat(condition, first, last), flat(out, first, last)
         for i in range(wide(result.size)):
             result[i] = given[i] * (one if sign[i] > zero else slope)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
@@ -36,11 +37,12 @@ def step(
     """Write a part of the new vector and of its moments; a piece is a strip."""
     while another(turns):
         begin, end = turns[BEGIN], turns[END]
-        for start in range(begin * STRIP, min(end * STRIP, vector.size), STRIP):
-            strip = slice(start, min(start + STRIP, vector.size))
-            _moments(gradient[strip], first[strip], second[strip], beta1, beta2, new_first[strip], new_second[strip])
-            _move(vector[strip], rates[strip], new_first[strip], new_second[strip], correction1, correction2, epsilon,
-                  new_vector[strip])
+        for i in range(begin * STRIP, min(end * STRIP, vector.size), STRIP):
+            j = min(i + STRIP, vector.size)
+            m, s = flat(new_first, i, j), flat(new_second, i, j)
+            _moments(flat(gradient, i, j), flat(first, i, j), flat(second, i, j), beta1, beta2, m, s)
+            _move(flat(vector, i, j), flat(rates, i, j), m, s, correction1, correction2, epsilon,
+                  flat(new_vector, i, j))
 
 
 def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):

@@ -6,10 +6,11 @@ sums in order and in float64, so the result is the same for any number of thread
 
 import numpy as np
 
-from ibpcl.kernels import loops, threads
+from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, expm1, total
-from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.loops import flat
+from ibpcl.kernels.memory import as_arrays
 from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 1024
@@ -32,53 +33,35 @@ def forward(turns, mu, log_sigma, prior_mu, prior_log_sigma, partial):
         terms = np.empty(STRIP, mu.dtype)
         for strip in range(begin, end):
             first, last = strip * STRIP, min((strip + 1) * STRIP, mu.size)
-            out = terms[:last - first]
-            _terms(mu[first:last], log_sigma[first:last], prior_mu[first:last], prior_log_sigma[first:last], out)
+            out = flat(terms, 0, last - first)
+            _terms(flat(mu, first, last), flat(log_sigma, first, last), flat(prior_mu, first, last),
+                   flat(prior_log_sigma, first, last), out)
             partial[strip] = total(out)
 
 
 @inlined
-def _means(ddivergence, mu, prior_mu, prior_log_sigma, dmu, square):
+def _means(ddivergence, mu, prior_mu, prior_log_sigma, dmu):
     for i in range(wide(dmu.size)):
         inverse = exp(-prior_log_sigma[i])
-        shift = (mu[i] - prior_mu[i]) * inverse
-        dmu[i] = ddivergence * shift * inverse
-        square[i] = shift * shift
+        dmu[i] += ddivergence * (mu[i] - prior_mu[i]) * inverse * inverse
 
 
 @inlined
 def _scales(ddivergence, log_sigma, prior_log_sigma, dlog_sigma):
     two = dlog_sigma.dtype.type(2)
     for i in range(wide(dlog_sigma.size)):
-        dlog_sigma[i] = ddivergence * expm1(two * (log_sigma[i] - prior_log_sigma[i]))
-
-
-@inlined
-def _priors(ddivergence, dmu, dlog_sigma, square, dprior_mu, dprior_log_sigma):
-    for i in range(wide(square.size)):
-        dprior_mu[i] = -dmu[i]
-        dprior_log_sigma[i] = -dlog_sigma[i] - ddivergence * square[i]
+        dlog_sigma[i] += ddivergence * expm1(two * (log_sigma[i] - prior_log_sigma[i]))
 
 
 @compiled
-def backward(
-    turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, adding, dmu, dlog_sigma, dprior_mu, dprior_log_sigma
-):
-    """Write the gradients of some strips, or add them; those at the prior only where there is room for them."""
-    square, location, scale = (np.empty(STRIP, mu.dtype), np.empty(STRIP, mu.dtype), np.empty(STRIP, mu.dtype))
+def backward(turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma):
+    """Add the gradients of some strips."""
     while another(turns):
         for first in range(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mu.size), STRIP):
-            strip = slice(first, min(first + STRIP, mu.size))
-            part, by_mu, by_sigma = square[:strip.stop - first], dmu[strip], dlog_sigma[strip]
-            if adding:
-                by_mu, by_sigma = location[:strip.stop - first], scale[:strip.stop - first]
-            _means(ddivergence, mu[strip], prior_mu[strip], prior_log_sigma[strip], by_mu, part)
-            _scales(ddivergence, log_sigma[strip], prior_log_sigma[strip], by_sigma)
-            if dprior_mu.size > 0:
-                _priors(ddivergence, by_mu, by_sigma, part, dprior_mu[strip], dprior_log_sigma[strip])
-            if adding:
-                loops.add(by_mu, dmu[strip])
-                loops.add(by_sigma, dlog_sigma[strip])
+            last = min(first + STRIP, mu.size)
+            scales = flat(prior_log_sigma, first, last)
+            _means(ddivergence, flat(mu, first, last), flat(prior_mu, first, last), scales, flat(dmu, first, last))
+            _scales(ddivergence, flat(log_sigma, first, last), scales, flat(dlog_sigma, first, last))
 
 
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
@@ -89,21 +72,21 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     arrays = as_arrays("gaussian.kl", mu, log_sigma, prior_mu, prior_log_sigma)
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ValueError(f"gaussian.kl: all inputs must have one shape, got {[array.shape for array in arrays]}")
-    flat = [array.reshape(-1) for array in arrays]
-    partial = np.empty(-(-flat[0].size // STRIP))
-    threads.run(forward, partial.size, *flat, partial)
+    rows = [array.reshape(-1) for array in arrays]
+    partial = np.empty(-(-rows[0].size // STRIP))
+    threads.run(forward, partial.size, *rows, partial)
     return arrays[0].dtype.type(partial.sum()), arrays
 
 
 def kl_vjp(ddivergence, cache, needs_dprior=True):
     """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`."""
-    shape, dtype = cache[0].shape, cache[0].dtype
-    sizes = (cache[0].size,) * 2 + (cache[0].size if needs_dprior else 0,) * 2
-    dmu, dlog_sigma, *dprior = (empty((size,), dtype) for size in sizes)
-    _pull_back(ddivergence, cache, False, dmu, dlog_sigma, *dprior)
+    mu, _, prior_mu, prior_log_sigma = cache
+    dmu, dlog_sigma = np.zeros_like(mu), np.zeros_like(mu)
+    add_kl_gradient(ddivergence, cache, (dmu, dlog_sigma))
     if not needs_dprior:
-        return dmu.reshape(shape), dlog_sigma.reshape(shape), None, None
-    return tuple(gradient.reshape(shape) for gradient in (dmu, dlog_sigma, *dprior))
+        return dmu, dlog_sigma, None, None
+    shift = (mu - prior_mu) * np.exp(-prior_log_sigma)
+    return dmu, dlog_sigma, -dmu, -dlog_sigma - mu.dtype.type(ddivergence) * shift * shift
 
 
 def add_kl_gradient(ddivergence, cache, onto):
@@ -114,10 +97,5 @@ def add_kl_gradient(ddivergence, cache, onto):
     dtype = cache[0].dtype
     if any(part.dtype != dtype or not part.flags.c_contiguous for part in onto):
         raise ValueError(f"gaussian.add_kl_gradient: onto must be contiguous arrays of type {dtype}")
-    none = np.empty(0, dtype)
-    _pull_back(ddivergence, cache, True, *(part.reshape(-1) for part in onto), none, none)
-
-
-def _pull_back(ddivergence, cache, adding, *gradients):
-    flat = [array.reshape(-1) for array in cache]
-    threads.run(backward, -(-flat[0].size // STRIP), flat[0].dtype.type(ddivergence), *flat, adding, *gradients)
+    rows = [array.reshape(-1) for array in (*cache, *onto)]
+    threads.run(backward, -(-rows[0].size // STRIP), dtype.type(ddivergence), *rows)

@@ -13,6 +13,7 @@ import numpy as np
 from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, log_of, total
+from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
@@ -35,7 +36,7 @@ def normalize(turns, logits, labels, log_normalized, log_p):
                     largest = given[c] if given[c] > largest else largest
                 for c in range(C):
                     out[c] = given[c] - largest
-            loops.exponential(log_normalized[first:first + rows].reshape(-1), masses[:rows].reshape(-1))
+            loops.exponential(flat(log_normalized, first * C, (first + rows) * C), flat(masses, 0, rows * C))
             for r in range(rows):
                 out, mass = log_normalized[first + r], logits.dtype.type(0)
                 for c in range(C):
@@ -52,7 +53,7 @@ def pull_back(turns, dlog_p, log_normalized, labels, dlogits):
     C, N = log_normalized.shape[1], labels.size
     while another(turns):
         first, last = turns[BEGIN] * ROWS, min(turns[END] * ROWS, dlogits.shape[0])
-        loops.exponential(log_normalized[first:last].reshape(-1), dlogits[first:last].reshape(-1))
+        loops.exponential(flat(log_normalized, first * C, last * C), flat(dlogits, first * C, last * C))
         for r in range(first, last):
             for c in range(C):
                 dlogits[r, c] *= -dlog_p[r]

@@ -19,6 +19,7 @@ import numpy as np
 from ibpcl.kernels import blas, loops, sparse_matrix, thin_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp
+from ibpcl.kernels.loops import fill, flat
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.preactivations import draw, mean_gradient, variance_gradient
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -47,21 +48,20 @@ def _variances(log_sigma, out):
 def square_deviations(turns, log_sigma, out):
     """Write the variances of some strips of weights."""
     while another(turns):
-        some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size))
-        _variances(log_sigma[some], out[some])
+        first, last = turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size)
+        _variances(flat(log_sigma, first, last), flat(out, first, last))
 
 
 @compiled
 def count(mask, starts, active):
     """Find the active units (K,) of a mask (D, K), and at which of the kept weights each strip of it begins."""
-    flat = mask.reshape(-1)
     starts[0] = 0
     for strip in range(starts.size - 1):
-        some, total = flat[strip * STRIP:(strip + 1) * STRIP], np.int32(0)
+        some, total = flat(mask, strip * STRIP, min((strip + 1) * STRIP, mask.size)), np.int32(0)
         for i in range(wide(some.size)):
             total += np.int32(some[i])
         starts[strip + 1] = starts[strip] + total
-    active[:] = False
+    fill(False, active)
     for d in range(mask.shape[0]):
         row = mask[d]
         for k in range(wide(row.size)):
@@ -77,12 +77,13 @@ def spread(turns, mu, log_sigma, mask, starts, places, kept_variances, mean, var
     """
     while another(turns):
         for strip in range(turns[BEGIN], turns[END]):
-            whole = slice(strip * STRIP, min((strip + 1) * STRIP, mask.size))
-            mean[whole], variance[whole] = 0, 0
+            begin, end = strip * STRIP, min((strip + 1) * STRIP, mask.size)
+            fill(0, flat(mean, begin, end))
+            fill(0, flat(variance, begin, end))
             first, last = starts[strip], starts[strip + 1]
-            _variances(log_sigma[first:last], kept_variances[first:last])
+            _variances(flat(log_sigma, first, last), flat(kept_variances, first, last))
             j = first + strip
-            for i in range(whole.start, whole.stop):
+            for i in range(begin, end):
                 places[j] = i
                 j += np.int64(mask[i])
             for j in range(first, last):
@@ -123,13 +124,14 @@ def _add_twice(x, y, out):
 @compiled
 def dense_forward(turns, x, mu, variances, bias_mean, bias_variance, eps, squares, mean, slope, h):
     """Write means, slopes (N, K) and samples (R, N, K) for some rows of x (N, D), and their squares."""
+    N, D = x.shape
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            some = slice(piece * ROWS, min((piece + 1) * ROWS, x.shape[0]))
-            loops.square(x[some].reshape(-1), squares[some].reshape(-1))
-            np.dot(squares[some], variances, slope[some])
-            np.dot(x[some], mu, mean[some])
-            for n in range(some.start, some.stop):
+            first, last = piece * ROWS, min((piece + 1) * ROWS, N)
+            loops.square(flat(x, first * D, last * D), flat(squares, first * D, last * D))
+            np.dot(squares[first:last], variances, slope[first:last])
+            np.dot(x[first:last], mu, mean[first:last])
+            for n in range(first, last):
                 draw(n, mean[n], bias_mean, bias_variance, eps, slope, h)
 
 
@@ -143,7 +145,7 @@ def dense_backward(
     ``sums`` (2, K) are those of the gradients at the moments' rows; an empty ``dx`` is not needed; ``gradients``
     (3, N, K) and ``through`` (N, D) are scratch.
     """
-    N = x.shape[0]
+    (N, D), size = x.shape, mu.size
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
             gradient = gradients[min(piece, 2)]
@@ -154,7 +156,8 @@ def dense_backward(
             if piece == 0:
                 loops.sum_rows(gradient, sums[1])
                 np.dot(squares.T, gradient, dvariances)
-                _by_log_sigma(variances.reshape(-1), starts, places, kept_variances, dvariances.reshape(-1), dlog_sigma)
+                _by_log_sigma(flat(variances, 0, size), starts, places, kept_variances, flat(dvariances, 0, size),
+                              dlog_sigma)
                 continue
             if piece > 1:
                 np.dot(gradient[first:last], variances.T, through[first:last])
@@ -163,10 +166,11 @@ def dense_backward(
             if piece == 1:
                 loops.sum_rows(gradient, sums[0])
                 np.dot(x.T, gradient, dmeans)
-                _collect(dmeans.reshape(-1), starts, places, dmu)
+                _collect(flat(dmeans, 0, size), starts, places, dmu)
             else:
                 np.dot(gradient[first:last], mu.T, dx[first:last])
-                _add_twice(x[first:last].reshape(-1), through[first:last].reshape(-1), dx[first:last].reshape(-1))
+                begin, end = first * D, last * D
+                _add_twice(flat(x, begin, end), flat(through, begin, end), flat(dx, begin, end))
 
 
 @compiled
@@ -197,7 +201,7 @@ def sparse_backward(
     dvariances, dmu, dlog_sigma, sums,
 ):
     """Write the gradients at all weights and the kept ones for a sparse matrix, x transposed, one moment a piece."""
-    N, K = slope.shape
+    (N, K), size = slope.shape, variances.size
     nothing, gradient = np.zeros(K, slope.dtype), np.empty((N, K), slope.dtype)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
@@ -207,12 +211,13 @@ def sparse_backward(
                 squares = np.empty_like(x_values)
                 loops.square(x_values, squares)
                 sparse_matrix.multiply(x_starts, x_ends, x_places, squares, gradient, nothing, dvariances, sums[1])
-                _by_log_sigma(variances.reshape(-1), starts, places, kept_variances, dvariances.reshape(-1), dlog_sigma)
+                _by_log_sigma(flat(variances, 0, size), starts, places, kept_variances, flat(dvariances, 0, size),
+                              dlog_sigma)
             else:
                 for n in range(N):
                     mean_gradient(n, dh, gradient[n])
                 sparse_matrix.multiply(x_starts, x_ends, x_places, x_values, gradient, nothing, dmeans, sums[0])
-                _collect(dmeans.reshape(-1), starts, places, dmu)
+                _collect(flat(dmeans, 0, size), starts, places, dmu)
 
 
 def _moments(mu, log_sigma, mask):

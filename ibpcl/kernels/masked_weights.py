@@ -26,6 +26,7 @@ import numpy as np
 from ibpcl.kernels import logistic_divergence, loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp, log_of
+from ibpcl.kernels.loops import fill, flat
 from ibpcl.kernels.memory import common_type, empty
 from ibpcl.kernels.noise import Later, fill_span, numbers
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -47,31 +48,6 @@ def _decay(rho, out):
     for i in range(wide(out.size)):                          # float32's exp stays at e^-87, but this goes to zero
         e = exp(-abs(rho[i]))
         out[i] = zero if e < smallest else e
-
-
-@inlined
-def _sigmoid(x, sign, out):
-    one = out.dtype.type(1)
-    for i in range(wide(out.size)):
-        out[i] = one / (one + exp(-sign * x[i]))
-
-
-@compiled
-def tiles(logit_pi, out):
-    """Repeat each sample's row to the length of a strip, in ``out`` (4, S, length).
-
-    It holds ``logit_pi``, pi, 1 - pi (by itself: a difference would lose its digits near pi = 1), and (1 - pi) / pi.
-    """
-    S, K = logit_pi.shape
-    one = out.dtype.type(1)
-    for s in range(S):
-        loops.copy(logit_pi[s], out[0, s, :K])
-        _sigmoid(logit_pi[s], one, out[1, s, :K])
-        _sigmoid(logit_pi[s], -one, out[2, s, :K])
-        _exp(logit_pi[s], -one, out[3, s, :K])
-        for part in range(4):
-            for r in range(K, out.shape[2], K):
-                loops.copy(out[part, s, :K], out[part, s, r:r + K])
 
 
 @inlined
@@ -156,33 +132,37 @@ def forward(
     while another(turns):
         for block in range(turns[BEGIN], turns[END]):
             begin, end = _span(block, blocks, mu.size, K)
-            sigma, decay = all_sigma[:end - begin], all_decay[:end - begin]
-            _exp(log_sigma[begin:end], dtype.type(1), sigma)
-            _decay(rho[begin:end], decay)
+            sigma, decay = flat(all_sigma, 0, end - begin), flat(all_decay, 0, end - begin)
+            _exp(flat(log_sigma, begin, end), dtype.type(1), sigma)
+            _decay(flat(rho, begin, end), decay)
             for s in range(S):
                 logit_pi, pi, not_pi = sticks[0, s], sticks[1, s], sticks[2, s]
-                best[0], best[1], kl[:] = -1, 0, 0           # a mask is not negative
+                fill(-1, best[0])                            # a mask is not negative
+                fill(0, best[1])
+                fill(0, kl)
+                first, last = s * mu.size + begin, s * mu.size + end
                 if len(described) > 0:
-                    first, last = s * mu.size + begin, s * mu.size + end
                     at = fill_span(described[0], first, last, words, drawn_eps)
                     fill_span(described[1], first, last, words, drawn_logistic)
-                    normals = drawn_eps.reshape(-1)[at:at + end - begin]
-                    logistics = drawn_logistic.reshape(-1)[at:at + end - begin]
+                    normals = flat(drawn_eps, at, at + end - begin)
+                    logistics = flat(drawn_logistic, at, at + end - begin)
                 else:
-                    normals, logistics = eps[s, begin:end], logistic[s, begin:end]
-                for i in range(begin, end, length):
-                    j = min(i + length, end)
-                    here = slice(i - begin, j - begin)
-                    offset, mask = rho[i:j], z[s, i:j]
-                    _mask(logistics[here], offset, logit_pi, inverse_tau, mask)
-                    _weight(normals[here], mu[i:j], sigma[here], mask, w[s, i:j])
-                    _largest(mask, row, dtype.type(i // K), best, new_best)
+                    normals, logistics = flat(eps, first, last), flat(logistic, first, last)
+                weights, masks = flat(w, first, last), flat(z, first, last)
+                for i in range(0, end - begin, length):
+                    j = min(i + length, end - begin)
+                    offset, mask = flat(rho, begin + i, begin + j), flat(masks, i, j)
+                    _mask(flat(logistics, i, j), offset, logit_pi, inverse_tau, mask)
+                    _weight(flat(normals, i, j), flat(mu, begin + i, begin + j), flat(sigma, i, j), mask,
+                            flat(weights, i, j))
+                    _largest(mask, row, dtype.type((begin + i) // K), best, new_best)
                     best, new_best = new_best, best
                     if bernoulli:
-                        _bernoulli_kl(offset, decay[here], pi, not_pi, kl)
+                        _bernoulli_kl(offset, flat(decay, i, j), pi, not_pi, kl)
                 for i in range(0, length, K):
-                    _fold_largest(best[0, i:i + K], best[1, i:i + K], largest[block, s], where[block, s])
-                    loops.add(kl[i:i + K], divergence[block, s])
+                    _fold_largest(flat(best, i, i + K), flat(best, length + i, length + i + K), largest[block, s],
+                                  where[block, s])
+                    loops.add(flat(kl, i, i + K), divergence[block, s])
 
 
 @compiled
@@ -250,29 +230,47 @@ def backward(
     while another(turns):
         for block in range(turns[BEGIN], turns[END]):
             begin, end = _span(block, blocks, mu.size, K)
-            _exp(rho[begin:end], dtype.type(-1), odds_against_rho[:end - begin])
-            dmu[begin:end], dlog_sigma[begin:end], drho[begin:end] = 0, 0, 0
+            _exp(flat(rho, begin, end), dtype.type(-1), flat(odds_against_rho, 0, end - begin))
+            for gradient in (dmu, dlog_sigma, drho):
+                fill(0, flat(gradient, begin, end))
             for s in range(S):
                 pi, odds_against_pi = sticks[1, s], sticks[3, s]
-                dsticks[:] = 0
+                fill(0, dsticks)
                 for i in range(begin, end, length):
                     j = min(i + length, end)
-                    by_logit, by_rho = dlogit[:j - i], drho[i:j]
-                    _gradients(dw[s, i:j], w[s, i:j], z[s, i:j], mu[i:j], inverse_tau, dmu[i:j], dlog_sigma[i:j],
-                               by_logit)
+                    first, last = s * mu.size + i, s * mu.size + j
+                    by_logit, by_rho = flat(dlogit, 0, j - i), flat(drho, i, j)
+                    _gradients(flat(dw, first, last), flat(w, first, last), flat(z, first, last), flat(mu, i, j),
+                               inverse_tau, flat(dmu, i, j), flat(dlog_sigma, i, j), by_logit)
                     if bernoulli:
-                        _posterior(odds_against_rho[i - begin:j - begin], odds_against_pi, theta[:j - i])
-                        _bernoulli_kl_vjp(ddivergence[s], theta, rho[i:j], by_logit, by_rho)
+                        _posterior(flat(odds_against_rho, i - begin, j - begin), odds_against_pi, flat(theta, 0, j - i))
+                        _bernoulli_kl_vjp(ddivergence[s], theta, flat(rho, i, j), by_logit, by_rho)
                         _sticks(ddivergence[s], theta, pi, by_logit, dsticks)
                     else:
                         _add(by_logit, by_rho, dsticks)
                 for i in range(0, length, K):
-                    loops.add(dsticks[i:i + K], dlogit_pi[block, s])
+                    loops.add(flat(dsticks, i, i + K), dlogit_pi[block, s])
 
 
 def _flat(arrays):
     """Join the axes D and K, the last two of each array."""
     return [array.reshape(*array.shape[:-2], array.shape[-2] * array.shape[-1]) for array in arrays]
+
+
+def _tiles(logit_pi, rows):
+    """Return each sample's row of sticks (S, K), so many times, as (4, S, rows * K).
+
+    First ``logit_pi``, then pi, 1 - pi (by itself: a difference would lose its digits near pi = 1), and (1 - pi) / pi,
+    which stays a finite number.
+    """
+    S, K = logit_pi.shape
+    out = np.empty((4, S, rows, K), logit_pi.dtype)
+    limit = logit_pi.dtype.type(0.99 * np.log(np.finfo(logit_pi.dtype).max))
+    odds_against = np.exp(np.clip(-logit_pi, -limit, limit))
+    pi = 1 / (1 + odds_against)
+    for part, row in zip(out, (logit_pi, pi, odds_against * pi, odds_against), strict=True):
+        part[:] = row[:, None, :]
+    return out.reshape(4, S, rows * K)
 
 
 def _blocks(D, K):
@@ -304,9 +302,7 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     partial = np.zeros((blocks, S, K), dtype)
     inverse_tau = dtype.type(1 / tau)
     per_strip = max(STRIP // max(K, 1), 1)
-    sticks = np.empty((4, S, per_strip * K), dtype)
-    if blocks > 0:
-        tiles(logit_pi, sticks)
+    sticks = _tiles(logit_pi, per_strip)
     row = np.repeat(np.arange(per_strip, dtype=dtype), K)
     threads.run(
         forward, blocks, *_noise(eps, logistic, dtype), *_flat((mu, log_sigma, rho)), sticks, inverse_tau, bernoulli,

@@ -44,27 +44,20 @@ def draw(n, mean, bias_mean, bias_variance, eps, slope, h):
 @inlined
 def mean_gradient(n, dh, out):
     """Write the gradient at row n of the means, (K,)."""
-    loops.copy(dh[0, n], out)
-    for r in range(1, dh.shape[0]):
+    loops.fill(0, out)
+    for r in range(dh.shape[0]):
         loops.add(dh[r, n], out)
 
 
 @inlined
-def _add_products(x, y, out):
+def _add_products(x, y, z, out):
     for k in range(wide(out.size)):
-        out[k] += x[k] * y[k]
-
-
-@inlined
-def _multiply(x, out):
-    for k in range(wide(out.size)):
-        out[k] *= x[k]
+        out[k] += x[k] * y[k] * z[k]
 
 
 @inlined
 def variance_gradient(n, dh, eps, slope, out):
     """Write the gradient at row n of the variances, (K,)."""
-    out[:] = 0
+    loops.fill(0, out)
     for r in range(dh.shape[0]):
-        _add_products(dh[r, n], eps[r, n], out)
-    _multiply(slope[n], out)
+        _add_products(dh[r, n], eps[r, n], slope[n], out)

@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 
 from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, part
+from ibpcl.kernels.loops import fill, flat
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -87,7 +88,7 @@ def compress(turns, x, starts, ends, places, values):
     The entries of a block of rows and columns lie row by row, and begin where they would if there was no zero.
     """
     N, D = x.shape
-    flat, following = x.reshape(-1), np.empty(starts.shape[0], np.int64)
+    numbers, following = flat(x, 0, x.size), np.empty(starts.shape[0], np.int64)
     while another(turns):
         for first in range(turns[BEGIN] * BLOCK, min(turns[END] * BLOCK, N), BLOCK):
             for block in range(following.size):
@@ -96,10 +97,10 @@ def compress(turns, x, starts, ends, places, values):
                 for block in range(following.size):
                     at, j = n * D + block * BLOCK, following[block]
                     starts[block, n] = j
-                    bits = _row_bits(flat, at, min(BLOCK, D - block * BLOCK))
+                    bits = _row_bits(numbers, at, min(BLOCK, D - block * BLOCK))
                     while bits != NOTHING:
                         d = _lowest(bits)
-                        places[j], values[j] = d, flat[at + d]
+                        places[j], values[j] = d, numbers[at + d]
                         bits &= bits - ONE
                         j += 1
                     ends[block, n] = following[block] = j
@@ -112,7 +113,7 @@ def transpose(turns, starts, ends, places, values, new_starts, new_ends, new_pla
         N, counts = starts.shape[1], np.empty(new_starts.shape[1], np.int64)
         for block in range(turns[BEGIN], turns[END]):
             first, last = block * BLOCK, min((block + 1) * BLOCK, N)
-            counts[:] = 0
+            fill(0, counts)
             for b in range(starts.shape[0]):
                 for j in range(starts[b, first], ends[b, last - 1]):
                     counts[b * BLOCK + places[j]] += 1
@@ -133,10 +134,10 @@ def transpose(turns, starts, ends, places, values, new_starts, new_ends, new_pla
 def multiply(starts, ends, places, values, matrix, start, result, total):
     """Multiply by a matrix (M, K), whose rows add up to ``total``; rows of ``result`` (R, K) begin with ``start``."""
     (M, K), R = matrix.shape, result.shape[0]
-    total[:] = 0
+    fill(0, total)
     for r in range(R):
         loops.copy(start, result[r])
-    sums, lanes = result.reshape(-1), VECTOR_BYTES // result.itemsize
+    sums, lanes = flat(result, 0, result.size), VECTOR_BYTES // result.itemsize
     vectors = -(-K // lanes)
     strips = -(-vectors // LONGEST)
     tile = aligned(BLOCK * LONGEST * lanes, result)
@@ -146,9 +147,10 @@ def multiply(starts, ends, places, values, matrix, start, result, total):
             column, length = left * lanes, (right - left) * lanes
             width = min(length, K - column)
             for r in range(min(BLOCK, M - block * BLOCK)):
-                row = matrix[block * BLOCK + r][column:column + width]
-                loops.copy(row, tile[r * length:r * length + width])
-                loops.add(row, total[column:column + width])
+                at = (block * BLOCK + r) * K + column
+                row = flat(matrix, at, at + width)
+                loops.copy(row, flat(tile, r * length, r * length + width))
+                loops.add(row, flat(total, column, column + width))
             for r in range(R):
                 begin, end = starts[block, r], ends[block, r]
                 if begin < end:

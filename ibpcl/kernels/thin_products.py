@@ -1,26 +1,29 @@
 r"""A layer of few columns that is sampled at its pre-activations, a head: where BLAS spends its time on copying.
 
 Means and variances of the outputs need two products with the same rows, :math:`x \mu` and :math:`x^2 \sigma^2`, and so
-do the gradients.  Here both are made in one pass over the rows, and the squares are never written.  Matrices with few
-columns come transposed, (K, D), so that the innermost loops run over D.
+do the gradients.  Here each thread makes both of some rows, while these are in its cache.  Matrices with few columns
+come transposed, (K, D), so that the innermost loops run over D.
 
 The moments are sums over D, two columns at a time.  The gradients are sums of a few scaled rows, K of them for a row of
-dx and one for each example for a row of dmu: strips of sums that stay in registers (``row_sums``).
+dx and one for each example for a row of dmu: what :func:`ibpcl.kernels.sparse_matrix.multiply` makes, here of matrices
+that have no zeros to leave out.
 """
+
+import functools
 
 import numpy as np
 
 from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, summing, wide
 from ibpcl.kernels.elementary import total
+from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.preactivations import draw, mean_gradient, variance_gradient
-from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
+from ibpcl.kernels.sparse_matrix import BLOCK, multiply
 from ibpcl.kernels.turns import BEGIN, END, another
 
 WIDEST = 16                                                  # columns; beyond, BLAS is the faster one
 ROWS = 256                                                   # a piece
-BLOCK = 32                                                   # rows of a tile of x, and of one of its squares: 28 KB
 
 
 @summing
@@ -48,68 +51,66 @@ def forward(turns, x, mu, variances, bias_mean, bias_variance, eps, slope, h):
 
 
 @inlined
-def _join(x, through_mean, through_variance, dx):
+def _add_twice(x, y, out):
     two = x.dtype.type(2)
-    for d in range(wide(dx.size)):
-        dx[d] = through_mean[d] + two * x[d] * through_variance[d]
+    for i in range(wide(out.size)):
+        out[i] += two * x[i] * y[i]
 
 
 @compiled
-def backward(turns, dh, eps, slope, x, matrices, every, dmatrices, sums, dx):
+def backward(
+    turns, dh, eps, slope, x, matrices, starts, places, row_starts, row_ends, row_places, dmatrices, sums, dx
+):
     """Write the gradients that come from some pieces of the rows of x: at both ``matrices``, and at these rows.
 
     ``matrices`` (2, K, D) are means and variances, ``dmatrices`` (2, pieces, K, D) their gradients, and ``sums``
-    (2, pieces, K) those of the gradients at the moments' rows; ``every`` is 0 ... at least BLOCK - 1 and K - 1; an
-    empty ``dx`` is not needed.
+    (2, pieces, K) those of the gradients at the moments' rows; :func:`_all_entries` says what the places are; an empty
+    ``dx`` is not needed.
     """
-    (N, D), (moments, K, _), lanes = x.shape, matrices.shape, VECTOR_BYTES // x.itemsize    # not a literal 2, nor 0
-    start = np.int64(0)                                      # below: ``add`` would be compiled once more
-    vectors = -(-D // lanes)
-    strips, longest = -(-vectors // LONGEST), LONGEST * lanes
-    size = max(BLOCK, K) * longest                           # of a tile
-    tiles = aligned(2 * size, x)
+    (N, D), (moments, K, _) = x.shape, matrices.shape        # not a literal 2: the loop would be compiled twice
     by_row, by_column = np.empty((2, ROWS, K), x.dtype), np.empty((2, K, ROWS), x.dtype)
-    through = np.empty((2, longest), x.dtype)
+    squares, through = np.empty((ROWS, D), x.dtype), np.empty((ROWS * (dx.size > 0), D), x.dtype)
+    nothing, totals, ends = np.zeros(D, x.dtype), np.empty(D, x.dtype), np.empty_like(starts)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            first, rows = piece * ROWS, min(ROWS, N - piece * ROWS)
+            first, last = piece * ROWS, min((piece + 1) * ROWS, N)
+            rows = last - first
             for i in range(rows):
                 mean_gradient(first + i, dh, by_row[0, i])
                 variance_gradient(first + i, dh, eps, slope, by_row[1, i])
             for moment in range(moments):
-                dmatrices[moment, piece] = 0
                 for k in range(K):
                     for i in range(rows):
                         by_column[moment, k, i] = by_row[moment, i, k]
-                    sums[moment, piece, k] = total(by_column[moment, k, :rows])
-            for strip in range(strips):
-                left, right = strip * vectors // strips, (strip + 1) * vectors // strips
-                column, length = left * lanes, (right - left) * lanes
-                width = min(length, D - column)
-                for begin in range(0, rows, BLOCK):
-                    some = min(BLOCK, rows - begin)
-                    for i in range(some):
-                        row = x[first + begin + i, column:column + width]
-                        loops.copy(row, tiles[i * length:i * length + width])
-                        loops.square(row, tiles[size + i * length:size + i * length + width])
-                    for k in range(K):
-                        for moment in range(moments):
-                            of_moment = dmatrices[moment, piece].reshape(-1)
-                            add(right - left, of_moment, k * D + column, width, tiles[moment * size:],
-                                by_column[moment, k, begin:], every, start, some)
-                if dx.size == 0:
-                    continue
-                for moment in range(moments):
-                    for k in range(K):
-                        at = moment * size + k * length
-                        loops.copy(matrices[moment, k, column:column + width], tiles[at:at + width])
-                for i in range(rows):
-                    through[:] = 0
-                    for moment in range(moments):
-                        add(right - left, through[moment], start, width, tiles[moment * size:], by_row[moment, i],
-                            every, start, K)
-                    _join(x[first + i, column:column + width], through[0], through[1],
-                          dx[first + i, column:column + width])
+                    at = (moment * K + k) * ROWS
+                    sums[moment, piece, k] = total(flat(by_column, at, at + rows))
+            for block in range(starts.shape[0]):
+                for k in range(K):
+                    ends[block, k] = starts[block, k] + min(BLOCK, rows - block * BLOCK)
+            loops.square(flat(x, first * D, last * D), flat(squares, 0, rows * D))
+            for moment in range(moments):
+                given = squares[:rows] if moment > 0 else x[first:last]
+                multiply(starts, ends, places, flat(by_column, moment * K * ROWS, by_column.size), given, nothing,
+                         dmatrices[moment, piece], totals)
+                if dx.size > 0:
+                    out = through[:rows] if moment > 0 else dx[first:last]
+                    multiply(row_starts, row_ends, row_places, flat(by_row, moment * ROWS * K, by_row.size),
+                             matrices[moment], nothing, out, totals)
+            if dx.size > 0:
+                _add_twice(flat(x, first * D, last * D), flat(through, 0, rows * D), flat(dx, first * D, last * D))
+
+
+@functools.cache
+def _all_entries(K):
+    """Return where the entries of dense factors (K, ROWS), whose ends depend on the piece, and (ROWS, K) are.
+
+    They are ``starts`` and ``places``, and ``starts``, ``ends`` and ``places``, of sparse matrices that leave out
+    nothing.
+    """
+    starts = np.arange(0, ROWS, BLOCK)[:, None] + ROWS * np.arange(K)
+    rows, places = np.arange(0, (ROWS + 1) * K, K), np.arange(ROWS * K)
+    return (starts, (places % BLOCK).astype(np.uint32), rows[None, :-1].copy(), rows[None, 1:].copy(),
+            (places % K).astype(np.uint32))
 
 
 def _pieces(x):
@@ -126,6 +127,5 @@ def pull_back(dh, eps, slope, x, matrices, needs_dx):
     _, K, D = matrices.shape
     partial, sums = (np.empty((2, _pieces(x), *shape), x.dtype) for shape in ((K, D), (K,)))
     dx = empty((len(x) * needs_dx, D), x.dtype)
-    threads.run(backward, _pieces(x), dh, eps, slope, x, matrices, np.arange(max(BLOCK, K), dtype=np.uint32), partial,
-                sums, dx)
+    threads.run(backward, _pieces(x), dh, eps, slope, x, matrices, *_all_entries(K), partial, sums, dx)
     return dx if needs_dx else None, partial.sum(axis=1), sums.sum(axis=1)

@@ -5,6 +5,7 @@ import numpy as np
 from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.elementary import total
+from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import as_arrays
 from ibpcl.kernels.turns import BEGIN, END, another
 
@@ -15,8 +16,8 @@ STRIP = 16_384
 def copy_strips(turns, x, out):
     """Copy some strips."""
     while another(turns):
-        some = slice(turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size))
-        loops.copy(x[some], out[some])
+        first, last = turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size)
+        loops.copy(flat(x, first, last), flat(out, first, last))
 
 
 @compiled
@@ -24,7 +25,7 @@ def add_strips(turns, x, sums):
     """Write the sum of each of some strips."""
     while another(turns):
         for strip in range(turns[BEGIN], turns[END]):
-            sums[strip] = total(x[strip * STRIP:(strip + 1) * STRIP])
+            sums[strip] = total(flat(x, strip * STRIP, min((strip + 1) * STRIP, x.size)))
 
 
 def _strips(x):

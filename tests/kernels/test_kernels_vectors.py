@@ -38,8 +38,9 @@ def test_gaussian_gradients_are_added_to_what_is_there(module):
     cache, there = module.kl(*arrays)[1], np.random.default_rng(1).normal(size=(2, 3, 2000))
     plain, onto = module.kl_vjp(0.5, cache), tuple(there.copy())
     module.add_kl_gradient(0.5, cache, onto)
-    for i in range(2):
-        np.testing.assert_allclose(onto[i], there[i] + plain[i], rtol=1e-14)
+    for i in range(2):                                       # a kernel may round a product and a sum at once
+        rounding = np.finfo(float).eps * (np.abs(plain[i]) + np.abs(there[i]))
+        assert (np.abs(onto[i] - (there[i] + plain[i])) <= rounding).all()
 
 
 def test_gaussian_gradients_are_not_added_to_a_copy():
