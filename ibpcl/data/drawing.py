@@ -15,7 +15,7 @@ import os
 from typing import NamedTuple
 
 import numpy as np
-from scipy import ndimage
+import scipy  # its ndimage is loaded when something is drawn
 
 from ibpcl.data.dataset import DataError
 
@@ -109,7 +109,7 @@ def signed_distance(font, character):
     top, left = (CANVAS - height) // 2, (CANVAS - width) // 2
     canvas = np.zeros((CANVAS, CANVAS), bool)
     canvas[top:top + height, left:left + width] = ink
-    distance = ndimage.distance_transform_edt(canvas) - ndimage.distance_transform_edt(~canvas)
+    distance = scipy.ndimage.distance_transform_edt(canvas) - scipy.ndimage.distance_transform_edt(~canvas)
     return distance.astype(np.float32)
 
 
@@ -145,7 +145,7 @@ def distort(distance, count, rng, distortion=DEFAULT):
     axis = np.arange(SIDE) - (SIDE - 1) / 2
     pixels = np.stack(np.meshgrid(axis, axis, indexing="ij")).reshape(2, -1)
     source = np.linalg.solve(affine, pixels - shift) + (CANVAS - 1) / 2            # (count, 2, 784)
-    ink = ndimage.map_coordinates(distance, source.swapaxes(0, 1), order=1, mode="nearest")
+    ink = scipy.ndimage.map_coordinates(distance, source.swapaxes(0, 1), order=1, mode="nearest")
     ink *= np.sqrt(np.linalg.det(affine))[:, None]          # distances shrink with the drawing
     ink = np.clip(0.5 + ink + rng.uniform(*distortion.weight, (count, 1)), 0, 1)
     ink *= rng.uniform(*distortion.contrast, (count, 1))

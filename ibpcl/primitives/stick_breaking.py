@@ -5,7 +5,7 @@ Indian buffet process.  Kumar et al. (2021), Eqs. 3 and 4 (sticks are :math:`\nu
 """
 
 import numpy as np
-from scipy.integrate import quad
+import scipy  # its integrate is loaded where it is used
 from scipy.special import gammaln
 
 from ibpcl.numerics import log1mexp
@@ -124,7 +124,7 @@ def expected_active_units(alpha, units, inputs):
             log_gamma = k * np.log(alpha) + (k - 1) * np.log(g) - alpha * g - gammaln(k)
             return -np.expm1(inputs * log1mexp(-g)) * np.exp(log_gamma)
         centre, spread = k / alpha, np.sqrt(k) / alpha
-        return quad(integrand, max(0.0, centre - 12 * spread), centre + 40 * spread, limit=200)[0]
+        return scipy.integrate.quad(integrand, max(0.0, centre - 12 * spread), centre + 40 * spread, limit=200)[0]
 
     return sum(one_unit(k) for k in range(1, units + 1))
 
