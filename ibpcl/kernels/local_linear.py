@@ -107,11 +107,11 @@ def _times_twice(x, out):
 @inlined
 def _by_log_sigma(variance, starts, places, kept_variances, dvariances, dlog_sigma):
     """Turn gradients at variances into those at their logarithms' halves: in place, or those of the kept ones."""
+    given, out = variance, dvariances
     if starts.size > 0:
         _collect(dvariances, starts, places, dlog_sigma)
-        _times_twice(kept_variances, dlog_sigma)
-    else:
-        _times_twice(variance, dvariances)
+        given, out = kept_variances, dlog_sigma
+    _times_twice(given, out)
 
 
 @inlined

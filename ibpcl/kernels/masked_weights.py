@@ -64,19 +64,17 @@ def _weight(eps, mu, sigma, z, w):
 
 
 @inlined
-def _largest(z, row, first, best, new_best):
-    """Write the larger ones of z and of ``best[0]``, and the numbers of their rows; ``best`` may be longer than z.
+def _largest(z, row, first, best, where):
+    """Keep the larger ones of z and of ``best``, and the numbers of their rows.
 
-    Into another array: a choice between a new number and the one that is there becomes a masked store, which takes
-    processors without AVX-512 a dozen cycles.
+    By arithmetic, which is exact here: a choice between a new number and the one that is there becomes a masked store,
+    which takes processors without AVX-512 a dozen cycles.
     """
-    n = z.size
-    for i in range(wide(n)):
-        new = z[i] > best[0, i]                              # strictly: of equals, the first stays
-        new_best[0, i] = z[i] if new else best[0, i]
-        new_best[1, i] = first + row[i] if new else best[1, i]
-    for i in range(n, best.shape[1]):
-        new_best[0, i], new_best[1, i] = best[0, i], best[1, i]
+    zero, one = z.dtype.type(0), z.dtype.type(1)
+    for i in range(wide(z.size)):
+        new = one if z[i] > best[i] else zero                # strictly: of equals, the first stays
+        best[i] = new * z[i] + (one - new) * best[i]
+        where[i] = new * (first + row[i]) + (one - new) * where[i]
 
 
 @inlined
@@ -125,7 +123,7 @@ def forward(
     (S, length), (blocks, _, K), dtype = sticks.shape[1:], largest.shape, w.dtype
     longest = (mu.size // K // blocks + 1) * K
     all_sigma, all_decay = np.empty(longest, dtype), np.empty(longest, dtype)
-    best, new_best, kl = np.empty((2, length), dtype), np.empty((2, length), dtype), np.empty(length, dtype)
+    best, best_row, kl = np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype)
     chunks = longest // CHUNK + 2 if len(described) > 0 else 0
     words, drawn_eps, drawn_logistic = (
         np.empty((4, WORDS), np.uint32), np.empty((chunks, 4, WORDS), dtype), np.empty((chunks, 4, WORDS), dtype))
@@ -137,8 +135,8 @@ def forward(
             _decay(flat(rho, begin, end), decay)
             for s in range(S):
                 logit_pi, pi, not_pi = sticks[0, s], sticks[1, s], sticks[2, s]
-                fill(-1, best[0])                            # a mask is not negative
-                fill(0, best[1])
+                fill(-1, best)                               # a mask is not negative
+                fill(0, best_row)
                 fill(0, kl)
                 first, last = s * mu.size + begin, s * mu.size + end
                 if len(described) > 0:
@@ -155,13 +153,11 @@ def forward(
                     _mask(flat(logistics, i, j), offset, logit_pi, inverse_tau, mask)
                     _weight(flat(normals, i, j), flat(mu, begin + i, begin + j), flat(sigma, i, j), mask,
                             flat(weights, i, j))
-                    _largest(mask, row, dtype.type((begin + i) // K), best, new_best)
-                    best, new_best = new_best, best
+                    _largest(mask, row, dtype.type((begin + i) // K), best, best_row)
                     if bernoulli:
                         _bernoulli_kl(offset, flat(decay, i, j), pi, not_pi, kl)
                 for i in range(0, length, K):
-                    _fold_largest(flat(best, i, i + K), flat(best, length + i, length + i + K), largest[block, s],
-                                  where[block, s])
+                    _fold_largest(flat(best, i, i + K), flat(best_row, i, i + K), largest[block, s], where[block, s])
                     loops.add(flat(kl, i, i + K), divergence[block, s])
 
 
@@ -212,18 +208,14 @@ def _sticks(ddivergence, theta, pi, dlogit, dlogit_pi):
         dlogit_pi[i] += dlogit[i] + ddivergence * (pi[i] - theta[i])
 
 
-@inlined
-def _add(x, y, z):
-    for i in range(wide(x.size)):
-        y[i] += x[i]
-        z[i] += x[i]
-
-
 @compiled
 def backward(
-    turns, dw, ddivergence, w, z, mu, rho, sticks, inverse_tau, bernoulli, dmu, dlog_sigma, drho, dlogit_pi
+    turns, dw, ddivergence, w, z, mu, rho, sticks, inverse_tau, dmu, dlog_sigma, drho, dlogit_pi
 ):
-    """Write the gradients of some blocks; ``dlogit_pi``, (B, S, K), gets one partial sum a block."""
+    """Write the gradients of some blocks; ``dlogit_pi``, (B, S, K), gets one partial sum a block.
+
+    ``ddivergence`` is the gradient at the Bernoulli divergence, zero if another one is used.
+    """
     (S, length), (blocks, _, K), dtype = sticks.shape[1:], dlogit_pi.shape, dw.dtype
     odds_against_rho = np.empty((mu.size // K // blocks + 1) * K, dtype)
     dlogit, theta, dsticks = np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype)
@@ -242,12 +234,9 @@ def backward(
                     by_logit, by_rho = flat(dlogit, 0, j - i), flat(drho, i, j)
                     _gradients(flat(dw, first, last), flat(w, first, last), flat(z, first, last), flat(mu, i, j),
                                inverse_tau, flat(dmu, i, j), flat(dlog_sigma, i, j), by_logit)
-                    if bernoulli:
-                        _posterior(flat(odds_against_rho, i - begin, j - begin), odds_against_pi, flat(theta, 0, j - i))
-                        _bernoulli_kl_vjp(ddivergence[s], theta, flat(rho, i, j), by_logit, by_rho)
-                        _sticks(ddivergence[s], theta, pi, by_logit, dsticks)
-                    else:
-                        _add(by_logit, by_rho, dsticks)
+                    _posterior(flat(odds_against_rho, i - begin, j - begin), odds_against_pi, flat(theta, 0, j - i))
+                    _bernoulli_kl_vjp(ddivergence[s], theta, flat(rho, i, j), by_logit, by_rho)
+                    _sticks(ddivergence[s], theta, pi, by_logit, dsticks)
                 for i in range(0, length, K):
                     loops.add(flat(dsticks, i, i + K), dlogit_pi[block, s])
 
@@ -326,8 +315,8 @@ def sample_vjp(dout, cache):
     dmu, dlog_sigma, drho = (empty((D * K,), dtype) for _ in range(3))
     partial = np.zeros((blocks, S, K), dtype)
     threads.run(
-        backward, blocks, dw.reshape(S, D * K), ddivergence, w.reshape(S, D * K), z, *_flat((mu, rho)), sticks,
-        inverse_tau, bernoulli, dmu, dlog_sigma, drho, partial)
+        backward, blocks, dw.reshape(S, D * K), ddivergence * dtype.type(bernoulli), w.reshape(S, D * K), z,
+        *_flat((mu, rho)), sticks, inverse_tau, dmu, dlog_sigma, drho, partial)
     dmu, dlog_sigma, drho = dmu.reshape(D, K), dlog_sigma.reshape(D, K), drho.reshape(D, K)
     dlogit_pi = partial.sum(axis=0)
     if blocks > 0:                                           # the activity is one mask value of each column
