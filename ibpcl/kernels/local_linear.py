@@ -21,7 +21,7 @@ from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.loops import fill, flat
 from ibpcl.kernels.memory import as_arrays, empty
-from ibpcl.kernels.preactivations import draw, mean_gradient, variance_gradient
+from ibpcl.kernels.preactivations import add_through_squares, draw, mean_gradient, variance_gradient
 from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 4096                                                 # weights, a piece
@@ -114,13 +114,6 @@ def _by_log_sigma(variance, starts, places, kept_variances, dvariances, dlog_sig
     _times_twice(given, out)
 
 
-@inlined
-def _add_twice(x, y, out):
-    two = x.dtype.type(2)
-    for i in range(wide(out.size)):
-        out[i] += two * x[i] * y[i]
-
-
 @compiled
 def dense_forward(turns, x, mu, variances, bias_mean, bias_variance, eps, squares, mean, slope, h):
     """Write means, slopes (N, K) and samples (R, N, K) for some rows of x (N, D), and their squares."""
@@ -170,7 +163,7 @@ def dense_backward(
             else:
                 np.dot(gradient[first:last], mu.T, dx[first:last])
                 begin, end = first * D, last * D
-                _add_twice(flat(x, begin, end), flat(through, begin, end), flat(dx, begin, end))
+                add_through_squares(flat(x, begin, end), flat(through, begin, end), flat(dx, begin, end))
 
 
 @compiled

@@ -61,3 +61,11 @@ def variance_gradient(n, dh, eps, slope, out):
     loops.fill(0, out)
     for r in range(dh.shape[0]):
         _add_products(dh[r, n], eps[r, n], slope[n], out)
+
+
+@inlined
+def add_through_squares(x, gradient, out):
+    """Add to a gradient at x what comes through the squares of x, given the gradient at these."""
+    two = x.dtype.type(2)
+    for i in range(wide(out.size)):
+        out[i] += two * x[i] * gradient[i]

@@ -14,11 +14,11 @@ import functools
 import numpy as np
 
 from ibpcl.kernels import loops, threads
-from ibpcl.kernels.compilation import compiled, inlined, summing, wide
+from ibpcl.kernels.compilation import compiled, summing, wide
 from ibpcl.kernels.elementary import total
 from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import empty
-from ibpcl.kernels.preactivations import draw, mean_gradient, variance_gradient
+from ibpcl.kernels.preactivations import add_through_squares, draw, mean_gradient, variance_gradient
 from ibpcl.kernels.sparse_matrix import BLOCK, multiply
 from ibpcl.kernels.turns import BEGIN, END, another
 
@@ -48,13 +48,6 @@ def forward(turns, x, mu, variances, bias_mean, bias_variance, eps, slope, h):
                 j = min(k + 1, K - 1)                        # the last of an odd number is its own neighbour
                 mean[k], slope[n, k], mean[j], slope[n, j] = _dots(x[n], mu[k], variances[k], mu[j], variances[j])
             draw(n, mean, bias_mean, bias_variance, eps, slope, h)
-
-
-@inlined
-def _add_twice(x, y, out):
-    two = x.dtype.type(2)
-    for i in range(wide(out.size)):
-        out[i] += two * x[i] * y[i]
 
 
 @compiled
@@ -97,7 +90,8 @@ def backward(
                     multiply(row_starts, row_ends, row_places, flat(by_row, moment * ROWS * K, by_row.size),
                              matrices[moment], nothing, out, totals)
             if dx.size > 0:
-                _add_twice(flat(x, first * D, last * D), flat(through, 0, rows * D), flat(dx, first * D, last * D))
+                add_through_squares(flat(x, first * D, last * D), flat(through, 0, rows * D),
+                                    flat(dx, first * D, last * D))
 
 
 @functools.cache

@@ -19,6 +19,7 @@ from ibpcl.kernels import (
     gaussian,
     latent,
     local_linear,
+    loops,
     masked_weights,
     memory,
     noise,
@@ -165,6 +166,26 @@ def test_dense_products_do_not_depend_on_threads_and_leave_blas_as_it_was():
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-3)
     assert blas.gradients(h, a, b, needs_dw=False)[1] is None and blas.gradients(h, a, b, needs_dx=False)[0] is None
     assert library is None or library[0]() == before
+
+
+@numba.njit
+def _strip(array, begin, end):
+    return loops.flat(array, begin, end)
+
+
+@pytest.mark.parametrize("shape", [(24,), (4, 6), (2, 3, 4)])
+def test_a_strip_is_a_view_of_a_contiguous_array(shape):
+    array = np.arange(24.0).reshape(shape)
+    for begin, end in ((0, 24), (5, 7), (3, 3), (23, 24)):
+        strip = _strip(array, begin, end)
+        np.testing.assert_array_equal(strip, array.reshape(-1)[begin:end])
+        strip += 1.0
+        np.testing.assert_array_equal(strip, array.reshape(-1)[begin:end])
+    kept = _strip(np.full(1000, 3.0), 10, 20)                # the strip keeps the memory
+    np.testing.assert_array_equal(kept, 3.0)
+    for other in (array.T[:, ::2] if array.ndim > 1 else array[::2], 1.0):
+        with pytest.raises(numba.TypingError):
+            _strip(other, 0, 1)
 
 
 def test_the_number_of_threads():
