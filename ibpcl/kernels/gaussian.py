@@ -72,9 +72,9 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     arrays = as_arrays("gaussian.kl", mu, log_sigma, prior_mu, prior_log_sigma)
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ValueError(f"gaussian.kl: all inputs must have one shape, got {[array.shape for array in arrays]}")
-    rows = [array.reshape(-1) for array in arrays]
-    partial = np.empty(-(-rows[0].size // STRIP))
-    threads.run(forward, partial.size, *rows, partial)
+    vectors = [array.reshape(-1) for array in arrays]
+    partial = np.empty(-(-vectors[0].size // STRIP))
+    threads.run(forward, partial.size, *vectors, partial)
     return arrays[0].dtype.type(partial.sum()), arrays
 
 
@@ -97,5 +97,5 @@ def add_kl_gradient(ddivergence, cache, onto):
     dtype = cache[0].dtype
     if any(part.dtype != dtype or not part.flags.c_contiguous for part in onto):
         raise ValueError(f"gaussian.add_kl_gradient: onto must be contiguous arrays of type {dtype}")
-    rows = [array.reshape(-1) for array in (*cache, *onto)]
-    threads.run(backward, -(-rows[0].size // STRIP), dtype.type(ddivergence), *rows)
+    vectors = [array.reshape(-1) for array in (*cache, *onto)]
+    threads.run(backward, -(-vectors[0].size // STRIP), dtype.type(ddivergence), *vectors)

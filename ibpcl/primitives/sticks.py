@@ -12,7 +12,26 @@ from ibpcl.primitives import kumaraswamy, stick_breaking
 def prior_log_odds(log_pi, link):
     r"""Link the sticks to the masks: :math:`\operatorname{logit}\pi`, or :math:`\log\pi` as in the authors' code.
 
-    What comes with it is the cache of :func:`ibpcl.primitives.stick_breaking.logit_probabilities`, or None.
+    Kumar et al. (2021), Sec. 3.2, with :math:`\pi` the products of the sticks.
+
+    Parameters
+    ----------
+    log_pi : ndarray, shape (..., K)
+        Logarithms of the prior probabilities.
+    link : {"logit", "log"}
+        Which of the two.
+
+    Returns
+    -------
+    log_odds : ndarray, shape (..., K)
+        What is added to the masks' :math:`\rho`.
+    cache : tuple or None
+        What :func:`ibpcl.primitives.stick_breaking.logit_probabilities_vjp` needs; nothing for ``"log"``.
+
+    Examples
+    --------
+    >>> prior_log_odds(np.log([0.25]), "logit")[0].round(4)
+    array([-1.0986])
     """
     return stick_breaking.logit_probabilities(log_pi) if link == "logit" else (log_pi, None)
 
@@ -43,7 +62,7 @@ def log_odds(u, raw_a, raw_b, link="logit"):
 
     Examples
     --------
-    >>> raw = np.log(np.expm1(np.ones(1)))              # softplus gives 1: v = 1 - u
+    >>> raw = np.log(np.expm1(np.ones(1)))                   # softplus gives 1: v = 1 - u
     >>> log_odds(np.array([[0.75]]), raw, raw)[0].round(4)
     array([[-1.0986]])
     """
