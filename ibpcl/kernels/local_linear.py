@@ -169,7 +169,7 @@ def dense_backward(
 @compiled
 def sparse_moments(turns, starts, ends, places, values, mu, variances, mean, variance):
     """Write means and variances (N, K) for a sparse x (N, D), one moment a piece."""
-    nothing, totals = np.zeros(mu.shape[1], mu.dtype), np.empty(mu.shape[1], mu.dtype)
+    nothing, totals = np.zeros(mu.shape[1], mu.dtype), np.empty(0, mu.dtype)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
             if piece == 0:

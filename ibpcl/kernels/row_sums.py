@@ -9,7 +9,8 @@ a multiply-add (four cycles, two a cycle), and are 14 of the 16 registers of a p
 
 Strips of the matrix are whole vectors, and begin a cache line: a vector that straddles two costs two loads.  Those of
 the sums need neither, for they are read and written but once; of their last vector only the numbers within the
-``width`` of the strip are touched.
+``width`` of the strip are touched.  The sums that come later are asked for meanwhile, because a processor does not
+foresee which strip of a long row is next.
 """
 
 import numpy as np
@@ -21,16 +22,16 @@ from ibpcl.kernels.compilation import inlined
 
 VECTOR_BYTES = 64
 LONGEST = 7                                                  # vectors a strip
-INDEX, LANE = ir.IntType(64), ir.IntType(32)
+INDEX, LANE, BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 
 
 def _strip(vectors):
     @intrinsic
-    def add(typing_context, sums, at, width, tile, values, places, begin, end):
+    def add(typing_context, sums, at, width, later, tile, values, places, begin, end):
         def generate(context, builder, signature, arguments):
             data = {name: context.make_array(signature.args[i])(context, builder, arguments[i]).data
-                    for name, i in (("sums", 0), ("tile", 3), ("values", 4), ("places", 5))}
-            at, width, begin, end = (arguments[i] for i in (1, 2, 6, 7))
+                    for name, i in (("sums", 0), ("tile", 4), ("values", 5), ("places", 6))}
+            at, width, later, begin, end = (arguments[i] for i in (1, 2, 3, 7, 8))
             bytes_ = sums.dtype.bitwidth // 8
             lanes = VECTOR_BYTES // bytes_
             vector = ir.VectorType(context.get_value_type(sums.dtype), lanes)
@@ -60,6 +61,10 @@ def _strip(vectors):
             first = [builder.load(place(target, i), align=bytes_) for i in range(vectors - 1)]
             first.append(builder.call(masked_load, [place(target, vectors - 1), LANE(bytes_), mask,
                                                     ir.Constant(vector, [0.0] * lanes)]))
+            prefetch = known("llvm.prefetch.p0i8", ir.VoidType(), BYTES, LANE, LANE, LANE)
+            for i in range(vectors):
+                there = builder.bitcast(place(builder.gep(data["sums"], [later]), i), BYTES)
+                builder.call(prefetch, [there, LANE(1), LANE(3), LANE(1)])     # to be written, to be kept, data
             before = builder.block
             loop, after = (builder.append_basic_block(name) for name in ("rows", "done"))
             builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
@@ -98,33 +103,34 @@ def _strip(vectors):
                         builder.call(masked_store, [totals[-1], last, LANE(bytes_), mask])
             return context.get_dummy_value()
 
-        return types.void(sums, at, width, tile, values, places, begin, end), generate
+        return types.void(sums, at, width, later, tile, values, places, begin, end), generate
     return add
 
 
 # STRIPS[v] adds scaled rows of ``tile``, v vectors each, to ``width`` numbers of ``sums`` from index ``at`` on; v
-# vectors must cover the width and v - 1 must not.  Both arrays are flat.
+# vectors must cover the width and v - 1 must not.  Both arrays are flat.  The sums from ``later`` on, which may lie
+# beyond the array, are fetched into the first-level cache.
 STRIPS = (None, *(_strip(vectors) for vectors in range(1, LONGEST + 1)))
 ADD1, ADD2, ADD3, ADD4, ADD5, ADD6, ADD7 = STRIPS[1:]
 
 
 @inlined
-def add(vectors, sums, at, width, tile, values, places, begin, end):
+def add(vectors, sums, at, width, later, tile, values, places, begin, end):
     """Add the rows ``places`` of ``tile``, times ``values``, to the ``width`` numbers of ``sums`` from ``at`` on."""
     if vectors == 7:
-        ADD7(sums, at, width, tile, values, places, begin, end)
+        ADD7(sums, at, width, later, tile, values, places, begin, end)
     elif vectors == 6:
-        ADD6(sums, at, width, tile, values, places, begin, end)
+        ADD6(sums, at, width, later, tile, values, places, begin, end)
     elif vectors == 5:
-        ADD5(sums, at, width, tile, values, places, begin, end)
+        ADD5(sums, at, width, later, tile, values, places, begin, end)
     elif vectors == 4:
-        ADD4(sums, at, width, tile, values, places, begin, end)
+        ADD4(sums, at, width, later, tile, values, places, begin, end)
     elif vectors == 3:
-        ADD3(sums, at, width, tile, values, places, begin, end)
+        ADD3(sums, at, width, later, tile, values, places, begin, end)
     elif vectors == 2:
-        ADD2(sums, at, width, tile, values, places, begin, end)
+        ADD2(sums, at, width, later, tile, values, places, begin, end)
     else:
-        ADD1(sums, at, width, tile, values, places, begin, end)
+        ADD1(sums, at, width, later, tile, values, places, begin, end)
 
 
 @inlined

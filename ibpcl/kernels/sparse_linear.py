@@ -26,7 +26,8 @@ def densest(columns):
 def product(turns, starts, ends, places, values, matrices, first, out, totals):
     """Multiply the sparse matrix by some of ``matrices`` (S, M, K), into ``out`` (S, R, K), and add up their rows.
 
-    ``first`` (S, K) is what each row of a result begins with; ``totals`` (S, K) are the sums of the matrices' rows.
+    ``first`` (S, K) is what each row of a result begins with; ``totals``, the sums of the matrices' rows, (S, K), or
+    (S, 0) where they are not needed.
     """
     while another(turns):
         for s in range(turns[BEGIN], turns[END]):
@@ -41,9 +42,9 @@ def column_sums(turns, dh, out):
             loops.sum_rows(dh[s], out[s])
 
 
-def _product(sparse, matrices, first, rows):
+def _product(sparse, matrices, first, rows, needs_totals):
     S, _, K = matrices.shape
-    out, totals = empty((S, rows, K), matrices.dtype), np.empty((S, K), matrices.dtype)
+    out, totals = empty((S, rows, K), matrices.dtype), np.empty((S, K * needs_totals), matrices.dtype)
     threads.run(product, S, *sparse, matrices, first, out, totals)
     return out, totals
 
@@ -58,7 +59,7 @@ def apply(x, w, b, limit=None):
     limit = densest(w.shape[2]) if limit is None else limit
     sparse = sparse_matrix.sparse(x, limit) if x.ndim == 2 else None
     if sparse is not None:
-        return _product(sparse, w, b, x.shape[0])[0], (x, w, sparse)
+        return _product(sparse, w, b, x.shape[0], False)[0], (x, w, sparse)
     h = blas.product(x, w)
     h += b[:, None, :]
     return h, (x, w, None)
@@ -73,7 +74,7 @@ def apply_vjp(dh, cache, needs_dx=True):
         dx = dx.sum(axis=0)                                  # x was shared by all samples
     db = np.zeros((dh.shape[0], dh.shape[2]), dh.dtype)      # b was broadcast over N
     if sparse is not None:
-        dw, db = _product(sparse_matrix.transposed(sparse, x.shape[1]), dh, db, x.shape[1])
+        dw, db = _product(sparse_matrix.transposed(sparse, x.shape[1]), dh, db, x.shape[1], True)
     else:
         threads.run(column_sums, len(db), dh, db, small=threads.LIGHT)
     return dx, dw, db

@@ -21,13 +21,14 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ibpcl.kernels import loops, threads
-from ibpcl.kernels.compilation import compiled, inlined, part
+from ibpcl.kernels.compilation import compiled, inlined, part, wide
 from ibpcl.kernels.loops import fill, flat
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.row_sums import LONGEST, VECTOR_BYTES, add, aligned
 from ibpcl.kernels.turns import BEGIN, END, another
 
 BLOCK = 64                                                   # rows of a tile: with 7 vectors, 28 of 48 KB
+AHEAD = 2                                                    # rows of a result: by so many, the next are fetched early
 EVERY, FAR = 8, 1.25                                         # one row in so many tells, unless it misled by that factor
 WORD = ir.IntType(BLOCK)
 NOTHING, ONE = np.uint64(0), np.uint64(1)
@@ -130,9 +131,19 @@ def transpose(turns, starts, ends, places, values, new_starts, new_ends, new_pla
                         new_end[d] += 1
 
 
+@inlined
+def _copy_and_add(x, out, total):
+    for i in range(wide(out.size)):
+        out[i] = x[i]
+        total[i] += x[i]
+
+
 @part
 def multiply(starts, ends, places, values, matrix, start, result, total):
-    """Multiply by a matrix (M, K), whose rows add up to ``total``; rows of ``result`` (R, K) begin with ``start``."""
+    """Multiply by a matrix (M, K), whose rows add up to ``total``, unless that is empty: it is not needed then.
+
+    Rows of ``result`` (R, K) begin with ``start``.
+    """
     (M, K), R = matrix.shape, result.shape[0]
     fill(0, total)
     for r in range(R):
@@ -148,13 +159,16 @@ def multiply(starts, ends, places, values, matrix, start, result, total):
             width = min(length, K - column)
             for r in range(min(BLOCK, M - block * BLOCK)):
                 at = (block * BLOCK + r) * K + column
-                row = flat(matrix, at, at + width)
-                loops.copy(row, flat(tile, r * length, r * length + width))
-                loops.add(row, flat(total, column, column + width))
+                row, out = flat(matrix, at, at + width), flat(tile, r * length, r * length + width)
+                if total.size > 0:
+                    _copy_and_add(row, out, flat(total, column, column + width))
+                else:
+                    loops.copy(row, out)
             for r in range(R):
                 begin, end = starts[block, r], ends[block, r]
                 if begin < end:
-                    add(right - left, sums, r * K + column, width, tile, values, places, begin, end)
+                    at = r * K + column
+                    add(right - left, sums, at, width, at + AHEAD * K, tile, values, places, begin, end)
 
 
 def _blocks(size):

@@ -63,7 +63,7 @@ def backward(
     (N, D), (moments, K, _) = x.shape, matrices.shape        # not a literal 2: the loop would be compiled twice
     by_row, by_column = np.empty((2, ROWS, K), x.dtype), np.empty((2, K, ROWS), x.dtype)
     squares, through = np.empty((ROWS, D), x.dtype), np.empty((ROWS * (dx.size > 0), D), x.dtype)
-    nothing, totals, ends = np.zeros(D, x.dtype), np.empty(D, x.dtype), np.empty_like(starts)
+    nothing, totals, ends = np.zeros(D, x.dtype), np.empty(0, x.dtype), np.empty_like(starts)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
             first, last = piece * ROWS, min((piece + 1) * ROWS, N)
