@@ -24,7 +24,7 @@ it gives up.
 import numpy as np
 
 from ibpcl.kernels import logistic_divergence, loops, threads
-from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.compilation import compiled, inlined, summing, wide
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.loops import fill, flat
 from ibpcl.kernels.memory import common_type, empty
@@ -34,6 +34,7 @@ from ibpcl.noise import CHUNK
 from ibpcl.noise import STRIP as WORDS
 
 ROWS, EVEN, STRIP = 64, 4, 512
+TOGETHER = 18                                                # log-odds: of four numbers e^-18, no product underflows
 
 
 @inlined
@@ -78,21 +79,56 @@ def _largest(z, row, first, best, where):
 
 
 @inlined
-def _bernoulli_kl(rho, decay, pi, not_pi, divergence):
-    r"""Add the divergence, without an exponential.
+def _relative_odds(rho, decay, yes, no, zero):
+    p, q = (no, yes) if rho > zero else (yes, no)
+    on = p * decay
+    return q + on, p - on, on * abs(rho)
+
+
+@summing
+def _bernoulli_kl(rho0, rho1, rho2, rho3, decay0, decay1, decay2, decay3, pi, not_pi):
+    r"""Return the divergence of four strips of masks: a division and a logarithm for four masks, and no exponential.
 
     With :math:`E = e^{-|\rho|}`, and p = pi for rho <= 0 and 1 - pi for rho > 0 (the divergence does not change when
     masks and complements change places), both odds are p / (1 - p) and E p / (1 - p), so that with R = 1 - p + p E
 
     .. math:: KL = -\frac{p E}{R} |\rho| - \log R.
+
+    The fractions of four masks are brought to one denominator, the product of their R, whose logarithm is taken.  What R
+    and the products lack to one is kept beside them, or digits of logarithms near zero would be lost.
     """
-    zero = rho.dtype.type(0)
-    for i in range(wide(rho.size)):
+    out = zero = pi.dtype.type(0)
+    for i in range(wide(pi.size)):
         yes, no = pi[i], not_pi[i]                           # loaded before the choice, or it becomes a gather
-        p, q = (no, yes) if rho[i] > zero else (yes, no)
-        on = p * decay[i]
-        r = q + on
-        divergence[i] -= on / r * abs(rho[i]) + log_of(r, p - on)
+        r0, lack0, part0 = _relative_odds(rho0[i], decay0[i], yes, no, zero)
+        r1, lack1, part1 = _relative_odds(rho1[i], decay1[i], yes, no, zero)
+        r2, lack2, part2 = _relative_odds(rho2[i], decay2[i], yes, no, zero)
+        r3, lack3, part3 = _relative_odds(rho3[i], decay3[i], yes, no, zero)
+        r01, lack01, part01 = r0 * r1, lack0 + r0 * lack1, part0 * r1 + part1 * r0
+        r23, lack23, part23 = r2 * r3, lack2 + r2 * lack3, part2 * r3 + part3 * r2
+        r = r01 * r23
+        out -= (part01 * r23 + part23 * r01) / r + log_of(r, lack01 + r01 * lack23)
+    return out
+
+
+@inlined
+def _block_kl(rho, decay, quarter, pi, not_pi, together):
+    """Return the divergence of a block of four quarters, after which come masks that have none (rho is 0).
+
+    Unless quarters may be taken ``together`` (:data:`TOGETHER`), each is taken with three times those.
+    """
+    out, length = pi.dtype.type(0), pi.size
+    for turn in range(1 if together else 4):
+        for i in range(0, quarter, length):
+            n = min(length, quarter - i)
+            a = turn * quarter + i
+            b = a + quarter if together else 4 * quarter
+            c, d = (b + quarter, b + 2 * quarter) if together else (b, b)
+            out += _bernoulli_kl(
+                flat(rho, a, a + n), flat(rho, b, b + n), flat(rho, c, c + n), flat(rho, d, d + n),
+                flat(decay, a, a + n), flat(decay, b, b + n), flat(decay, c, c + n), flat(decay, d, d + n),
+                flat(pi, 0, n), flat(not_pi, 0, n))
+    return out
 
 
 @inlined
@@ -113,31 +149,34 @@ def _span(block, blocks, size, K):
 
 @compiled
 def forward(
-    turns, described, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, row, w, z, largest, where,
-    divergence,
+    turns, described, eps, logistic, mu, log_sigma, rho, sticks, together, inverse_tau, bernoulli, row, w, z, largest,
+    where, divergence,
 ):
-    """Sample some blocks; D and K are one axis, but in the last three arrays, (B, S, K).
+    """Sample some blocks; D and K are one axis, but in ``largest`` and ``where``, (B, S, K); ``divergence`` is (B, S).
 
     Noise that is ``described`` (2, 5) is drawn here, else it is given.
     """
     (S, length), (blocks, _, K), dtype = sticks.shape[1:], largest.shape, w.dtype
-    longest = (mu.size // K // blocks + 1) * K
-    all_sigma, all_decay = np.empty(longest, dtype), np.empty(longest, dtype)
-    best, best_row, kl = np.empty(length, dtype), np.empty(length, dtype), np.empty(length, dtype)
+    rows = mu.size // K // blocks + 1                        # of a block, at most
+    longest, padded = rows * K, (rows + 3) // 4 * 4 * K + length
+    all_sigma, offset, decay = np.empty(longest, dtype), np.empty(padded, dtype), np.empty(padded, dtype)
+    best, best_row = np.empty(length, dtype), np.empty(length, dtype)
     chunks = longest // CHUNK + 2 if len(described) > 0 else 0
     words, drawn_eps, drawn_logistic = (
         np.empty((4, WORDS), np.uint32), np.empty((chunks, 4, WORDS), dtype), np.empty((chunks, 4, WORDS), dtype))
     while another(turns):
         for block in range(turns[BEGIN], turns[END]):
             begin, end = _span(block, blocks, mu.size, K)
-            sigma, decay = flat(all_sigma, 0, end - begin), flat(all_decay, 0, end - begin)
+            sigma, size = flat(all_sigma, 0, end - begin), end - begin
             _exp(flat(log_sigma, begin, end), dtype.type(1), sigma)
-            _decay(flat(rho, begin, end), decay)
+            fill(0, offset)
+            loops.copy(flat(rho, begin, end), flat(offset, 0, size))
+            _decay(offset, decay)
+            quarter = (size // K + 3) // 4 * K
             for s in range(S):
                 logit_pi, pi, not_pi = sticks[0, s], sticks[1, s], sticks[2, s]
                 fill(-1, best)                               # a mask is not negative
                 fill(0, best_row)
-                fill(0, kl)
                 first, last = s * mu.size + begin, s * mu.size + end
                 if len(described) > 0:
                     at = fill_span(described[0], first, last, words, drawn_eps)
@@ -149,16 +188,17 @@ def forward(
                 weights, masks = flat(w, first, last), flat(z, first, last)
                 for i in range(0, end - begin, length):
                     j = min(i + length, end - begin)
-                    offset, mask = flat(rho, begin + i, begin + j), flat(masks, i, j)
-                    _mask(flat(logistics, i, j), offset, logit_pi, inverse_tau, mask)
+                    mask = flat(masks, i, j)
+                    _mask(flat(logistics, i, j), flat(offset, i, j), logit_pi, inverse_tau, mask)
                     _weight(flat(normals, i, j), flat(mu, begin + i, begin + j), flat(sigma, i, j), mask,
                             flat(weights, i, j))
                     _largest(mask, row, dtype.type((begin + i) // K), best, best_row)
-                    if bernoulli:
-                        _bernoulli_kl(offset, flat(decay, i, j), pi, not_pi, kl)
+                fill(-1, largest[block, s])
+                fill(0, where[block, s])
                 for i in range(0, length, K):
                     _fold_largest(flat(best, i, i + K), flat(best_row, i, i + K), largest[block, s], where[block, s])
-                    loops.add(flat(kl, i, i + K), divergence[block, s])
+                if bernoulli:
+                    divergence[block, s] = _block_kl(offset, decay, quarter, pi, not_pi, together[s])
 
 
 @compiled
@@ -237,6 +277,7 @@ def backward(
                     _posterior(flat(odds_against_rho, i - begin, j - begin), odds_against_pi, flat(theta, 0, j - i))
                     _bernoulli_kl_vjp(ddivergence[s], theta, flat(rho, i, j), by_logit, by_rho)
                     _sticks(ddivergence[s], theta, pi, by_logit, dsticks)
+                fill(0, dlogit_pi[block, s])
                 for i in range(0, length, K):
                     loops.add(flat(dsticks, i, i + K), dlogit_pi[block, s])
 
@@ -287,17 +328,18 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     S, D, K = eps.shape
     blocks, bernoulli = _blocks(D, K), mask_kl == "bernoulli"
     w, z = empty((S, D, K), dtype), empty((S, D * K), dtype)
-    largest, where = np.full((blocks, S, K), -1, dtype), np.zeros((blocks, S, K), dtype)
-    partial = np.zeros((blocks, S, K), dtype)
+    largest, where = empty((blocks, S, K), dtype), empty((blocks, S, K), dtype)
+    partial = np.zeros((blocks, S), dtype)
     inverse_tau = dtype.type(1 / tau)
     per_strip = max(STRIP // max(K, 1), 1)
     sticks = _tiles(logit_pi, per_strip)
+    together = (np.abs(logit_pi) < TOGETHER).all(axis=1)
     row = np.repeat(np.arange(per_strip, dtype=dtype), K)
     threads.run(
-        forward, blocks, *_noise(eps, logistic, dtype), *_flat((mu, log_sigma, rho)), sticks, inverse_tau, bernoulli,
-        row, w.reshape(S, D * K), z, largest, where, partial)
+        forward, blocks, *_noise(eps, logistic, dtype), *_flat((mu, log_sigma, rho)), sticks, together, inverse_tau,
+        bernoulli, row, w.reshape(S, D * K), z, largest, where, partial)
     if bernoulli:
-        divergence = partial.sum(axis=(0, 2), dtype=np.float64).astype(dtype)
+        divergence = partial.sum(axis=0, dtype=np.float64).astype(dtype)
     else:                                                    # a function of rho alone, the same for each sample
         divergence = np.full(S, logistic_divergence.value(rho).sum(dtype=np.float64), dtype)
     activity, rows = np.zeros((S, K), dtype), np.zeros((S, K), dtype)
@@ -313,7 +355,7 @@ def sample_vjp(dout, cache):
     dw, dactivity, ddivergence = (np.ascontiguousarray(d, dtype) for d in dout)
     blocks = _blocks(D, K)
     dmu, dlog_sigma, drho = (empty((D * K,), dtype) for _ in range(3))
-    partial = np.zeros((blocks, S, K), dtype)
+    partial = empty((blocks, S, K), dtype)
     threads.run(
         backward, blocks, dw.reshape(S, D * K), ddivergence * dtype.type(bernoulli), w.reshape(S, D * K), z,
         *_flat((mu, rho)), sticks, inverse_tau, dmu, dlog_sigma, drho, partial)

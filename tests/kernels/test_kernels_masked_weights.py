@@ -96,13 +96,16 @@ def test_equal_posterior_and_prior_have_no_divergence(mask_kl, dtype):
     assert np.array_equal(out[2], np.zeros(2, dtype))
 
 
-def test_saturated_odds_give_the_right_limits():
-    zero, rho = np.zeros((1, 1, 4), np.float32), np.array([[300.0, -300.0, 300.0, -300.0]], np.float32)
+# Four rows are taken together, where their product does not underflow.
+@pytest.mark.parametrize("rows", [1, 4, 9])
+def test_saturated_odds_give_the_right_limits(rows):
+    zero = np.zeros((1, rows, 4), np.float32)
+    rho = np.tile(np.array([300.0, -300.0, 300.0, -300.0], np.float32), (rows, 1))
     logit_pi = np.array([[2.0, 2.0, -80.0, 80.0]], np.float32)
     (w, activity, divergence), cache = masked_weights.sample(zero, zero, zero[0] + 1, zero[0], rho, logit_pi, 1.0)
-    assert w.ravel().tolist() == pytest.approx([1, 0, 1, 0])
+    assert w.ravel().tolist() == pytest.approx([1, 0, 1, 0] * rows)
     # On for certain costs -log pi, off for certain -log(1 - pi).
-    assert divergence[0] == pytest.approx(np.log1p(np.exp(-2)) + np.log1p(np.exp(2)) + 80 + 80)
+    assert divergence[0] == pytest.approx(rows * (np.log1p(np.exp(-2)) + np.log1p(np.exp(2)) + 80 + 80))
     assert all(np.isfinite(part).all() for part in masked_weights.sample_vjp((w, activity, divergence), cache))
 
 
