@@ -43,12 +43,12 @@ class _Helper:
 
     def help(self, team):
         subnormals.flush()                                   # for good: this thread does nothing but kernels
-        done = 0                                             # the number of the last job that was seen
+        mine, done = turns.Turns(turns.HELPER, team.address), 0     # the number of the last job that was seen
         while not team.closed:
             number, kernel, pieces, size, arguments = team.job
             if kernel is not None and number > done:
                 try:
-                    kernel(turns.turns(turns.HELPER, pieces, team.address, number, size), *arguments)
+                    kernel(mine.of(number, pieces, size), *arguments)
                 except BaseException as error:               # the caller raises it
                     team.error = error
                     return
@@ -72,15 +72,16 @@ class _Team:
     def __init__(self, helpers):
         self.memory = np.zeros(2 * turns.WORDS, np.int64)    # room to begin at a cache line
         first = -self.memory.ctypes.data % 64 // 8
-        self.state = self.memory[first:first + turns.WORDS]
-        self.address = self.state.ctypes.data
+        state = self.memory[first:first + turns.WORDS]
+        self.state, self.address = memoryview(state), state.ctypes.data
+        self.mine = turns.Turns(turns.CALLER, self.address)
         self.busy, self.closed, self.error = threading.Lock(), False, None
         self.job = (0, None, 0, 0, ())
         self.helpers = [_Helper(self) for _ in range(helpers)]
 
     def run(self, kernel, pieces, arguments):
         number, size = self.job[0] + 1, max(1, pieces // (TURNS * (1 + len(self.helpers))))
-        mine = turns.turns(turns.CALLER, pieces, self.address, number, size)
+        mine = self.mine.of(number, pieces, size)
         self.job = (number, kernel, pieces, size, arguments)
         for helper in self.helpers:
             helper.wake()
@@ -125,18 +126,28 @@ def run(kernel, pieces, *arguments, small=SMALL):
     """
     if pieces < 1:
         return
-    sizes = [argument.size for argument in arguments if isinstance(argument, np.ndarray)]
-    threads = min(count(), pieces) if not sizes or max(sizes) >= small else 1
-    team = _team(os.getpid(), count() - 1) if threads > 1 else None
-    before = subnormals.flush()
+    threads = count()
+    team = _team(os.getpid(), threads - 1) if threads > 1 and pieces > 1 and _large(arguments, small) else None
     if team is not None and not team.busy.acquire(blocking=False):
         team = None                                          # another thread has it
+    before = subnormals.flush()
     try:
         if team is None:
-            kernel(turns.turns(turns.ALONE, pieces), *arguments)
+            kernel(turns.alone(pieces), *arguments)
         else:
             team.run(kernel, pieces, arguments)
     finally:
         subnormals.restore(before)
         if team is not None:
             team.busy.release()
+
+
+def _large(arguments, small):
+    """Say whether one of the arrays has so many numbers, or there is no array at all."""
+    arrays = False
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            if argument.size >= small:
+                return True
+            arrays = True
+    return not arrays
