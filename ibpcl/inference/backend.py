@@ -30,6 +30,7 @@ class Backend(NamedTuple):
     sample_masked_weights_vjp: Callable
     linear: Callable
     linear_vjp: Callable
+    hard_mask: Callable
     local_linear: Callable
     local_linear_vjp: Callable
     activations: ModuleType
@@ -64,6 +65,7 @@ def backend(name="numba"):
     'numpy'
     """
     if name == "numpy":
+        from numpy import asarray as hard_mask
         from numpy import copyto as copy
         from numpy import empty
 
@@ -92,6 +94,7 @@ def backend(name="numba"):
             sticks,
         )
         from ibpcl.kernels import sparse_linear as linear
+        from ibpcl.kernels.local_linear import hard_mask
         from ibpcl.kernels.memory import empty
         from ibpcl.kernels.vectors import copy, finite
     else:
@@ -99,6 +102,7 @@ def backend(name="numba"):
     return Backend(
         name, empty, copy, finite, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
         sticks.log_odds, sticks.log_odds_vjp, sticks.divergence, sticks.divergence_vjp, masked_weights.sample,
-        masked_weights.sample_vjp, linear.apply, linear.apply_vjp, local_linear.sample, local_linear.sample_vjp,
-        activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient, latent.kl, adam.update,
+        masked_weights.sample_vjp, linear.apply, linear.apply_vjp, hard_mask, local_linear.sample,
+        local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
+        latent.kl, adam.update,
     )

@@ -59,7 +59,7 @@ def train_fixed(model, vector, prior, masks, data, how, rates, weights, warm_up=
     rest = how.resume.vector if how.resume else vector
     part = autoencoder_packing.whole(model) if masks is None else autoencoder_packing.fixed_part(model, masks, data.x)
     packed = Packed(model, part, packing.pack_prior(part, model, prior) if prior is not None else None, rest)
-    masks = {} if masks is None else autoencoder_packing.pack_masks(model, part, masks)
+    masks = {} if masks is None else autoencoder_packing.pack_masks(model, part, masks, how.backend)
     return _fit(packed, data, how, vector, rates, weights, warm_up, held, lambda step, steps: 0.0, masks, penalty)
 
 

@@ -86,7 +86,8 @@ def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
     if kl_weight > 0 and packing.off_weights_rest(model, rest, prior, masks):
         part, rest = packing.fixed_part(model, masks, data.x), packing.at_rest(model, rest, prior)
     packed = Packed(model, part, packing.pack_prior(part, model, prior), rest)
-    small, masks, weights = part.model, packing.pack_masks(part, masks), Elbo(-1 / examples, kl_weight / examples, 0, 0)
+    small, masks = part.model, packing.pack_masks(part, masks, how.backend)
+    weights = Elbo(-1 / examples, kl_weight / examples, 0, 0)
     read = part.columns(data.x)
 
     def objective(vector, rows, step, steps):

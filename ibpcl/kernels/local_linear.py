@@ -13,6 +13,7 @@ reference, which goes through deviations: :math:`d \log\sigma = 2 \sigma^2 \odot
 """
 
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,28 @@ from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 4096                                                 # weights, a piece
 ROWS = 64                                                    # examples, a piece
-NO_STARTS, NO_PLACES = np.empty(0, np.int64), np.empty(0, np.uint32)    # where all weights are there
+
+
+class HardMask(NamedTuple):
+    """A mask (D, K), and what follows from it: the places of the kept weights, and which units (K,) have any.
+
+    Strip i of the mask has the weights ``starts[i]`` ... ``starts[i + 1] - 1`` of those that are kept.
+    """
+
+    mask: np.ndarray
+    starts: np.ndarray
+    places: np.ndarray
+    active: np.ndarray
+
+
+def hard_mask(mask):
+    """Prepare a mask (D, K) of bool, so that nothing is looked for again each time it is used."""
+    places = np.flatnonzero(mask)
+    starts = np.searchsorted(places, STRIP * np.arange(-(-mask.size // STRIP) + 1))
+    return HardMask(mask, starts, places.astype(np.uint32), mask.any(axis=0))
+
+
+EVERYTHING = HardMask(None, np.empty(0, np.int64), np.empty(0, np.uint32), True)     # where there is no mask
 
 
 def densest(columns):
@@ -53,48 +75,23 @@ def square_deviations(turns, log_sigma, out):
 
 
 @compiled
-def count(mask, starts, active):
-    """Find the active units (K,) of a mask (D, K), and at which of the kept weights each strip of it begins."""
-    starts[0] = 0
-    for strip in range(starts.size - 1):
-        some, total = flat(mask, strip * STRIP, min((strip + 1) * STRIP, mask.size)), np.int32(0)
-        for i in range(wide(some.size)):
-            total += np.int32(some[i])
-        starts[strip + 1] = starts[strip] + total
-    fill(False, active)
-    for d in range(mask.shape[0]):
-        row = mask[d]
-        for k in range(wide(row.size)):
-            active[k] |= row[k]
-
-
-@compiled
-def spread(turns, mu, log_sigma, mask, starts, places, kept_variances, mean, variance):
-    """Write means and variances of some strips of weights, given those that the mask keeps, and their places.
-
-    Without a branch: each place is written, and the next one over it if the mask is off there; so ``places`` has one
-    more slot a strip, and those of strip i begin i slots later than its weights.
-    """
+def spread(turns, mu, log_sigma, starts, places, kept_variances, mean, variance):
+    """Write means and variances of some strips of weights, given those that the mask keeps, and their places."""
     while another(turns):
         for strip in range(turns[BEGIN], turns[END]):
-            begin, end = strip * STRIP, min((strip + 1) * STRIP, mask.size)
+            begin, end = strip * STRIP, min((strip + 1) * STRIP, mean.size)
             fill(0, flat(mean, begin, end))
             fill(0, flat(variance, begin, end))
             first, last = starts[strip], starts[strip + 1]
             _variances(flat(log_sigma, first, last), flat(kept_variances, first, last))
-            j = first + strip
-            for i in range(begin, end):
-                places[j] = i
-                j += np.int64(mask[i])
             for j in range(first, last):
-                mean[places[j + strip]], variance[places[j + strip]] = mu[j], kept_variances[j]
+                mean[places[j]], variance[places[j]] = mu[j], kept_variances[j]
 
 
 @inlined
-def _collect(dense, starts, places, out):
-    for strip in range(starts.size - 1):
-        for j in range(starts[strip], starts[strip + 1]):
-            out[j] = dense[places[j + strip]]
+def _collect(dense, places, out):
+    for j in range(places.size):
+        out[j] = dense[places[j]]
 
 
 @inlined
@@ -105,11 +102,11 @@ def _times_twice(x, out):
 
 
 @inlined
-def _by_log_sigma(variance, starts, places, kept_variances, dvariances, dlog_sigma):
+def _by_log_sigma(variance, places, kept_variances, dvariances, dlog_sigma):
     """Turn gradients at variances into those at their logarithms' halves: in place, or those of the kept ones."""
     given, out = variance, dvariances
-    if starts.size > 0:
-        _collect(dvariances, starts, places, dlog_sigma)
+    if places.size > 0:
+        _collect(dvariances, places, dlog_sigma)
         given, out = kept_variances, dlog_sigma
     _times_twice(given, out)
 
@@ -130,7 +127,7 @@ def dense_forward(turns, x, mu, variances, bias_mean, bias_variance, eps, square
 
 @compiled
 def dense_backward(
-    turns, dh, eps, slope, x, squares, mu, variances, starts, places, kept_variances, dmeans, dvariances, dmu,
+    turns, dh, eps, slope, x, squares, mu, variances, places, kept_variances, dmeans, dvariances, dmu,
     dlog_sigma, sums, gradients, through, dx,
 ):
     """Write the gradients at all weights (D, K) and the kept ones, one moment a piece, then those at some rows of x.
@@ -149,7 +146,7 @@ def dense_backward(
             if piece == 0:
                 loops.sum_rows(gradient, sums[1])
                 np.dot(squares.T, gradient, dvariances)
-                _by_log_sigma(flat(variances, 0, size), starts, places, kept_variances, flat(dvariances, 0, size),
+                _by_log_sigma(flat(variances, 0, size), places, kept_variances, flat(dvariances, 0, size),
                               dlog_sigma)
                 continue
             if piece > 1:
@@ -159,7 +156,7 @@ def dense_backward(
             if piece == 1:
                 loops.sum_rows(gradient, sums[0])
                 np.dot(x.T, gradient, dmeans)
-                _collect(flat(dmeans, 0, size), starts, places, dmu)
+                _collect(flat(dmeans, 0, size), places, dmu)
             else:
                 np.dot(gradient[first:last], mu.T, dx[first:last])
                 begin, end = first * D, last * D
@@ -190,7 +187,7 @@ def sparse_draw(turns, mean, bias_mean, bias_variance, eps, slope, h):
 
 @compiled
 def sparse_backward(
-    turns, dh, eps, slope, x_starts, x_ends, x_places, x_values, variances, starts, places, kept_variances, dmeans,
+    turns, dh, eps, slope, x_starts, x_ends, x_places, x_values, variances, places, kept_variances, dmeans,
     dvariances, dmu, dlog_sigma, sums,
 ):
     """Write the gradients at all weights and the kept ones for a sparse matrix, x transposed, one moment a piece."""
@@ -204,47 +201,44 @@ def sparse_backward(
                 squares = np.empty_like(x_values)
                 loops.square(x_values, squares)
                 sparse_matrix.multiply(x_starts, x_ends, x_places, squares, gradient, nothing, dvariances, sums[1])
-                _by_log_sigma(flat(variances, 0, size), starts, places, kept_variances, flat(dvariances, 0, size),
+                _by_log_sigma(flat(variances, 0, size), places, kept_variances, flat(dvariances, 0, size),
                               dlog_sigma)
             else:
                 for n in range(N):
                     mean_gradient(n, dh, gradient[n])
                 sparse_matrix.multiply(x_starts, x_ends, x_places, x_values, gradient, nothing, dmeans, sums[0])
-                _collect(flat(dmeans, 0, size), starts, places, dmu)
+                _collect(flat(dmeans, 0, size), places, dmu)
 
 
-def _moments(mu, log_sigma, mask):
-    """Return means and variances (D, K), which units are active, and what says where the kept weights are."""
-    if mask is None:
+def _moments(mu, log_sigma, kept):
+    """Return means and variances (D, K), and the variances of the kept weights."""
+    if kept.mask is None:
         variances = empty(mu.shape, mu.dtype)
         threads.run(square_deviations, -(-mu.size // STRIP), log_sigma.reshape(-1), variances.reshape(-1))
-        return mu, variances, True, (NO_STARTS, NO_PLACES, np.empty(0, mu.dtype))
-    starts, active = np.empty(-(-mask.size // STRIP) + 1, np.int64), np.empty(mask.shape[1], bool)
-    count(mask, starts, active)
-    if mu.shape != (starts[-1],) or log_sigma.shape != mu.shape:
-        raise ValueError(f"local_linear.sample: the mask keeps {starts[-1]} weights, got {mu.shape} means and "
+        return mu, variances, np.empty(0, mu.dtype)
+    if mu.shape != kept.places.shape or log_sigma.shape != mu.shape:
+        raise ValueError(f"local_linear.sample: the mask keeps {kept.places.size} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
-    places, kept_variances = empty((mu.size + starts.size,), np.dtype(np.uint32)), empty(mu.shape, mu.dtype)
-    means, variances = empty((2, *mask.shape), mu.dtype)
-    threads.run(spread, starts.size - 1, mu, log_sigma, mask.reshape(-1), starts, places, kept_variances,
+    kept_variances, (means, variances) = empty(mu.shape, mu.dtype), empty((2, *kept.mask.shape), mu.dtype)
+    threads.run(spread, kept.starts.size - 1, mu, log_sigma, kept.starts, kept.places, kept_variances,
                 means.reshape(-1), variances.reshape(-1))
-    return means, variances, active, (starts, places, kept_variances)
+    return means, variances, kept_variances
 
 
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None):
     """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.sample`.
 
-    ``limit`` is the largest share of shared inputs that are not zero for which the sparse way is taken; without it
-    :func:`densest` says.  If it is 0, nobody looks.
+    ``mask`` may be a :class:`HardMask` too.  ``limit`` is the largest share of shared inputs that are not zero for
+    which the sparse way is taken; without it :func:`densest` says.  If it is 0, nobody looks.
     """
     eps, x, mu, log_sigma, bias_mu, bias_log_sigma = as_arrays(
         "local_linear.sample", eps, x, mu, log_sigma, bias_mu, bias_log_sigma)
+    kept = EVERYTHING if mask is None else mask if isinstance(mask, HardMask) else hard_mask(np.asarray(mask))
     whole = mask is not None and mu.ndim == 2                # of which the mask keeps some: then as if they alone were
-    mask = None if mask is None else np.ascontiguousarray(mask)
     if whole:
-        mu, log_sigma = mu[mask], log_sigma[mask]
-    means, variances, active, kept = _moments(mu, log_sigma, mask)
-    bias_mean, bias_variance = bias_mu * active, np.exp(2 * bias_log_sigma) * active
+        mu, log_sigma = mu[kept.mask], log_sigma[kept.mask]
+    means, variances, kept_variances = _moments(mu, log_sigma, kept)
+    bias_mean, bias_variance = bias_mu * kept.active, np.exp(2 * bias_log_sigma) * kept.active
     rows, columns = x.reshape(prod(x.shape[:-1]), x.shape[-1]), means.shape[1]
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
     noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, len(rows), columns)
@@ -262,25 +256,25 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None
             squares = empty(rows.shape, x.dtype)
             with blas.one_thread():
                 threads.run(dense_forward, pieces, rows, means, variances, *biases, noise, squares, mean, slope, h)
-    return h.reshape(eps.shape), (noise, x, sparse, squares, means, variances, active, bias_variance, mask, whole, kept,
-                                  slope)
+    return h.reshape(eps.shape), (noise, x, sparse, squares, means, variances, bias_variance, kept, kept_variances,
+                                  whole, slope)
 
 
 def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
-    noise, x, sparse, squares, means, variances, active, bias_variance, mask, whole, kept, slope = cache
+    noise, x, sparse, squares, means, variances, bias_variance, kept, kept_variances, whole, slope = cache
     (D, K), dtype, rows = means.shape, means.dtype, x.reshape(len(slope), means.shape[0])
     dh = np.ascontiguousarray(dh, dtype).reshape(noise.shape)
     if K <= thin_products.WIDEST:
         matrices = np.ascontiguousarray([means.T, variances.T])
         dx, (dmu, dvariances), sums = thin_products.pull_back(dh, noise, slope, rows, matrices, needs_dx)
         dmu, dlog_sigma = dmu.T, 2 * variances * dvariances.T
-        if mask is not None:
-            dmu, dlog_sigma = dmu[mask], dlog_sigma[mask]
+        if kept.mask is not None:
+            dmu, dlog_sigma = dmu[kept.mask], dlog_sigma[kept.mask]
     else:
-        (dmeans, dvariances), found = empty((2, D, K), dtype), empty((2, *kept[2].shape), dtype)
+        (dmeans, dvariances), found = empty((2, D, K), dtype), empty((2, *kept_variances.shape), dtype)
         sums, dx = empty((2, K), dtype), empty((len(rows) * (needs_dx and sparse is None), D), dtype)
-        after = (*kept, dmeans, dvariances, *found, sums)
+        after = (kept.places, kept_variances, dmeans, dvariances, *found, sums)
         if sparse is not None:
             threads.run(sparse_backward, 2, dh, noise, slope, *sparse_matrix.transposed(sparse, D), variances, *after)
             dx = _dense_dx(dh, noise, slope, rows, means, variances) if needs_dx else None    # images need none
@@ -289,10 +283,11 @@ def sample_vjp(dh, cache, needs_dx=True):
             with blas.one_thread():
                 threads.run(dense_backward, 2 + -(-len(dx) // ROWS), dh, noise, slope, rows, squares, means, variances,
                             *after, gradients, through, dx)
-        dmu, dlog_sigma = found if mask is not None else (dmeans, dvariances)
+        dmu, dlog_sigma = found if kept.mask is not None else (dmeans, dvariances)
     if whole:
-        dmu, dlog_sigma = (_at(mask, part) for part in (dmu, dlog_sigma))
-    return (dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, sums[0] * active, 2 * bias_variance * sums[1])
+        dmu, dlog_sigma = (_at(kept.mask, part) for part in (dmu, dlog_sigma))
+    return (dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, sums[0] * kept.active,
+            2 * bias_variance * sums[1])
 
 
 def _at(mask, values):

@@ -94,8 +94,8 @@ def _bernoulli_kl(rho0, rho1, rho2, rho3, decay0, decay1, decay2, decay3, pi, no
 
     .. math:: KL = -\frac{p E}{R} |\rho| - \log R.
 
-    The fractions of four masks are brought to one denominator, the product of their R, whose logarithm is taken.  What R
-    and the products lack to one is kept beside them, or digits of logarithms near zero would be lost.
+    The fractions of four masks are brought to one denominator, the product of their R, whose logarithm is taken.  What
+    R and the products lack to one is kept beside them, or digits of logarithms near zero would be lost.
     """
     out = zero = pi.dtype.type(0)
     for i in range(wide(pi.size)):

@@ -124,7 +124,8 @@ def useful(model, masks, x):
     return {name: kept[name] for name in masks}
 
 
-def pack_masks(model, part, masks):
-    """Return the hard masks of a part, by layer; ``model`` is the whole."""
+def pack_masks(model, part, masks, backend):
+    """Return the hard masks of a part, by layer, as the backend wants them; ``model`` is the whole."""
     count = len(model.encoder)
-    return cut(masks, _sides(model, part.inputs, part.units[:count], part.units[count:]))
+    packed = cut(masks, _sides(model, part.inputs, part.units[:count], part.units[count:]))
+    return {name: backend.hard_mask(mask) for name, mask in packed.items()}

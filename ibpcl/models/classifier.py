@@ -73,7 +73,7 @@ class Classifier(Supervised):
             Mean probabilities, entropy and mutual information.
         """
         part = packing.fixed_part(self, masks, x)            # nothing else can be seen in the outputs
-        small, vector, masks = part.model, vector[part.index], packing.pack_masks(part, masks)
+        small, vector, masks = part.model, vector[part.index], packing.pack_masks(part, masks, backend)
         rows = max(1, chunk // samples)
         probabilities = np.empty((len(x), self.outputs), vector.dtype)
         mean_entropy = np.empty(len(x), vector.dtype)

@@ -125,10 +125,10 @@ def pack_prior(part, model, prior):
     return prior._replace(mu=prior.mu[kept], log_sigma=prior.log_sigma[kept], informative=informative)
 
 
-def pack_masks(part, masks):
-    """Return the hard masks of a part of a network."""
+def pack_masks(part, masks, backend):
+    """Return the hard masks of a part of a network, as the backend wants them."""
     sides = _sides(part.inputs, part.units)
-    return tuple(cut(dict(zip(sides, masks, strict=True)), sides).values())
+    return tuple(map(backend.hard_mask, cut(dict(zip(sides, masks, strict=True)), sides).values()))
 
 
 def at_rest(model, vector, prior):

@@ -67,12 +67,12 @@ class Layout:
 
     def views(self, vector):
         """Return a dict from name to shaped view; writing into a view writes into the vector."""
-        if vector.shape != (self.size,):
-            raise ValueError(f"Layout.views: the vector must have shape ({self.size},), got {vector.shape}")
         return {name: self.view(vector, name) for name in self._slices}
 
     def view(self, vector, name):
         """Return one of the views, that of the parameter ``name``."""
+        if vector.shape != (self.size,):
+            raise ValueError(f"Layout.view: the vector must have shape ({self.size},), got {vector.shape}")
         return vector[self._slices[name]].reshape(self._shapes[name])
 
     def gather(self, values, vector, copy=np.copyto):

@@ -45,13 +45,13 @@ class Regressor(Supervised):
         """Draw the parameters before training; the noise starts at ``noise_sigma``."""
         vector = super().initial(rng, alpha, sigma, spread, dtype)
         if self.learns_noise:
-            self.layout.views(vector)["noise.log_sigma"][...] = np.log(self.noise_sigma)
+            self.layout.view(vector, "noise.log_sigma")[...] = np.log(self.noise_sigma)
         return vector
 
     def log_noise(self, vector):
         """Return the log standard deviation of the noise, (C,)."""
         if self.learns_noise:
-            return self.layout.views(vector)["noise.log_sigma"]
+            return self.layout.view(vector, "noise.log_sigma")
         return np.full(self.outputs, np.log(self.noise_sigma), vector.dtype)
 
     def likelihood(self, vector, outputs, targets, backend=None):
@@ -69,7 +69,7 @@ class Regressor(Supervised):
         Arguments as in :meth:`ibpcl.models.classifier.Classifier.predict`; the law of total variance adds the noise.
         """
         part = packing.fixed_part(self, masks, x)
-        small, small_vector, masks = part.model, vector[part.index], packing.pack_masks(part, masks)
+        small, small_vector, masks = part.model, vector[part.index], packing.pack_masks(part, masks, backend)
         rows = max(1, chunk // samples)
         mean, variance = (np.empty((len(x), self.outputs), vector.dtype) for _ in range(2))
         for i, start in enumerate(range(0, len(x), rows)):

@@ -163,7 +163,7 @@ def test_the_part_a_task_can_use_computes_the_same(activation):
     some = noise._replace(layers=tuple(
         eps[..., kept] for eps, kept in zip(noise.layers, (*part.units[:2], *[np.ones(3, bool)] * 2, *part.units[2:],
                                                            np.ones(6, bool)), strict=True)))
-    arguments = (some, 70, NUMPY, autoencoder_packing.pack_masks(model, part, masks), None, x)
+    arguments = (some, 70, NUMPY, autoencoder_packing.pack_masks(model, part, masks, NUMPY), None, x)
     parts, cache = small.elbo(vector[part.index], packing.pack_prior(part, model, prior), part.columns(x), *arguments)
     whole, whole_cache = model.elbo(vector, prior, x, noise, 70, NUMPY, masks)
     assert parts[:2] == pytest.approx(whole[:2], rel=1e-12)

@@ -242,11 +242,11 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
     units = (*part.units, np.ones(model.outputs, bool))
     noise = tuple(eps[..., kept] for eps, kept in zip(whole, units, strict=True))
     parts, cache = small.fixed_elbo(vector[part.index], packing.pack_prior(part, model, prior),
-                                    packing.pack_masks(part, masks), some, labels, noise, 70, who)
+                                    packing.pack_masks(part, masks, who), some, labels, noise, 70, who)
     expected, whole_cache = model.fixed_elbo(vector, prior, masks, x, labels, whole, 70, who)
     assert small.layout.blocks == ("mu", "log_sigma")
     assert (np.diff(part.index) > 0).all()                   # checkpoints rely on it: they name elements by a mask
-    assert small.kept == tuple(int(mask.sum()) for mask in packing.pack_masks(part, masks))
+    assert small.kept == tuple(int(mask.sum()) for mask in packing.pack_masks(part, masks, backend("numpy")))
     assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
     np.testing.assert_allclose(small.fixed_elbo_vjp((1, -1, 0, 0), cache),
                                model.fixed_elbo_vjp((1, -1, 0, 0), whole_cache)[part.index], rtol=1e-9, atol=1e-9)
