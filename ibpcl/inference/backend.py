@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 
 class Backend(NamedTuple):
-    """The functions that cost time, by what they compute."""
+    """The functions that cost time, by what they compute; ``session()`` is for a ``with`` around many of them."""
 
     name: str
+    session: Callable
     empty: Callable
     copy: Callable
     finite: Callable
@@ -65,6 +66,8 @@ def backend(name="numba"):
     'numpy'
     """
     if name == "numpy":
+        from contextlib import nullcontext as session
+
         from numpy import asarray as hard_mask
         from numpy import copyto as copy
         from numpy import empty
@@ -94,13 +97,14 @@ def backend(name="numba"):
             sticks,
         )
         from ibpcl.kernels import sparse_linear as linear
+        from ibpcl.kernels.blas import one_thread as session
         from ibpcl.kernels.local_linear import hard_mask
         from ibpcl.kernels.memory import empty
         from ibpcl.kernels.vectors import copy, finite
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
-        name, empty, copy, finite, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
+        name, session, empty, copy, finite, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
         sticks.log_odds, sticks.log_odds_vjp, sticks.divergence, sticks.divergence_vjp, masked_weights.sample,
         masked_weights.sample_vjp, linear.apply, linear.apply_vjp, hard_mask, local_linear.sample,
         local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,

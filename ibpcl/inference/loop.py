@@ -123,7 +123,7 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
     if resume is not None:
         _, first, vector, state, history, mean, _ = resume
     averaged = round(average * steps)                        # how many of the last steps
-    with progress_bar(steps, phase, progress) as bar:
+    with backend.session(), progress_bar(steps, phase, progress) as bar:
         bar.update(first * per_epoch)
         for epoch in range(first, epochs):
             rows_of_epoch, tau = [], 0.0

@@ -7,7 +7,6 @@ thread waits for the interpreter's lock.  What a thread computes depends on size
 depend on the number of threads, of ours or of BLAS, bit for bit.
 """
 
-import contextlib
 import ctypes
 import functools
 import threading
@@ -24,8 +23,6 @@ from ibpcl.kernels.turns import BEGIN, END, another
 ROWS = 256                                                   # a piece
 PLACES = ("../scipy.libs", ".dylibs", ".libs")               # where SciPy's packages keep their OpenBLAS
 NAMES = ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads")
-_users = {"count": 0, "before": 1}
-_lock = threading.Lock()
 
 
 @functools.cache
@@ -43,25 +40,36 @@ def _library():
     return None
 
 
-@contextlib.contextmanager
+class _OneThread:
+    """While it is entered, by whomever and however often, BLAS has one thread."""
+
+    def __init__(self):
+        self.lock, self.users, self.before = threading.RLock(), 0, 1
+
+    def __enter__(self):
+        with self.lock:
+            self.users += 1
+            if self.users == 1 and (library := _library()) is not None:
+                get, choose = library
+                self.before = get()
+                choose(1)
+
+    def __exit__(self, *error):
+        with self.lock:
+            self.users -= 1
+            if self.users == 0 and (library := _library()) is not None:
+                library[1](self.before)
+
+
+_one_thread = _OneThread()
+
+
 def one_thread():
-    """Keep BLAS to one thread; another BLAS than OpenBLAS is left alone, which only costs time."""
-    if (library := _library()) is None:
-        yield
-        return
-    get, choose = library
-    with _lock:
-        if _users["count"] == 0:
-            _users["before"] = get()
-            choose(1)
-        _users["count"] += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _users["count"] -= 1
-            if _users["count"] == 0:
-                choose(_users["before"])
+    """Keep BLAS to one thread in a ``with``; another BLAS than OpenBLAS is left alone, which only costs time.
+
+    Within another such ``with``, around many products, it costs next to nothing.
+    """
+    return _one_thread
 
 
 @compiled
