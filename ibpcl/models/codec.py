@@ -107,7 +107,7 @@ class Codec:
         found |= {f"decoder{i}": shape for i, shape in enumerate(pairwise((self.latent, *self.decoder)))}
         return found | {"pixels": (self.decoder[-1], self.inputs)}
 
-    @property
+    @cached_property
     def names(self):
         """The names of the layers: encoder0 ..., mean, scale, decoder0 ..., pixels."""
         return tuple(self.shapes)
@@ -141,12 +141,8 @@ class Codec:
 
     def layers(self, vector):
         """Return the parameters of each layer by its name: dicts of views into ``vector``."""
-        parameters = {name: {} for name in self.names}
-        for name, view in self.layout.views(vector).items():
-            layer, key = name.split(".", 1)
-            if layer in parameters:
-                parameters[layer][key] = view
-        return parameters
+        views = self.layout.layers(vector)
+        return {name: views[name] for name in self.names}
 
     def latent_prior(self, vector):
         """Return mean and log standard deviation of the codes' prior, (L,) each."""
@@ -230,13 +226,14 @@ class Codec:
         parameters, caches = self.layers(vector), {}
         functions = backend.activations
         activate, activate_vjp = (getattr(functions, self.activation + suffix) for suffix in ("", "_vjp"))
-        drawn, divergence = dict(zip(self.names, noise.layers, strict=True)), np.zeros(len(noise.latent), vector.dtype)
+        drawn, kind_of = (dict(zip(self.names, values, strict=True)) for values in (noise.layers, self.kinds))
+        divergence = np.zeros(len(noise.latent), vector.dtype)
 
         def layer(name, h, active=True):
             nonlocal divergence
-            kind, mask = self.kinds[self.names.index(name)], None if masks is None else masks.get(name)
-            (h, own), cache = kinds.evaluate(kind, parameters[name], h, drawn[name], mask, tau, self.mask_model,
-                                             backend)
+            mask = None if masks is None else masks.get(name)
+            (h, own), cache = kinds.evaluate(kind_of[name], parameters[name], h, drawn[name], mask, tau,
+                                             self.mask_model, backend)
             divergence = divergence + own
             h, activation_cache = activate(h) if active else (h, None)
             caches[name] = (cache, activation_cache)
@@ -245,13 +242,12 @@ class Codec:
         h = x
         for i in range(len(self.encoder)):
             h = layer(f"encoder{i}", h)
-        # A plain encoder has one output for all samples, (N, L).
         codes = [layer(name, h, active=False) for name in ("mean", "scale")]
-        added = [vector.dtype.type(0)] * 2
+        # A plain encoder has one output for all samples, (N, L).
+        z_mean, z_log_sigma = (part if part.ndim == 3 else np.broadcast_to(part, noise.latent.shape) for part in codes)
         if "codes" in self.layout.blocks:
-            added = [self.layout.view(vector, name) for name in CODES]
-        z_mean, z_log_sigma = (np.broadcast_to(part, noise.latent.shape) + more
-                               for part, more in zip(codes, added, strict=True))
+            z_mean, z_log_sigma = (z + self.layout.view(vector, name)
+                                   for z, name in zip((z_mean, z_log_sigma), CODES, strict=True))
         h, code_cache = latent.sample(noise.latent, z_mean, z_log_sigma)
         for i in range(len(self.decoder)):
             h = layer(f"decoder{i}", h)

@@ -109,23 +109,13 @@ class MaskedMLP:
         """The shape (D, K) of each hidden layer's weights."""
         return tuple(zip((self.inputs, *self.hidden), self.hidden, strict=False))
 
-    @cached_property
-    def _names(self):
-        """The names of each layer's parameters: a dict a layer, from the name within it to that in the layout."""
-        names = {layer: {} for layer in (*(f"hidden{i}" for i in range(len(self.hidden))), "head")}
-        for entry in self.layout.entries:
-            layer, _, name = entry.name.partition(".")
-            if layer in names:
-                names[layer][name] = entry.name
-        return tuple(names.values())
-
     def layers(self, vector, only=None):
         """Return the parameters of each layer, hidden ones first, the head last: dicts of views into ``vector``.
 
         ``only`` are the names within a layer that are asked for, if not all.
         """
-        return [{name: self.layout.view(vector, whole) for name, whole in names.items() if only is None or name in only}
-                for names in self._names]
+        views = self.layout.layers(vector, only)
+        return [views[name] for name in (*(f"hidden{i}" for i in range(len(self.hidden))), "head")]
 
     def initial(self, rng, alpha, sigma, spread, dtype=np.float32):
         r"""Draw the parameters before training.

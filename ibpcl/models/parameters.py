@@ -50,6 +50,10 @@ class Layout:
             if block.stop != start:
                 raise ValueError(f"Layout: block {entry.block!r} is interrupted before {entry.name!r}")
             self._blocks[entry.block] = slice(block.start, self.size)
+        self._layers = {}
+        for entry in self.entries:
+            layer, _, name = entry.name.partition(".")
+            self._layers.setdefault(layer, {})[name] = entry.name
 
     def __eq__(self, other):
         return isinstance(other, Layout) and self.entries == other.entries
@@ -74,6 +78,17 @@ class Layout:
         if vector.shape != (self.size,):
             raise ValueError(f"Layout.view: the vector must have shape ({self.size},), got {vector.shape}")
         return vector[self._slices[name]].reshape(self._shapes[name])
+
+    def layers(self, vector, only=None):
+        """Return the views by layer: a dict of dicts, from the name before its first dot and from what comes after it.
+
+        ``only`` are the names after the dot that are asked for, if not all.
+
+        >>> Layout([Entry("head.mu", (1,), "mu"), Entry("head.rho", (1,), "rho")]).layers(np.arange(2.0), ("rho",))
+        {'head': {'rho': array([1.])}}
+        """
+        return {layer: {name: self.view(vector, whole) for name, whole in names.items() if only is None or name in only}
+                for layer, names in self._layers.items()}
 
     def gather(self, values, vector, copy=np.copyto):
         """Write values, a dict by name, into ``vector``, and zeros for all other parameters.
