@@ -21,7 +21,7 @@ from ibpcl.kernels import blas, loops, sparse_matrix, thin_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.loops import fill, flat
-from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.memory import as_arrays, empty, writable
 from ibpcl.kernels.preactivations import add_through_squares, draw, mean_gradient, variance_gradient
 from ibpcl.kernels.turns import BEGIN, END, another
 
@@ -260,8 +260,11 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None
                                   whole, slope)
 
 
-def sample_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
+def sample_vjp(dh, cache, needs_dx=True, out=None):
+    """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``.
+
+    Those at the weights' parameters are written into the arrays ``out``, if these are given and it can be done.
+    """
     noise, x, sparse, squares, means, variances, bias_variance, kept, kept_variances, whole, slope = cache
     (D, K), dtype, rows = means.shape, means.dtype, x.reshape(len(slope), means.shape[0])
     dh = np.ascontiguousarray(dh, dtype).reshape(noise.shape)
@@ -272,7 +275,13 @@ def sample_vjp(dh, cache, needs_dx=True):
         if kept.mask is not None:
             dmu, dlog_sigma = dmu[kept.mask], dlog_sigma[kept.mask]
     else:
-        (dmeans, dvariances), found = empty((2, D, K), dtype), empty((2, *kept_variances.shape), dtype)
+        out = out if not whole and writable(out, dtype) else None
+        if kept.mask is None:
+            found = empty((2, 0), dtype)
+            dmu, dlog_sigma = dmeans, dvariances = out or empty((2, D, K), dtype)
+        else:
+            dmeans, dvariances = empty((2, D, K), dtype)
+            dmu, dlog_sigma = found = out or empty((2, *kept_variances.shape), dtype)
         sums, dx = empty((2, K), dtype), empty((len(rows) * (needs_dx and sparse is None), D), dtype)
         after = (kept.places, kept_variances, dmeans, dvariances, *found, sums)
         if sparse is not None:
@@ -283,7 +292,6 @@ def sample_vjp(dh, cache, needs_dx=True):
             with blas.one_thread():
                 threads.run(dense_backward, 2 + -(-len(dx) // ROWS), dh, noise, slope, rows, squares, means, variances,
                             *after, gradients, through, dx)
-        dmu, dlog_sigma = found if kept.mask is not None else (dmeans, dvariances)
     if whole:
         dmu, dlog_sigma = (_at(kept.mask, part) for part in (dmu, dlog_sigma))
     return (dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, sums[0] * kept.active,

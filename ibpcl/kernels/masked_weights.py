@@ -27,7 +27,7 @@ from ibpcl.kernels import logistic_divergence, loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, summing, wide
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.loops import fill, flat
-from ibpcl.kernels.memory import common_type, empty
+from ibpcl.kernels.memory import common_type, empty, writable
 from ibpcl.kernels.noise import Later, fill_span, numbers
 from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.noise import CHUNK
@@ -348,18 +348,20 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
                                        rows.astype(np.int64))
 
 
-def sample_vjp(dout, cache):
-    """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``."""
+def sample_vjp(dout, cache, out=None):
+    """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``.
+
+    The first three are written into the arrays ``out``, if these are given and have the right type.
+    """
     w, z, mu, rho, sticks, inverse_tau, bernoulli, activity, rows = cache
     (S, D, K), dtype = w.shape, w.dtype
     dw, dactivity, ddivergence = (np.ascontiguousarray(d, dtype) for d in dout)
     blocks = _blocks(D, K)
-    dmu, dlog_sigma, drho = (empty((D * K,), dtype) for _ in range(3))
+    dmu, dlog_sigma, drho = out if writable(out, dtype) else (empty((D, K), dtype) for _ in range(3))
     partial = empty((blocks, S, K), dtype)
     threads.run(
         backward, blocks, dw.reshape(S, D * K), ddivergence * dtype.type(bernoulli), w.reshape(S, D * K), z,
-        *_flat((mu, rho)), sticks, inverse_tau, dmu, dlog_sigma, drho, partial)
-    dmu, dlog_sigma, drho = dmu.reshape(D, K), dlog_sigma.reshape(D, K), drho.reshape(D, K)
+        *_flat((mu, rho)), sticks, inverse_tau, *_flat((dmu, dlog_sigma, drho)), partial)
     dlogit_pi = partial.sum(axis=0)
     if blocks > 0:                                           # the activity is one mask value of each column
         dlogit = dactivity * activity * (1 - activity) * inverse_tau

@@ -81,6 +81,11 @@ def empty(shape, dtype):
     return np.ndarray(shape, dtype, own, block[1])
 
 
+def writable(out, dtype):
+    """Say whether results can be written into the arrays ``out``: they are given, of the right type, and contiguous."""
+    return out is not None and all(array.dtype == dtype and array.flags.c_contiguous for array in out)
+
+
 def common_type(caller, *arrays):
     """Return the type that arrays have in common, float32 or float64.
 

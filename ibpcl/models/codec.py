@@ -22,14 +22,14 @@ import numpy as np
 from ibpcl.models import kinds, layers
 from ibpcl.models.layers import STREAMS_PER_LAYER
 from ibpcl.models.mlp import ACTIVATIONS, STANDARD_MASKS
-from ibpcl.models.parameters import Entry, Layout
+from ibpcl.models.parameters import Entry, Layout, collect
 from ibpcl.numerics import inverse_softplus
 from ibpcl.primitives import latent
 
 # Factors of the weights' spread before training.  Codes start near their prior, pixels near their biases: else all the
 # decoder gets at first is noise of the width of its inputs, it learns not to listen, and the codes are never used.
 QUIET = {"mean": 0.1, "scale": 0.1, "pixels": 0.3}
-CODES = ("codes.mu", "codes.log_sigma")                      # what is added to them
+CODES = ("mu", "log_sigma")                                  # of what is added to them
 
 
 class Noise(NamedTuple):
@@ -246,7 +246,7 @@ class Codec:
         # A plain encoder has one output for all samples, (N, L).
         z_mean, z_log_sigma = (part if part.ndim == 3 else np.broadcast_to(part, noise.latent.shape) for part in codes)
         if "codes" in self.layout.blocks:
-            z_mean, z_log_sigma = (z + self.layout.view(vector, name)
+            z_mean, z_log_sigma = (z + self.layout.view(vector, f"codes.{name}")
                                    for z, name in zip((z_mean, z_log_sigma), CODES, strict=True))
         h, code_cache = latent.sample(noise.latent, z_mean, z_log_sigma)
         for i in range(len(self.decoder)):
@@ -259,14 +259,14 @@ class Codec:
         """Pull the gradients at the four outputs back to ``vector``."""
         dh, dmean, dscale, ddivergence = dout
         vector, caches, activate_vjp, code_cache, shared, backend = cache
-        gradients = {}
+        gradient, found = backend.empty(vector.shape, vector.dtype), {}
+        views = self.layout.layers(gradient)
 
         def layer(name, dh, needs_dx=True):
             layer_cache, activation_cache = caches[name]
             if activation_cache is not None:
                 dh = activate_vjp(dh, activation_cache)
-            dh, parts = kinds.evaluate_vjp((dh, ddivergence), layer_cache, needs_dx)
-            gradients.update((f"{name}.{key}", part) for key, part in parts.items())
+            dh, found[name] = kinds.evaluate_vjp((dh, ddivergence), layer_cache, needs_dx, views[name])
             return dh
 
         dh = layer("pixels", dh)
@@ -275,10 +275,11 @@ class Codec:
         by_code = latent.sample_vjp(dh, code_cache)
         dcodes = [one + other for one, other in zip((dmean, dscale), by_code, strict=True)]
         if "codes" in self.layout.blocks:
-            for name, part in zip(CODES, dcodes, strict=True):
-                gradients[name] = part.sum(axis=(0, 1))      # they were broadcast over S and N
+            found["codes"] = {name: part.sum(axis=(0, 1))    # they were broadcast over S and N
+                              for name, part in zip(CODES, dcodes, strict=True)}
         dmean, dscale = (part.sum(axis=0) if once else part for part, once in zip(dcodes, shared, strict=True))
         dh = layer("mean", dmean) + layer("scale", dscale)   # both read the last hidden layer
         for i in reversed(range(len(self.encoder))):
             dh = layer(f"encoder{i}", dh, needs_dx=i > 0)
-        return self.layout.gather(gradients, backend.empty(vector.shape, vector.dtype), backend.copy)
+        collect(found, views, backend.copy)
+        return gradient

@@ -50,13 +50,16 @@ def evaluate(kind, parameters, x, noise, mask, tau, mask_model, backend):
     return (h, 0), ("fixed", cache)
 
 
-def evaluate_vjp(dout, cache, needs_dx=True):
-    """Pull the gradients at the pre-activations and the divergence back to ``x`` and the parameters (a dict)."""
+def evaluate_vjp(dout, cache, needs_dx=True, out=None):
+    """Pull the gradients at the pre-activations and the divergence back to ``x`` and the parameters (a dict).
+
+    ``out`` are arrays, a dict too, of which some may become the gradients.
+    """
     kind, inner = cache
     if kind == "relaxed":
-        return layers.relaxed_vjp(dout, inner, needs_dx)
+        return layers.relaxed_vjp(dout, inner, needs_dx, out)
     if kind == "fixed":
-        return layers.fixed_vjp(dout[0], inner, needs_dx)
+        return layers.fixed_vjp(dout[0], inner, needs_dx, out)
     linear_cache, shape, backend = inner
     dx, dweight, dbias = backend.linear_vjp(_rows(dout[0])[None], linear_cache, needs_dx)
     return dx.reshape(shape) if needs_dx else None, {"weight.mu": dweight[0], "bias.mu": dbias[0]}

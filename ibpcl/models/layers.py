@@ -17,7 +17,7 @@ from ibpcl.numerics import sigmoid, softplus
 from ibpcl.primitives import gaussian, local_linear, masked_linear, masked_weights
 
 GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
-
+OF_WEIGHTS = ("weight.mu", "weight.log_sigma", "rho")
 
 STREAMS_PER_LAYER = 4                                        # of noise: weights, biases, sticks, masks
 
@@ -134,8 +134,11 @@ def relaxed(parameters, x, noise, tau, model, backend):
     return (h, divergence), cache
 
 
-def relaxed_vjp(dout, cache, needs_dx=True):
-    """Pull the gradients at the pre-activations and at the divergence back to ``x`` and the parameters (a dict)."""
+def relaxed_vjp(dout, cache, needs_dx=True, out=None):
+    """Pull the gradients at the pre-activations and at the divergence back to ``x`` and the parameters (a dict).
+
+    ``out`` are arrays, a dict too, of which some may become the gradients.
+    """
     dh, ddivergence = dout
     model, stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend = cache
     dx, dw, dscaled_bias = backend.linear_vjp(dh, linear_cache, needs_dx)
@@ -148,7 +151,8 @@ def relaxed_vjp(dout, cache, needs_dx=True):
         dmu, dlog_sigma, drho, dlogit_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
             *found[:3], found[3][:, None]))
     else:
-        dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dscaled_bias * bias, ddivergence), weights_cache)
+        there = {} if out is None or not model.structured else {"out": tuple(out[name] for name in OF_WEIGHTS)}
+        dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dscaled_bias * bias, ddivergence), weights_cache, **there)
     draw_a, draw_b = backend.log_odds_vjp(dlogit_pi, stick_cache)
     return dx, {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
                 "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}
@@ -188,8 +192,11 @@ def fixed(parameters, mask, x, eps, backend=None):
     return h, (sample_vjp, cache)
 
 
-def fixed_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient at the pre-activations back to ``x`` and the Gaussian parameters (a dict)."""
+def fixed_vjp(dh, cache, needs_dx=True, out=None):
+    """Pull the gradient at the pre-activations back to ``x`` and the Gaussian parameters (a dict).
+
+    ``out`` are arrays, a dict too, of which some may become the gradients.
+    """
     sample_vjp, inner = cache
-    dx, *found = sample_vjp(dh, inner, needs_dx)
+    dx, *found = sample_vjp(dh, inner, needs_dx, None if out is None else tuple(out[name] for name in GAUSSIAN[:2]))
     return dx, dict(zip(GAUSSIAN, found, strict=True))

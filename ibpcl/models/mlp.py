@@ -12,7 +12,7 @@ import numpy as np
 
 from ibpcl.models import layers
 from ibpcl.models.layers import STREAMS_PER_LAYER
-from ibpcl.models.parameters import Entry, Layout
+from ibpcl.models.parameters import Entry, Layout, collect
 from ibpcl.numerics import inverse_softplus
 from ibpcl.primitives import activations
 
@@ -183,19 +183,21 @@ class MaskedMLP:
         """Pull the gradients at the outputs and at the divergence back to ``vector``."""
         doutputs, ddivergence = dout
         vector, caches, activate_vjp, head_cache, backend = cache
-        dh, head = layers.fixed_vjp(doutputs, head_cache)
-        gradients = {"head": head}
+        gradient, views, copy = self._gradient(vector, backend)
+        dh, head = layers.fixed_vjp(doutputs, head_cache, out=views["head"])
+        found = {"head": head}
         for i in reversed(range(len(caches))):
             layer_cache, activation_cache = caches[i]
-            dh = activate_vjp(dh, activation_cache)
-            dh, gradients[f"hidden{i}"] = layers.relaxed_vjp((dh, ddivergence), layer_cache, needs_dx=i > 0)
-        return self._gather(gradients, vector, backend)
+            dh, name = activate_vjp(dh, activation_cache), f"hidden{i}"
+            dh, found[name] = layers.relaxed_vjp((dh, ddivergence), layer_cache, i > 0, views[name])
+        collect(found, views, copy)
+        return gradient
 
-    def _gather(self, gradients, vector, backend):
-        """Write the gradients of the layers, dicts by name, into a vector; all others are 0."""
-        flat = {f"{layer}.{name}": part for layer, parts in gradients.items() for name, part in parts.items()}
+    def _gradient(self, vector, backend):
+        """Return room for a gradient, its views by layer, and who copies into them."""
         empty, copy = (np.empty, np.copyto) if backend is None else (backend.empty, backend.copy)
-        return self.layout.gather(flat, empty(vector.shape, vector.dtype), copy)
+        gradient = empty(vector.shape, vector.dtype)
+        return gradient, self.layout.layers(gradient), copy
 
     def _activation(self, backend):
         functions = activations if backend is None else backend.activations
@@ -217,14 +219,16 @@ class MaskedMLP:
     def fixed_vjp(self, doutputs, cache):
         """Pull the gradient at the outputs back to ``vector``; masks and sticks get none."""
         vector, caches, activate_vjp, backend = cache
-        gradients, dh = {}, doutputs
+        gradient, views, copy = self._gradient(vector, backend)
+        found, dh = {}, doutputs
         for i in reversed(range(len(caches))):
             layer_cache, activation_cache = caches[i]
             if activation_cache is not None:
                 dh = activate_vjp(dh, activation_cache)
             name = f"hidden{i}" if i < len(caches) - 1 else "head"
-            dh, gradients[name] = layers.fixed_vjp(dh, layer_cache, needs_dx=i > 0)
-        return self._gather(gradients, vector, backend)
+            dh, found[name] = layers.fixed_vjp(dh, layer_cache, i > 0, views[name])
+        collect(found, views, copy)
+        return gradient
 
 
 def write(views, values):

@@ -90,20 +90,26 @@ class Layout:
         return {layer: {name: self.view(vector, whole) for name, whole in names.items() if only is None or name in only}
                 for layer, names in self._layers.items()}
 
-    def gather(self, values, vector, copy=np.copyto):
-        """Write values, a dict by name, into ``vector``, and zeros for all other parameters.
-
-        ``copy(out, value)`` writes one of them.
-
-        >>> Layout([Entry("a", (2,), "a"), Entry("b", (2,), "b")]).gather({"b": np.ones(2)}, np.empty(4))
-        array([0., 0., 1., 1.])
-        """
-        for name, view in self.views(vector).items():
-            copy(view, values.get(name, 0))
-        return vector
-
     def transfer(self, vector, larger, target):
         """Write the parameters of ``vector`` into ``target``, of the layout ``larger``, each into its corner."""
         views = larger.views(target)
         for name, value in self.views(vector).items():
             views[name][tuple(slice(0, size) for size in value.shape)] = value
+
+
+def collect(values, views, copy=np.copyto):
+    """Write values, dicts by layer and name, into ``views`` (:meth:`Layout.layers`), and zeros where there is no value.
+
+    ``copy(view, value)`` writes one of them; a value that is the view itself is there already.
+
+    >>> layout, vector = Layout([Entry("a.mu", (2,), "a"), Entry("b.mu", (2,), "b")]), np.empty(4)
+    >>> collect({"b": {"mu": np.ones(2)}}, layout.layers(vector))
+    >>> vector
+    array([0., 0., 1., 1.])
+    """
+    for layer, names in views.items():
+        found = values.get(layer, {})
+        for name, view in names.items():
+            value = found.get(name, 0)
+            if value is not view:
+                copy(view, value)

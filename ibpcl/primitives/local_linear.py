@@ -201,8 +201,11 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None):
     return h, (kept, moments_cache, cache)
 
 
-def sample_vjp(dh, cache, needs_dx=True):
-    """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``."""
+def sample_vjp(dh, cache, needs_dx=True, out=None):
+    """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``.
+
+    ``out`` is for the compiled twin, which may write those at ``mu`` and ``log_sigma`` there; here it is not used.
+    """
     kept, moments_cache, inner = cache
     dx, *dmoments = apply_vjp(dh, inner, needs_dx)
     dparameters = (kept_moments_vjp if kept else masked_moments_vjp)(dmoments, moments_cache)
