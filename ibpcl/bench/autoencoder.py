@@ -7,6 +7,7 @@ import numpy as np
 from ibpcl.bench.problem import images
 from ibpcl.bench.timing import interleave
 from ibpcl.continual.task import ImageTask
+from ibpcl.kernels import blas
 from ibpcl.methods.vae_npbcl import VAENPBCL
 from ibpcl.methods.vae_npbcl_settings import Settings
 from ibpcl.models.autoencoder import Autoencoder
@@ -15,43 +16,62 @@ DIGIT = 0
 
 
 class Clock:
-    """A journal (:mod:`ibpcl.continual.journal`) that keeps nothing but the time at the end of every epoch."""
+    """A journal (:mod:`ibpcl.continual.journal`) that keeps nothing but how long each epoch and, after it, ``beside``.
+
+    Parameters
+    ----------
+    beside : callable
+        Returns the seconds of what epochs are compared with.
+    """
 
     resume = None
 
-    def __init__(self):
-        self.times = []
+    def __init__(self, beside):
+        self.beside, self.seconds, self.began = beside, {}, time.perf_counter()
 
     def save(self, partial):
-        """Note the time."""
-        self.times.append((partial.snapshot.phase, time.perf_counter()))
+        """Note the time of the epoch that is over."""
+        epoch = time.perf_counter() - self.began
+        self.seconds.setdefault(partial.snapshot.phase, []).append((epoch, self.beside()))
+        self.began = time.perf_counter()
 
-    def epoch_seconds(self, phase):
-        """Return the median time of an epoch of a phase, without its first one."""
-        return float(np.median(np.diff([moment for name, moment in self.times if name == phase])))
+    def medians(self, phase):
+        """Return the median seconds of an epoch of a phase, of what is beside it, and the median of their ratios.
+
+        The first epoch does not count: it begins with other things, and with compilation.
+        """
+        epochs, beside = np.array(self.seconds[phase][1:]).T
+        return float(np.median(epochs)), float(np.median(beside)), float(np.median(epochs / beside))
 
 
 def measure(plan, data_dir):
     """Measure one task at the default settings, some epochs of fine-tuning: a step of each phase, over its products.
 
-    The products are all of the network's, dense and at full width, BLAS on all threads.  A step of training is the mean
-    of the phases' steps, weighted by the default numbers of epochs.
+    The products are all of the network's, dense and at full width, BLAS on all threads, measured after each epoch.  A
+    step of training is the mean of the phases' steps, weighted by the default numbers of epochs.
     """
     settings, small = Settings(), plan.examples is not None
     found = images((DIGIT,), data_dir)
     x = (found.x[: plan.examples] / 255).astype(np.float32)
-    chosen = Settings(hidden=(20, 20), latent=5, epochs=2, finetune_epochs=2) if small else Settings(finetune_epochs=5)
-    clock = Clock()
+    chosen = Settings(hidden=(20, 20), latent=5, epochs=2, finetune_epochs=2) if small else Settings(finetune_epochs=9)
+    shapes = Autoencoder(x.shape[1], chosen.hidden, chosen.latent, chosen.hidden[::-1]).shapes.values()
+    multiply = products(shapes, min(chosen.batch, len(x)))
+
+    def beside():
+        with blas.all_threads():
+            return interleave({"products": multiply}, 3).median("products") / 1000
+
+    clock = Clock(beside)
     VAENPBCL(chosen).learn(ImageTask("digits", x, x[:1], label=DIGIT), progress=False, journal=clock)
     steps = -(-len(x) // chosen.batch)
-    masked, finetune = (1000 * clock.epoch_seconds(phase) / steps for phase in ("masked", "finetune"))
-    shapes = Autoencoder(x.shape[1], chosen.hidden, chosen.latent, chosen.hidden[::-1]).shapes.values()
-    times = interleave({"products": products(shapes, min(chosen.batch, len(x)))}, plan.rounds)
+    (masked, _, masked_ratio), (finetune, dense, finetune_ratio) = (
+        clock.medians(phase) for phase in ("masked", "finetune"))
     share = settings.epochs / (settings.epochs + settings.finetune_epochs)
-    step, dense = share * masked + (1 - share) * finetune, times.median("products")
-    return {"vae_masked_step_ms": masked, "vae_finetune_step_ms": finetune, "vae_products_ms": dense,
-            "vae_step_over_products": step / dense, "vae_masked_step_over_products": masked / dense,
-            "vae_finetune_step_over_products": finetune / dense}
+    return {"vae_masked_step_ms": 1000 * masked / steps, "vae_finetune_step_ms": 1000 * finetune / steps,
+            "vae_products_ms": 1000 * dense,
+            "vae_step_over_products": (share * masked_ratio + (1 - share) * finetune_ratio) / steps,
+            "vae_masked_step_over_products": masked_ratio / steps,
+            "vae_finetune_step_over_products": finetune_ratio / steps}
 
 
 def products(shapes, batch):

@@ -7,6 +7,7 @@ thread waits for the interpreter's lock.  What a thread computes depends on size
 depend on the number of threads, of ours or of BLAS, bit for bit.
 """
 
+import contextlib
 import ctypes
 import functools
 import threading
@@ -70,6 +71,17 @@ def one_thread():
     Within another such ``with``, around many products, it costs next to nothing.
     """
     return _one_thread
+
+
+@contextlib.contextmanager
+def all_threads():
+    """Within a :func:`one_thread`, give BLAS its threads back, so that something can be compared with it."""
+    choose = _library()[1] if _one_thread.users > 0 and _library() is not None else lambda count: None
+    choose(_one_thread.before)
+    try:
+        yield
+    finally:
+        choose(1)
 
 
 @compiled

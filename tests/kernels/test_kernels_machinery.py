@@ -168,6 +168,26 @@ def test_dense_products_do_not_depend_on_threads_and_leave_blas_as_it_was():
     assert library is None or library[0]() == before
 
 
+@pytest.mark.skipif(blas._library() is None, reason="a BLAS whose threads cannot be counted")
+def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then_what_it_had():
+    count, choose = blas._library()
+    at_first = count()
+    try:
+        choose(2)
+        with blas.one_thread():
+            with blas.one_thread():
+                assert count() == 1
+            assert count() == 1
+            with blas.all_threads():
+                assert count() == 2
+            assert count() == 1
+        with blas.all_threads():
+            assert count() == 2
+        assert count() == 2
+    finally:
+        choose(at_first)
+
+
 @numba.njit
 def _strip(array, begin, end):
     return loops.flat(array, begin, end)
