@@ -75,6 +75,19 @@ def test_one_noise_drawn_and_one_described():
     assert all(np.array_equal(a, b) for a, b in zip(found, drawn, strict=True))
 
 
+@pytest.mark.parametrize("mask_kl", KL)
+def test_arrays_that_are_there_change_no_bit(mask_kl):
+    point, dout = inputs(2, 70, 9, 0.5, 1.0, 3, mask_kl)
+    _, cache = masked_weights.sample(*(v.astype(np.float32) if isinstance(v, np.ndarray) else v for v in point))
+    expected = masked_weights.sample_vjp(dout, cache)
+    for dtype in (np.float64, np.float32):                   # those of another type are left alone
+        there = tuple(np.full((70, 9), 7, dtype) for _ in range(3))
+        found = masked_weights.sample_vjp(dout, cache, there)
+        assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+        for one, array in zip(found, there, strict=False):
+            assert (one is array) == (dtype == np.float32) and (one is array or (array == 7).all())
+
+
 def test_a_small_standard_deviation_costs_digits_of_its_own_gradient_alone():
     point, dout = inputs(3, 40, 20, 1.0, 1.0, 5, "bernoulli")
     for log_sigma in (-3.0, -9.0):

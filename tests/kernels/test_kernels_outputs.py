@@ -72,6 +72,27 @@ def test_a_masked_layer_with_all_of_its_weights_and_with_those_that_are_kept(
         np.testing.assert_array_equal(one, other if one.shape == other.shape else other[mask])
 
 
+@pytest.mark.parametrize("density", [0.1, 1.0])
+@pytest.mark.parametrize("K", [3, 70])
+@pytest.mark.parametrize("kept", ["all", "kept", "masked"])
+def test_a_prepared_mask_and_arrays_that_are_there_change_no_bit(density, K, kept):
+    given_ = [array.astype(np.float32) for array in layer(2, 130, 150, K, True, density, 0)]
+    mask = None if kept == "all" else np.random.default_rng(1).random((150, K)) < 0.3
+    if kept == "kept":
+        given_[2:4] = (array[mask] for array in given_[2:4])
+    h, cache = local_linear.sample(*given_, mask)
+    expected = local_linear.sample_vjp(h, cache)
+    prepared = None if mask is None else local_linear.hard_mask(mask)
+    for dtype in (np.float64, np.float32):                   # arrays of another type are left alone
+        out = tuple(np.full(array.shape, 7, dtype) for array in given_[2:4])
+        again, cache = local_linear.sample(*given_, prepared)
+        found = local_linear.sample_vjp(again, cache, out=out)
+        assert all(np.array_equal(one, other) for one, other in zip((again, *found), (h, *expected), strict=True))
+        written = dtype == np.float32 and kept != "masked" and thin_products.WIDEST < K
+        for one, given_out in zip(found[1:3], out, strict=True):
+            assert (one is given_out) == written and (written or (given_out == 7).all())
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("K", [3, 40])
 def test_units_without_any_noise_have_no_gradient_in_their_scale(dtype, K):
