@@ -93,6 +93,15 @@ def test_a_prepared_mask_and_arrays_that_are_there_change_no_bit(density, K, kep
             assert (one is given_out) == written and (written or (given_out == 7).all())
 
 
+@pytest.mark.parametrize("shape", [(64, 64), (63, 65), (128, 64), (1, 1), (0, 3)])    # one and two strips of 4096
+def test_a_prepared_mask_knows_where_each_of_its_strips_begins(shape):
+    mask = np.random.default_rng(0).random(shape) < 0.5
+    kept, flat = local_linear.hard_mask(mask), mask.reshape(-1)
+    assert kept.starts.tolist() == [flat[:i * local_linear.STRIP].sum() for i in range(len(kept.starts))]
+    assert kept.starts[-1] == len(kept.places) and flat[kept.places].all() and flat.sum() == len(kept.places)
+    assert np.array_equal(kept.active, mask.any(axis=0))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("K", [3, 40])
 def test_units_without_any_noise_have_no_gradient_in_their_scale(dtype, K):
