@@ -76,12 +76,14 @@ def one_thread():
 @contextlib.contextmanager
 def all_threads():
     """Within a :func:`one_thread`, give BLAS its threads back, so that something can be compared with it."""
-    choose = _library()[1] if _one_thread.users > 0 and _library() is not None else lambda count: None
-    choose(_one_thread.before)
+    if _one_thread.users == 0 or (library := _library()) is None:
+        yield
+        return
+    library[1](_one_thread.before)
     try:
         yield
     finally:
-        choose(1)
+        library[1](1)
 
 
 @compiled

@@ -42,7 +42,11 @@ class HardMask(NamedTuple):
 
 
 def hard_mask(mask):
-    """Prepare a mask (D, K) of bool, so that nothing is looked for again each time it is used."""
+    """Prepare a mask (D, K) of bool, so that nothing is looked for again each time it is used.
+
+    >>> hard_mask(np.eye(2, 3, dtype=bool))[1:]
+    (array([0, 2]), array([0, 4], dtype=uint32), array([ True,  True, False]))
+    """
     places = np.flatnonzero(mask)
     starts = np.searchsorted(places, STRIP * np.arange(-(-mask.size // STRIP) + 1))
     return HardMask(mask, starts, places.astype(np.uint32), mask.any(axis=0))

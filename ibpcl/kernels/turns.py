@@ -138,7 +138,7 @@ def alone(pieces):
 class Turns:
     """The turns of one thread of a team, job after job; ``address`` is that of the state that they share.
 
-    Numbers are written through a memoryview: among kernels that fill the caches, NumPy takes ten times as long for it.
+    Numbers are written through a memoryview: among kernels that fill the caches, NumPy's own code for that is cold.
     """
 
     def __init__(self, role, address):

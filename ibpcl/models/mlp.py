@@ -109,12 +109,9 @@ class MaskedMLP:
         """The shape (D, K) of each hidden layer's weights."""
         return tuple(zip((self.inputs, *self.hidden), self.hidden, strict=False))
 
-    def layers(self, vector, only=None):
-        """Return the parameters of each layer, hidden ones first, the head last: dicts of views into ``vector``.
-
-        ``only`` are the names within a layer that are asked for, if not all.
-        """
-        views = self.layout.layers(vector, only)
+    def layers(self, vector):
+        """Return the parameters of each layer, hidden ones first, the head last: dicts of views into ``vector``."""
+        views = self.layout.layers(vector)
         return [views[name] for name in (*(f"hidden{i}" for i in range(len(self.hidden))), "head")]
 
     def initial(self, rng, alpha, sigma, spread, dtype=np.float32):

@@ -79,15 +79,13 @@ class Layout:
             raise ValueError(f"Layout.view: the vector must have shape ({self.size},), got {vector.shape}")
         return vector[self._slices[name]].reshape(self._shapes[name])
 
-    def layers(self, vector, only=None):
+    def layers(self, vector):
         """Return the views by layer: a dict of dicts, from the name before its first dot and from what comes after it.
 
-        ``only`` are the names after the dot that are asked for, if not all.
-
-        >>> Layout([Entry("head.mu", (1,), "mu"), Entry("head.rho", (1,), "rho")]).layers(np.arange(2.0), ("rho",))
-        {'head': {'rho': array([1.])}}
+        >>> Layout([Entry("head.mu", (1,), "mu"), Entry("head.rho", (1,), "rho")]).layers(np.arange(2.0))
+        {'head': {'mu': array([0.]), 'rho': array([1.])}}
         """
-        return {layer: {name: self.view(vector, whole) for name, whole in names.items() if only is None or name in only}
+        return {layer: {name: self.view(vector, whole) for name, whole in names.items()}
                 for layer, names in self._layers.items()}
 
     def transfer(self, vector, larger, target):

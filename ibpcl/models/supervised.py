@@ -12,8 +12,6 @@ from ibpcl.models import layers
 from ibpcl.models.mlp import MaskedMLP
 from ibpcl.primitives import kumaraswamy, weibull
 
-STICKS = ("raw_a", "raw_b", "raw_shape", "raw_scale")        # a layer's sticks, and its alpha where it is learned
-
 
 class Elbo(NamedTuple):
     r"""The parts of the ELBO, in nats and for the whole task.
@@ -146,7 +144,7 @@ class Supervised(MaskedMLP):
     def _kl_sticks(self, vector, prior, backend):
         """Add up the divergences of all layers' sticks, and of alpha where it is learned."""
         kl_sticks, kl_alpha, caches = 0, 0.0, []
-        for i, parameters in enumerate(self.layers(vector, STICKS)[:-1]):
+        for i, parameters in enumerate(self.layers(vector)[:-1]):
             if self.learns_alpha:
                 (kl, layer_kl_alpha), cache = _kl_sticks_and_alpha(parameters, prior)
                 kl_alpha = kl_alpha + layer_kl_alpha
@@ -157,7 +155,7 @@ class Supervised(MaskedMLP):
         return (kl_sticks, kl_alpha), caches
 
     def _add_kl_sticks_vjp(self, gradient, dkl_sticks, dkl_alpha, caches, backend):
-        for views, cache in zip(self.layers(gradient, STICKS), caches, strict=False):
+        for views, cache in zip(self.layers(gradient), caches, strict=False):
             if self.learns_alpha:
                 found = _kl_sticks_and_alpha_vjp((dkl_sticks, dkl_alpha), cache)
             else:
