@@ -9,8 +9,7 @@ from ibpcl.continual.task import Task
 from ibpcl.methods import method
 
 INPUTS, EXAMPLES, TASKS = 784, 1000, 3
-# Every setting that says how long a method trains.
-EPOCHS = ("epochs", "finetune_epochs", "likelihood_epochs")
+OPEN = 50.0                                                  # rho at which a mask is on whatever its sticks say
 
 
 class Footprint(NamedTuple):
@@ -18,6 +17,20 @@ class Footprint(NamedTuple):
 
     once: int
     per_task: int
+
+
+def untrained(settings):
+    """Return settings with which a learner makes all that a task needs and trains nothing.
+
+    Masks, which start empty under the log link, are all open.
+
+    >>> from ibpcl.methods.npbcl_settings import Settings
+    >>> untrained(Settings(epochs=20)).epochs
+    0
+    """
+    names = {field.name for field in dataclasses.fields(settings)}
+    none = {name: 0 for name in names if name.endswith("epochs")}
+    return dataclasses.replace(settings, **none, **dict.fromkeys(names & {"start_rho"}, OPEN))
 
 
 def footprint(name):
@@ -39,9 +52,7 @@ def footprint(name):
     Footprint(once=628000, per_task=1616)
     """
     found = method(name)
-    settings = found.settings()
-    short = {field.name: 0 for field in dataclasses.fields(settings) if field.name in EPOCHS}
-    learner = found.learner(dataclasses.replace(settings, **short), 0, "numpy")
+    learner = found.learner(untrained(found.settings()), 0, "numpy")
     sizes = []
     for t in range(TASKS):
         rng = np.random.default_rng(t)

@@ -20,6 +20,8 @@ HIDDEN, HEAD = 4 * (INPUTS + 1) * 200, 4 * (200 + 1) * 2
     ("vcl", 2 * HIDDEN, 2 * HEAD),                           # a mean and a scale
     ("hat", HIDDEN + 4 * 200, HEAD + 4 * 200),               # what is used; the embedding
     ("den", HIDDEN - 4 * (INPUTS + 1) * 10 - 4 * 60, HEAD + 4 * (INPUTS + 1) * 10 + 4 * 40),    # 10 units a later task
+    # A mean and a scale, the layer's units and alpha; a bit a hidden weight, a head of both, and the mask's shape.
+    ("npbcl", 2 * HIDDEN + 16, INPUTS * 200 // 8 + 2 * HEAD + 16),
     ("ibp_vcl", 2 * HIDDEN + 2 * 4 * 200, 2 * HEAD + 4 * 200),    # two sticks a unit; an offset of a task
 ])
 def test_a_method_stores_what_its_equations_say(name, once, per_task):
@@ -35,11 +37,12 @@ def test_every_method_is_described():
         assert ("domain" in ABOUT[name].can) == (name not in ("independent", "hat", "den", "rcl"))
 
 
-def test_the_command_lists_them_within_80_columns(capsys, monkeypatch):
-    monkeypatch.setattr("ibpcl.cli.methods.METHODS", {"naive": "Naive", "ewc": "EWC"})
+def test_the_command_lists_all_within_80_columns(capsys):
     assert main(["methods"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
+    header = next(i for i, line in enumerate(lines) if line.startswith("method "))
+    assert [line.split()[0] for line in lines[header + 1:] if not line.startswith(" ")] == list(METHODS)
     row = next(i for i, line in enumerate(lines) if line.startswith("ewc"))
     assert lines[row].split() == ["ewc", "1.88", "MB", "1.62", "KB", "task,", "domain,", "images"]
     assert "Kirkpatrick et al. (2017)" in " ".join(line.strip() for line in lines[row + 1:])

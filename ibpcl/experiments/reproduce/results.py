@@ -5,7 +5,7 @@ that its table shows: percent or points.  NaN stands for what cannot be measured
 """
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -18,9 +18,9 @@ from ibpcl.experiments.reproduce.choice import Choice
 from ibpcl.experiments.reproduce.tables import PERCENT, Entry
 from ibpcl.experiments.run import make_stream
 from ibpcl.methods import method
+from ibpcl.methods.footprint import untrained
 
 FURTHER = 3                                                  # unseen tasks on which forward transfer is measured
-OPEN = 50.0                                                  # rho at which a mask is on whatever its sticks say
 
 
 class Results(NamedTuple):
@@ -141,12 +141,10 @@ def untrained_accuracy(m):
     config = m.cell.config
     if config.stream != "permuted":
         return math.nan
-    names = {f.name for f in fields(config.settings)}
-    none = {name: 0 for name in names if name.endswith("epochs")} | dict.fromkeys(names & {"start_rho"}, OPEN)
-    if not none:
+    settings = untrained(config.settings)
+    if settings == config.settings:
         return math.nan
-    kind = method(config.method)
-    idle = kind.learner(replace(config.settings, **none), config.seed, config.backend)
+    idle = method(config.method).learner(settings, config.seed, config.backend)
     idle.load_state(learner(m).state())
     stream, accuracies = make_stream(replace(config, tasks=config.tasks + FURTHER)), []
     for t in range(config.tasks, len(stream)):
