@@ -1,5 +1,6 @@
 """Image sets by name: loading them, checking them, and saying what is there."""
 
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -162,9 +163,10 @@ def _read(name, data_dir):
     paths = find_files(name, data_dir)
     missing = [file for file in FILES if paths[file] is None]
     if missing:
+        where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
         folder = data_folder(data_dir) / name
-        raise DataError(f"{folder}: missing {', '.join(missing)} (plain or .gz); put the files there, name "
-                        f"another folder with --data-dir or IBPCL_DATA, or run `ibpcl data fetch {name}`")
+        raise DataError(f"{folder}: missing {', '.join(missing)} (plain or .gz); put the files there, name another "
+                        f"folder with --data-dir or IBPCL_DATA, or run `ibpcl data fetch {name}{where}`")
     contents = {file: idx.contents(paths[file]) for file in FILES}
     arrays = [idx.parse(contents[file], paths[file], 3 if "images" in file else 1) for file in FILES]
     for part in (0, 2):                                     # training images and labels, then test

@@ -1,6 +1,7 @@
 """Loading by name: where files are looked for, what is refused, and what the status says."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -46,7 +47,9 @@ def test_unknown_name_lists_the_known_ones(call):
 def test_named_folder_without_the_files_says_what_is_missing_and_what_to_do(tiny):
     _, folder = tiny
     (folder / "mnist" / FILES[0]).unlink()
-    with pytest.raises(DataError, match=rf"mnist: missing {FILES[0]} \(plain or .gz\).*ibpcl data fetch mnist"):
+    command = re.escape(f"`ibpcl data fetch mnist --data-dir {folder}`")
+    message = rf"mnist: missing {FILES[0]} \(plain or .gz\).*{command}"
+    with pytest.raises(DataError, match=message):
         registry.load("mnist", folder)
 
 
