@@ -12,12 +12,23 @@ import numpy as np
 from scipy.special import loggamma
 
 __all__ = [
-    "finite", "inverse_softplus", "log1mexp", "log_beta", "log_sigmoid", "logistic_kl", "logit", "logsumexp", "sigmoid",
-    "softplus",
+    "finite", "inexact", "inverse_softplus", "log1mexp", "log_beta", "log_sigmoid", "logistic_kl", "logit", "logsumexp",
+    "sigmoid", "softplus",
 ]
 
 LOG_2 = float(np.log(2.0))
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)   # B_2 ... B_18
+BERNOULLI = (                                                # B_2 ... B_20
+    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+
+
+def inexact(x):
+    """Return an array of the same numbers that may have a fraction: whole ones become float64, others stay.
+
+    >>> inexact([1, 2]).dtype, inexact(np.float32(1)).dtype
+    (dtype('float64'), dtype('float32'))
+    """
+    x = np.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
 def log1mexp(x):
@@ -98,13 +109,15 @@ def logit(p):
 
 
 def finite(x):
-    """Say whether no number is infinite and none is not a number; one sum shows it without a mask of their size.
+    """Say whether no number is infinite and none is not a number.
+
+    One sum shows it without a mask of their size, unless it overflows.
 
     >>> finite(np.array([1.0, -2.0])), finite(np.array([1.0, np.nan])), finite(np.array([np.inf, -np.inf]))
     (True, False, False)
     """
-    with np.errstate(invalid="ignore"):
-        return bool(np.isfinite(np.sum(x)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(np.sum(x)) or np.isfinite(x).all())
 
 
 def logsumexp(x, axis=None, keepdims=False):
@@ -113,7 +126,7 @@ def logsumexp(x, axis=None, keepdims=False):
     >>> float(logsumexp(np.array([1000.0, 1000.0])))
     1000.6931471805599
     """
-    x = np.asarray(x)
+    x = inexact(x)
     largest = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf).astype(x.real.dtype)
     shift = np.where(np.isfinite(largest), largest, 0)       # a row of -inf stays -inf instead of nan
     with np.errstate(divide="ignore"):
@@ -141,7 +154,7 @@ def log_beta(a, b):
     >>> round(float(log_beta(1e10, 1.0)), 10)
     -23.0258509299
     """
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = inexact(a), inexact(b)
     swap = a.real > b.real
     a, b = np.where(swap, b, a), np.where(swap, a, b)
     dtype = np.result_type(a, b)
@@ -171,12 +184,12 @@ def logistic_kl(d):
     >>> round(float(logistic_kl(2.197224577)), 4)
     0.7465
     """
-    d = np.asarray(d)
+    d = inexact(d)
     d = np.where(d.real < 0, -d, d)
     near_zero = d.real < 1
     x = np.where(near_zero, d, 0)
     s = x * x
-    # 2 sum_n B_2n d^2n / (2n)!, n = 1 ... 9; the terms fall by (2 pi)^-2, so the rest is below 1e-16 of the sum.
+    # 2 sum_n B_2n d^2n / (2n)!, n = 1 ... 10; the terms fall by (2 pi)^-2, so the rest is below 1e-16 of the sum.
     series = np.zeros_like(s)
     for bernoulli, n in zip(reversed(BERNOULLI), range(len(BERNOULLI), 0, -1), strict=True):
         series = s * (2 * bernoulli / factorial(2 * n) + series)

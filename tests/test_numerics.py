@@ -84,6 +84,15 @@ def test_logsumexp_is_shift_equivariant_and_matches_scipy(shift):
         assert numerics.logsumexp(x, axis, keepdims=True).shape == np.sum(x, axis, keepdims=True).shape
 
 
+def test_whole_numbers_are_numbers():
+    """Arrays of integers, as a reader would write them: nothing is cut off to fit them."""
+    for name, x in (("logistic_kl", 2), ("log1mexp", -2), ("softplus", 2), ("sigmoid", -2), ("inverse_softplus", 3)):
+        function = getattr(numerics, name)
+        assert function(np.array([x])) == function(np.array([float(x)])), name
+    assert numerics.log_beta(30, 3) == numerics.log_beta(30.0, 3.0)
+    assert numerics.logsumexp(np.array([1000, 1000])) == numerics.logsumexp(np.array([1000.0, 1000.0]))
+
+
 def test_edges_are_the_limits():
     assert numerics.log1mexp(0.0) == -np.inf
     assert np.isnan(numerics.log1mexp(1.0))

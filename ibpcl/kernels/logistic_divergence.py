@@ -1,8 +1,7 @@
 r"""The divergence of two logistics, :math:`\Delta\coth\frac\Delta2 - 2`, and its slope.
 
 Twins of :func:`ibpcl.numerics.logistic_kl` and of the slope in :func:`ibpcl.primitives.concrete.kl_vjp`.  Both branches
-are computed for every element and one is selected, so that the loops vectorize.  The slope takes the series as far as
-:math:`|\Delta| = 1`: in float32 its other form has lost half of its digits at 0.05, where the reference changes over.
+are computed for every element and one is selected, so that the loops vectorize.
 """
 
 from math import factorial

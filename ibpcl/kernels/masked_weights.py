@@ -290,12 +290,13 @@ def _flat(arrays):
 def _tiles(logit_pi, rows):
     """Return each sample's row of sticks (S, K), so many times, as (4, S, rows * K).
 
-    First ``logit_pi``, then pi, 1 - pi (by itself: a difference would lose its digits near pi = 1), and (1 - pi) / pi,
-    which stays a finite number.
+    First ``logit_pi``, then pi, 1 - pi (by itself: a difference would lose its digits near pi = 1), and (1 - pi) / pi.
+    In the last three, and so in the divergence, log-odds end where these would not be normal numbers: at 86.9 in
+    float32, 704.8 in float64.
     """
     S, K = logit_pi.shape
     out = np.empty((4, S, rows, K), logit_pi.dtype)
-    limit = logit_pi.dtype.type(0.99 * np.log(np.finfo(logit_pi.dtype).max))
+    limit = logit_pi.dtype.type(-0.995 * np.log(np.finfo(logit_pi.dtype).tiny))
     odds_against = np.exp(np.clip(-logit_pi, -limit, limit))
     pi = 1 / (1 + odds_against)
     for part, row in zip(out, (logit_pi, pi, odds_against * pi, odds_against), strict=True):

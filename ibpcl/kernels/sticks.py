@@ -24,7 +24,7 @@ def _softplus(x, out):
     zero, one = out.dtype.type(0), out.dtype.type(1)
     for k in range(wide(out.size)):
         e = exp(-abs(x[k]))
-        out[k] = (x[k] if x[k] > zero else zero) + log_of(one + e, -e)
+        out[k] = (zero if x[k] < zero else x[k]) + log_of(one + e, -e)    # so that a not-a-number comes through
 
 
 @inlined
@@ -33,13 +33,14 @@ def _draw(u, a, b, log_power, log_v):
     for k in range(wide(log_v.size)):
         s = log_of(u[k], one - u[k]) / b[k]
         log_power[k] = s
-        log_v[k] = log_of(-expm1(s), exp(s)) / a[k]
+        power = log_of(abs(expm1(s)), exp(s))                # not -expm1(s), which may be a negative zero
+        log_v[k] = (power if s == s else s) / a[k]
 
 
 @inlined
 def _log_odds(log_pi, least, log_rest):
     for k in range(wide(log_rest.size)):
-        rest = log_of(-expm1(log_pi[k]), exp(log_pi[k]))
+        rest = log_of(abs(expm1(log_pi[k])), exp(log_pi[k]))
         log_rest[k] = rest if rest > least else least
 
 
@@ -135,11 +136,11 @@ def divergences(raw_a, raw_b, alpha, draw_a, draw_b):
     total, dalpha = 0.0, 0.0
     for k in range(raw_a.size):
         (a, slope_a), (b, slope_b) = _shape(np.float64(raw_a[k])), _shape(np.float64(raw_b[k]))
-        digamma, trigamma = psi(b)
-        mean_log = -EULER_GAMMA - digamma - 1 / b            # a E[log v]
+        digamma, trigamma = psi(b + 1)
+        mean_log = -EULER_GAMMA - digamma                    # a E[log v]
         total += (1 - alpha / a) * mean_log + math.log(a * b / alpha) - (b - 1) / b
         draw_a[k] = slope_a * (alpha * mean_log / (a * a) + 1 / a)
-        draw_b[k] = slope_b * ((1 - alpha / a) * (1 / (b * b) - trigamma) + 1 / b - 1 / (b * b))
+        draw_b[k] = slope_b * ((1 - 1 / b) / b - (1 - alpha / a) * trigamma)
         dalpha -= mean_log / a + 1 / alpha
     return total, dalpha
 

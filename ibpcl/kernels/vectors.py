@@ -50,4 +50,4 @@ def finite(x):
     (x,) = as_arrays("vectors.finite", x)
     sums = np.empty(_strips(x), x.dtype)
     threads.run(add_strips, len(sums), x.reshape(-1), sums, small=threads.LIGHT)
-    return bool(np.isfinite(sums).all())
+    return bool(np.isfinite(sums).all() or np.isfinite(x).all())    # sums of large numbers may overflow

@@ -59,6 +59,7 @@ def leaky_relu(x):
     >>> leaky_relu(np.array([-1.0, 2.0]))[0]
     array([-0.01,  2.  ])
     """
+    x = numerics.inexact(x)
     slope = np.where(x.real > 0, 1, LEAK).astype(x.real.dtype)
     return x * slope, slope
 

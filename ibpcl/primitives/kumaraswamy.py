@@ -7,7 +7,7 @@ Beta it is sampled by a formula.  Kumar et al. (2021), supplement, "Beta distrib
 import numpy as np
 from scipy.special import digamma, loggamma, polygamma
 
-from ibpcl.numerics import log1mexp, log_beta
+from ibpcl.numerics import inexact, log1mexp, log_beta
 
 EULER_GAMMA = float(np.euler_gamma)
 
@@ -131,7 +131,8 @@ def kl_to_beta(a, b, alpha):
     >>> float(kl_to_beta(np.array([31.0]), np.array([2.0]), 30.0)[0].round(6))
     0.17755
     """
-    mean_log = -EULER_GAMMA - digamma(b) - 1 / b             # a E_q[log v]
+    a, b = inexact(a), inexact(b)
+    mean_log = -EULER_GAMMA - digamma(b + 1)                 # a E_q[log v]; psi(b) + 1 / b would cancel for small b
     divergence = (1 - alpha / a) * mean_log + np.log(a) + np.log(b) - np.log(alpha) - (b - 1) / b
     return divergence.sum(), (a, b, alpha, mean_log)
 
@@ -139,16 +140,16 @@ def kl_to_beta(a, b, alpha):
 def kl_to_beta_vjp(ddivergence, cache):
     r"""Pull the gradient at the divergence back to ``a``, ``b`` and ``alpha``.
 
-    With :math:`c = -\gamma - \psi(b) - 1/b`,
+    With :math:`c = -\gamma - \psi(b) - 1/b = -\gamma - \psi(b + 1)`,
 
     .. math:: \partial_a = \frac{\alpha c}{a^2} + \frac1a, \quad
-              \partial_b = \frac{a - \alpha}{a}\Bigl(\frac{1}{b^2} - \psi'(b)\Bigr) + \frac1b - \frac1{b^2}, \quad
+              \partial_b = \frac1b - \frac1{b^2} - \frac{a - \alpha}{a} \psi'(b + 1), \quad
               \partial_\alpha = -\frac ca - \frac1\alpha
     """
     a, b, alpha, mean_log = cache
     da = ddivergence * (alpha * mean_log / (a * a) + 1 / a)
-    trigamma = polygamma(1, b).astype(np.asarray(b).dtype)
-    db = ddivergence * ((1 - alpha / a) * (1 / (b * b) - trigamma) + 1 / b - 1 / (b * b))
+    trigamma = polygamma(1, b + 1).astype(np.asarray(b).dtype)
+    db = ddivergence * ((1 - 1 / b) / b - (1 - alpha / a) * trigamma)
     dalpha = ddivergence * (-mean_log / a - 1 / alpha)
     return da, db, dalpha if np.ndim(alpha) else dalpha.sum()    # a scalar alpha was broadcast over K
 
@@ -181,7 +182,7 @@ def expected_kl_to_beta(a, b, mean_alpha, mean_log_alpha):
     >>> float(expected_kl_to_beta(np.array([31.0]), np.array([2.0]), 30.0, np.log(30.0))[0].round(6))
     0.17755
     """
-    mean_log = -EULER_GAMMA - digamma(b) - 1 / b             # a E_q[log v]
+    mean_log = -EULER_GAMMA - digamma(b + 1)                 # a E_q[log v]
     divergence = (1 - mean_alpha / a) * mean_log + np.log(a) + np.log(b) - mean_log_alpha - (b - 1) / b
     return divergence.sum(), (a, b, mean_alpha, mean_log)
 
@@ -232,12 +233,13 @@ def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
     >>> round(float(kl_to_general_beta(31.0, 2.0, 30.0, 3.0)[0]), 6)
     0.655169
     """
+    a, b, alpha, beta = (inexact(number) for number in (a, b, alpha, beta))
     terms = int(16 * (1 + np.real(a)) * (1 + np.real(b)))
     while True:
         m = np.arange(1, terms + 1)
         partial = np.exp(log_beta(m / a, b + 1)).sum() / a
         w = (terms + 0.5) / a + b / 2
-        leading = np.exp(loggamma(b + 1)) * w**-b
+        leading = np.exp(loggamma(b + 1) - b * np.log(w))    # Gamma(b + 1) alone overflows from b = 171 on
         correction = b * (b + 1) / (24 * w * w)
         tail = leading * (1 / b + correction)
         # What is left out: the square of the relative correction, and the first Euler-Maclaurin term of the sum.
@@ -245,6 +247,6 @@ def kl_to_general_beta(a, b, alpha, beta, tolerance=1e-10):
         if error <= tolerance or terms >= 1 << 22:
             break
         terms *= 2
-    mean_log = -EULER_GAMMA - digamma(b) - 1 / b
+    mean_log = -EULER_GAMMA - digamma(b + 1)
     divergence = (1 - alpha / a) * mean_log + np.log(a * b) + log_beta(alpha, beta) - (b - 1) / b
     return divergence + (beta - 1) * (partial + tail), float(error)

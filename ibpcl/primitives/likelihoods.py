@@ -6,7 +6,7 @@ Every log-likelihood has shape (S, N): one value a sample and example, in nats, 
 """
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import erfcx, log_ndtr
 
 from ibpcl.numerics import logsumexp, sigmoid, softplus
 
@@ -113,7 +113,7 @@ def bernoulli_probit(scores, targets):
     array([[0.5]])
     """
     log_on, log_off = log_ndtr(scores), log_ndtr(-scores)
-    return (targets * log_on + (1 - targets) * log_off).sum(axis=-1), (scores, targets, log_on, log_off)
+    return (targets * log_on + (1 - targets) * log_off).sum(axis=-1), (scores, targets)
 
 
 def bernoulli_probit_vjp(dlog_p, cache):
@@ -121,11 +121,13 @@ def bernoulli_probit_vjp(dlog_p, cache):
 
     .. math:: \partial_f = y \frac{\varphi(f)}{\Phi(f)} - (1 - y) \frac{\varphi(f)}{\Phi(-f)}
 
-    with :math:`\varphi` the normal density; both ratios are taken in logs.
+    with :math:`\varphi` the normal density.  Far out both are tiny, and their ratio is a scaled complementary error
+    function's: :math:`\varphi(f) / \Phi(f) = \sqrt{2 / \pi} / \mathrm{erfcx}(-f / \sqrt 2)`.
     """
-    scores, targets, log_on, log_off = cache
-    log_phi = -HALF_LOG_2PI - scores * scores / 2
-    slope = targets * np.exp(log_phi - log_on) - (1 - targets) * np.exp(log_phi - log_off)
+    scores, targets = cache
+    shrunk = scores * scores.dtype.type(np.sqrt(0.5))
+    slope = targets / erfcx(-shrunk) - (1 - targets) / erfcx(shrunk)
+    slope *= scores.dtype.type(np.sqrt(2 / np.pi))
     return dlog_p[..., None] * slope
 
 

@@ -80,8 +80,10 @@ def group_shrink(v, threshold):
     alive = (ratio * ratio).sum(axis=0) > 1
     alive |= (fixed & (v != 0)).any(axis=0)
     length = np.sqrt((v * v).sum(axis=0))
-    # Two lower bounds of r: all thresholds at their largest; only the elements that stay.
+    # Three lower bounds of r: all thresholds at their largest; only the elements that stay; one element alone, so that
+    # no ratio is above 1.
     r = np.maximum(length - threshold.max(axis=0, initial=0), np.sqrt((v * v).sum(axis=0, where=fixed)))
+    r = np.maximum(r, (np.abs(v) - threshold).max(axis=0, initial=0))
     for _ in range(LARGEST_ITERATIONS):
         below = r + threshold
         below = np.where(below > 0, below, 1)

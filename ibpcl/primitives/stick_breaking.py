@@ -124,8 +124,10 @@ def expected_active_units(alpha, units, inputs):
             log_gamma = k * np.log(alpha) + (k - 1) * np.log(g) - alpha * g - gammaln(k)
             return -np.expm1(inputs * log1mexp(-g)) * np.exp(log_gamma)
         centre, spread = k / alpha, np.sqrt(k) / alpha
-        return scipy.integrate.quad(integrand, max(0.0, centre - 12 * spread), centre + 40 * spread, limit=200)[0]
+        first, last = max(0.0, centre - 12 * spread), min(centre + 40 * spread, never)
+        return scipy.integrate.quad(integrand, first, last, limit=200)[0] if first < last else 0.0
 
+    never = np.log(max(inputs, 1)) + 40                      # beyond, a unit is on with less than e^-40
     return sum(one_unit(k) for k in range(1, units + 1))
 
 

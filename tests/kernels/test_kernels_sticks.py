@@ -1,5 +1,6 @@
 """The compiled sticks against their reference, which ``ibpcl verify`` proves."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,6 +68,36 @@ def test_sticks_that_round_to_one_stay_finite():
     for one, other in zip(sticks.log_odds_vjp(found, cache), reference.log_odds_vjp(found, exact_cache), strict=True):
         assert np.isfinite(one).all()
         close(one, other, 1e-4)
+
+
+def test_sticks_that_are_one_to_all_digits_are_on():
+    """Logarithms of sticks below the least number: their sum is zero, of either sign, and 1 - pi is cut off."""
+    u, raw_a, raw_b = (np.full((1, 2), x, np.float32) for x in (1e-4, 31.0, -2.25))
+    found, cache = sticks.log_odds(u, raw_a[0], raw_b[0])
+    expected, _ = reference.log_odds(u, raw_a[0], raw_b[0])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert (found > 69).all() and all(np.isfinite(part).all() for part in sticks.log_odds_vjp(found, cache))
+
+
+@pytest.mark.parametrize("spoiled", [1, 2])
+def test_a_not_a_number_comes_out_again(spoiled):
+    arrays = [np.full((1, 3), 0.5, np.float32), np.ones(3, np.float32), np.ones(3, np.float32)]
+    arrays[spoiled][..., 0] = np.nan
+    assert np.isnan(sticks.log_odds(*arrays)[0]).all()       # the first stick is in all products
+
+
+@pytest.mark.parametrize("raw_b", [-80.0, -50.0, -20.0])
+def test_steep_sticks_have_a_divergence(raw_b):
+    """With b near zero digamma and 1 / b, and their derivatives, cancel to all digits."""
+    raw = np.array([3.0]), np.array([raw_b])
+    a, b = (mpmath.log1p(mpmath.exp(x)) for x in (3, raw_b))
+    mean_log = -mpmath.euler - mpmath.digamma(b + 1)
+    exact = (1 - 30 / a) * mean_log + mpmath.log(a * b / 30) - 1 + 1 / b
+    slope = 1 / (1 + mpmath.exp(-raw_b)) * ((1 - 1 / b) / b - (1 - 30 / a) * mpmath.polygamma(1, b + 1))
+    for module in (sticks, reference):
+        divergence, cache = module.divergence(*raw, 30.0)
+        assert float(divergence) == pytest.approx(float(exact), rel=1e-12)
+        assert float(module.divergence_vjp(1.0, cache)[1][0]) == pytest.approx(float(slope), rel=1e-12)
 
 
 def test_wrong_shapes_and_links_are_refused():

@@ -126,5 +126,13 @@ def test_one_number_that_is_not_finite_is_found(dtype, tolerance, size, seed, ba
     assert not vectors.finite(x) and not numerics.finite(x)
 
 
+@PRECISION
+def test_numbers_whose_sum_is_too_large_are_finite(dtype, tolerance):
+    x = np.full(40_000, np.finfo(dtype).max / 3)
+    assert vectors.finite(x) and numerics.finite(x)
+    x[7] = np.inf
+    assert not vectors.finite(x) and not numerics.finite(x)
+
+
 def test_nothing_is_finite():
     assert vectors.finite(np.empty(0)) and numerics.finite(np.empty(0))

@@ -60,7 +60,7 @@ def test_a_scalar_alpha_serves_all_sticks():
 
 @pytest.mark.parametrize(("a", "b", "alpha", "beta"), [
     (2.0, 3.0, 1.5, 2.5), (31.0, 2.0, 30.0, 3.0), (1.0, 2.0, 1.0, 3.0), (0.4, 0.6, 2.0, 0.5), (8.0, 0.3, 8.0, 4.0),
-    (2.0, 3.0, 1.5, 1.0)])
+    (2.0, 3.0, 1.5, 1.0), (2.0, 200.0, 1.5, 2.5), (31, 2, 30, 3)])
 def test_the_general_series_is_as_close_as_it_says(a, b, alpha, beta):
     value, error = kumaraswamy.kl_to_general_beta(a, b, alpha, beta, tolerance=1e-9)
     assert error <= 1e-9

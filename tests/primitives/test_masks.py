@@ -1,5 +1,6 @@
 """Concrete and Bernoulli masks against quadrature, against sampling, and in the limits where they are exact."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,6 +52,19 @@ def test_a_cold_mask_is_bernoulli(logit_theta):
     assert np.abs(z - on).mean() < 2e-3                      # binary, but for draws within 1e-3 of the threshold
     theta = expit(logit_theta)
     assert abs(z.mean() - theta) < 4 * np.sqrt(theta * (1 - theta) / 2000) + 2e-3
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-6), (np.float64, 5e-15)])
+@pytest.mark.parametrize("apart", [1e-30, 1e-3, 0.0499, 0.0501, 0.3, 0.999, 1.001, 6.0, 80.0])
+def test_the_slope_of_the_divergence_of_logistics_keeps_its_digits(dtype, tolerance, apart):
+    apart = dtype(apart)
+    with mpmath.workdps(80):
+        x = mpmath.mpf(float(apart))
+        exact = float((mpmath.sinh(x) - x) / (mpmath.cosh(x) - 1))
+    for sign in (1, -1):
+        _, cache = concrete.kl(np.full((1, 1, 1), sign * apart), np.zeros((1, 1), dtype))
+        found = concrete.kl_vjp(np.ones(1, dtype), cache)[0]
+        assert found.dtype == dtype and found.item() == pytest.approx(sign * exact, rel=tolerance)
 
 
 @given(LOGIT, LOGIT)

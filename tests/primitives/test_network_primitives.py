@@ -1,12 +1,21 @@
 """Layers, activations and likelihoods against plain definitions and limits."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import log_softmax
 from scipy.stats import bernoulli, norm
 
 from ibpcl.noise import Key, normal
-from ibpcl.primitives import gaussian, likelihoods, linear, local_linear, masked_linear, masked_weights
+from ibpcl.primitives import (
+    activations,
+    gaussian,
+    likelihoods,
+    linear,
+    local_linear,
+    masked_linear,
+    masked_weights,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -76,6 +85,24 @@ def test_likelihoods_are_scipy_s():
                                bernoulli.logpmf(targets, norm.cdf(logits / 3)).sum(axis=-1), rtol=1e-6)
     np.testing.assert_allclose(likelihoods.gaussian(logits, np.full(3, -0.3), targets)[0],
                                norm.logpdf(targets, logits, np.exp(-0.3)).sum(axis=-1))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-6), (np.float64, 1e-14)])
+@pytest.mark.parametrize("score", [-1e9, -1e6, -5794.0, -512.0, -3.0, 0.0, 3.0, 46_376.0, 1e9])
+def test_the_gradient_of_the_probit_far_out_is_the_score(dtype, tolerance, score):
+    """The ratio of density and tail is -f - 1 / f + ... where the event is nearly impossible, 0 where it is certain."""
+    scores, exact = np.full((1, 1, 1), score, dtype), mpmath.npdf(score) / mpmath.ncdf(score)
+    for sign, target in ((1, 1.0), (-1, 0.0)):
+        log_p, cache = likelihoods.bernoulli_probit(sign * scores, np.full((1, 1), target, dtype))
+        gradient = likelihoods.bernoulli_probit_vjp(np.ones_like(log_p), cache)
+        assert gradient.dtype == dtype
+        assert gradient.item() == pytest.approx(sign * float(exact), rel=tolerance, abs=1e-30)
+
+
+def test_activations_of_whole_numbers():
+    for name in ("relu", "leaky_relu", "softplus", "tanh"):
+        activation = getattr(activations, name)
+        np.testing.assert_array_equal(activation(np.array([-5, 5]))[0], activation(np.array([-5.0, 5.0]))[0])
 
 
 @pytest.mark.parametrize("scale", [1e3, -1e3])

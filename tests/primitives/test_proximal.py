@@ -84,6 +84,13 @@ def test_points_do_not_move_apart(seed):
     assert apart <= ((v - other) ** 2 / threshold).sum() * (1 + 1e-9)
 
 
+def test_thresholds_may_differ_by_many_orders():
+    v, threshold = np.array([[1.0], [0.5]]), np.array([[1e-13], [2.0]])
+    expected = group_shrink(v, threshold)
+    np.testing.assert_allclose(expected, [[1], [1 / 6]], rtol=0.02)            # r is near 1
+    np.testing.assert_allclose(group_shrink(v.astype(np.float32), threshold.astype(np.float32)), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_without_thresholds_nothing_changes_bit_for_bit(dtype):
     v = np.random.default_rng(0).normal(size=(6, 3)).astype(dtype)

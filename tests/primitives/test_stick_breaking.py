@@ -55,5 +55,14 @@ def test_without_truncation_the_active_units_are_the_buffet_s():
     assert stick_breaking.expected_active_units(2.0, 60, 50) == pytest.approx(2.0 * harmonic, rel=1e-6)
 
 
+@pytest.mark.parametrize(("alpha", "units", "inputs"), [(1e-3, 10, 1000), (1e-6, 3, 100), (0.002, 50, 784)])
+def test_a_small_alpha_has_few_active_units(alpha, units, inputs):
+    """Of the first order in alpha only the first unit counts: alpha times the harmonic number of D."""
+    harmonic = sum(1 / d for d in range(1, inputs + 1))
+    found = stick_breaking.expected_active_units(alpha, units, inputs)
+    assert found == pytest.approx(alpha * harmonic, rel=10 * alpha) and stick_breaking.expected_active_units(
+        alpha, 1, inputs) <= found
+
+
 def test_the_paper_s_fifteen_percent_is_the_prior_s():
     assert stick_breaking.expected_weights(30.0, 200) / 200 == pytest.approx(0.1498, abs=5e-5)
