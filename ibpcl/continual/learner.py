@@ -6,10 +6,10 @@ from typing import Protocol
 import numpy as np
 
 from ibpcl import checkpoints
-from ibpcl.continual.task import ImageTask, Task
+from ibpcl.continual.task import ImageTask, RegressionTask, Task
 from ibpcl.inference.backend import backend
 
-DESCRIPTIONS = {Task: "a classification Task", ImageTask: "an ImageTask"}
+DESCRIPTIONS = {Task: "a classification Task", RegressionTask: "a RegressionTask", ImageTask: "an ImageTask"}
 
 
 class Learner(Protocol):

@@ -14,7 +14,7 @@ from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.continual.journal import Partial, phase_fit
-from ibpcl.continual.learner import Saved, check_inputs, under
+from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
@@ -148,11 +148,8 @@ class NPBCL(Saved):
         self._refined = {}
 
     def _check(self, task):
-        if self.inputs is not None and task.x_train.shape[1] != self.inputs:
-            raise ValueError(f"npbcl: task {task.name!r} has {task.x_train.shape[1]} inputs, the network {self.inputs}")
-        if self.kind is not None and type(task) is not self.kind:
-            raise ValueError(f"npbcl: task {task.name!r} is a {type(task).__name__}, the first one was a "
-                             f"{self.kind.__name__}; a network learns one kind")
+        kind = self.kind or (RegressionTask if isinstance(task, RegressionTask) else Task)
+        check_task("npbcl", task, kind, self.inputs)             # a network learns one kind
         outputs = len(self.heads[0]["bias.mu"]) if self.heads else task.outputs
         if self.settings.single_head and task.outputs != outputs:
             raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
@@ -180,8 +177,8 @@ class NPBCL(Saved):
         chosen = np.zeros(len(data.x), bool)
         chosen[coresets.SELECTIONS[settings.coreset](data.x, settings.coreset_size, rng)] = True
         if chosen.all():
-            raise ValueError(f"npbcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
-                             "make coreset_size smaller")
+            raise TrainingError(f"npbcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
+                                "make coreset_size smaller")
         return Data(data.x[~chosen], data.y[~chosen]), Data(data.x[chosen], data.y[chosen])
 
     def _known(self, shapes):
@@ -278,7 +275,7 @@ class NPBCL(Saved):
         for i, mask in enumerate(masks):
             if not mask.any():
                 raise TrainingError(f"npbcl: task {len(self.heads)} switched off every weight of hidden layer {i}; "
-                                    "raise alpha, or lower mask_kl_weight")
+                                    "raise alpha, epochs or start_rho, or lower mask_kl_weight")
         return masks
 
     def _reset_unused(self, model, vector, prior, masks):
@@ -295,7 +292,8 @@ class NPBCL(Saved):
         self.posterior = [{name: layer[name].copy() for name in priors.GAUSSIAN} for layer in hidden]
         head = {name: value.copy() for name, value in head.items()}
         extra = {entry.name: model.layout.views(vector)[entry.name].copy() for entry in model.extra_entries()}
-        self.heads = [head] * len(self.heads) if self.settings.single_head else self.heads
+        if self.settings.single_head:                        # each task keeps what is its own: a regression's noise
+            self.heads = [old | head for old in self.heads]
         self.heads = [*self.heads, head | extra]
         self._masks.append(tuple(hard_masks.pack(mask) for mask in masks))
         if coreset is not None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import RegressionTask, Task
+from ibpcl.continual.task import ImageTask, RegressionTask, Task
 from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.methods.npbcl import NPBCL, Settings
 from ibpcl.methods.npbcl_settings import FIRST
@@ -228,23 +228,36 @@ def test_a_coreset_leaves_the_training_data_and_the_posterior_alone():
     assert not np.array_equal(plain.predict(Blobs(2)[0].x_test, 0), refined)
 
 
-def test_a_regression_learns_its_noise_and_knows_what_it_does_not_know():
-    def task(t):
-        rng = np.random.default_rng(t)
-        x = rng.uniform(-1, 1, (400, 2))
-        y = np.sin(3 * x[:, :1]) * (1 if t == 0 else -1) + rng.normal(scale=0.2, size=(400, 1))
-        return RegressionTask(f"sine {t}", x[:300], y[:300], x[300:], y[300:])
+def sine(t, noise=0.2):
+    rng = np.random.default_rng(t)
+    x = rng.uniform(-1, 1, (400, 2))
+    y = np.sin(3 * x[:, :1]) * (1 if t == 0 else -1) + rng.normal(scale=noise, size=(400, 1))
+    return RegressionTask(f"sine {t}", x[:300], y[:300], x[300:], y[300:])
 
+
+def test_a_regression_learns_its_noise_and_knows_what_it_does_not_know():
     settings = dataclasses.replace(SMALL, epochs=60, finetune_epochs=30, hidden=(30,), alpha=20.0, noise_sigma=0.5)
     learner = NPBCL(settings, seed=0)
-    accuracy = run(learner, [task(0), task(1)])
+    accuracy = run(learner, [sine(0), sine(1)])
     assert accuracy[1].min() > 0.7                           # R^2; the noise alone leaves 0.92
-    prediction = learner.predict_with_uncertainty(task(0).x_test, 0)
-    inside = np.abs(task(0).y_test - prediction.mean) < 1.645 * prediction.sigma
+    prediction = learner.predict_with_uncertainty(sine(0).x_test, 0)
+    inside = np.abs(sine(0).y_test - prediction.mean) < 1.645 * prediction.sigma
     assert 0.8 < inside.mean() < 0.98                        # of a 90 % interval, 100 points
     assert (prediction.sigma > prediction.model_sigma).all()
-    with pytest.raises(ValueError, match="is a Task, the first one was a RegressionTask"):
+    with pytest.raises(TypeError, match="a task must be a RegressionTask, got Task"):
         learner.learn(Task("b", np.zeros((4, 2)), np.zeros(4, int), np.zeros((2, 2)), np.zeros(2, int), 2, ("a", "b")))
+    with pytest.raises(TypeError, match="a task must be a classification Task, got ImageTask"):
+        NPBCL(SMALL).learn(ImageTask("c", np.zeros((4, 2)), np.zeros((2, 2))))
+
+
+def test_with_one_head_each_regression_keeps_its_noise():
+    settings = dataclasses.replace(SMALL, epochs=60, finetune_epochs=30, alpha=20.0, noise_sigma=0.5, single_head=True)
+    learner = NPBCL(settings, seed=0)
+    run(learner, [sine(0, 0.5), sine(0, 0.1)])
+    first, second = (learner.predict_with_uncertainty(sine(0).x_test, t) for t in range(2))
+    assert np.array_equal(learner.heads[0]["weight.mu"], learner.heads[1]["weight.mu"])
+    quiet, loud = ((p.sigma**2 - p.model_sigma**2).mean() for p in (second, first))
+    assert 4 * quiet < loud                                  # the noise alone, a variance
 
 
 def test_one_head_needs_one_number_of_classes():
@@ -267,7 +280,7 @@ def test_a_task_with_another_width_is_refused(learned):
 
 def test_a_network_that_switches_itself_off_says_so():
     settings = dataclasses.replace(SMALL, alpha=0.01, mask_rate=0.0)
-    with pytest.raises(TrainingError, match="switched off every weight of hidden layer 0; raise alpha"):
+    with pytest.raises(TrainingError, match="switched off every weight of hidden layer 0; raise alpha, epochs"):
         NPBCL(settings).learn(Blobs()[0], progress=False)
 
 
