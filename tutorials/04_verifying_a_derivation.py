@@ -386,8 +386,9 @@ print("\nwith slope one at the kink:", check(relu, lambda dy, on: dy * (on | (at
 print(check(lambda h: (np.abs(h), h), lambda dy, h: dy * np.sign(h), (h,)))
 
 # %% [markdown]
-# Note the error: differences prove ten digits instead of sixteen.  Where you can, write the forward so that it carries
-# complex numbers: `np.where(h.real > 0, h, -h)` in place of `np.abs(h)`, `h.real > 0` in comparisons.
+# Differences have the last word here because this function is straight on both sides of its kink; of a curved one they
+# prove some ten digits, not sixteen.  Where you can, write the forward so that it carries complex numbers:
+# `np.where(h.real > 0, h, -h)` in place of `np.abs(h)`, `h.real > 0` in comparisons.
 #
 # ## In your own tests
 #
