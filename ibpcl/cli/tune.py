@@ -9,8 +9,10 @@ from ibpcl.cli.reproduce import assignments
 from ibpcl.cli.table import percent
 from ibpcl.errors import UserError
 from ibpcl.experiments import values
-from ibpcl.experiments.config import run_keys
 from ibpcl.experiments.tune import best, plan, recorded, tune
+
+# Keys of the search's own: without them the command uses all training data, and the test set.
+OF_SEARCH = ("validation", "train_limit", "test_limit")
 
 
 def execute(options):
@@ -41,8 +43,8 @@ def print_trial(trial):
 
 def summary(search, trials):
     """Return the best trial, how to use it, and where all are."""
-    found, of_run = best(trials), run_keys()
-    given = {key: text for key, text in search.texts.items() if key not in of_run}
+    found = best(trials)
+    given = {key: text for key, text in search.texts.items() if key not in OF_SEARCH}
     chosen = given | {key: values.toml(value).strip("'") for key, value in found.settings.items()}
     command = f"ibpcl run {shlex.quote(search.experiment)} --method {search.method} " + " ".join(
         f"--set {key}={shlex.quote(text)}" for key, text in chosen.items())

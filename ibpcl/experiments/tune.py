@@ -9,6 +9,7 @@ The learner's seeds are none that a table uses.  The best of many noisy scores i
 settings are worth, other seeds and the test set say.
 """
 
+import hashlib
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ import numpy as np
 from ibpcl import storage
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import values
-from ibpcl.experiments.config import configure, keys
+from ibpcl.experiments.config import as_table, configure, keys
 from ibpcl.experiments.run import run
 from ibpcl.experiments.search_spaces import OUT, SPACES, TRIALS
 
@@ -26,6 +27,8 @@ VALIDATION = 0.1
 LEARNER_SEED = 1000                                          # tables count theirs from 0
 # The columns of a record before those of the settings.
 SCORES = ("trial", "accuracy", "backward_transfer", "seconds")
+# The column with the digest of all keys that are not searched; the records of docs/search are from before it was there.
+DIGEST = "configuration"
 
 
 class Trial(NamedTuple):
@@ -110,7 +113,8 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT):
     known = keys(method)
     given = {key: values.parse(key, text, known[key].kind) for key, text in texts.items() if key != "data_dir"}
     fixed = {"validation": config.validation, "search_seed": seed, "learner_seed": LEARNER_SEED, "repeats": repeats}
-    return Search(str(experiment), method, space, fixed | given, texts, Path(out, f"{config.experiment}-{method}.csv"))
+    return Search(str(experiment), method, space, fixed | given | {DIGEST: _digest(config, space)}, texts,
+                  Path(out, f"{config.experiment}-{method}.csv"))
 
 
 def settings_of(search, number):
@@ -124,7 +128,8 @@ def settings_of(search, number):
 def tune(search, trials=TRIALS, on_trial=None):
     """Run the trials that are not in the record yet, and return all of them.
 
-    The record is written after every trial, whole or not at all.
+    The record is written after every trial, whole or not at all.  Another process may write to it too: the trials that
+    it has added meanwhile stay.
 
     Parameters
     ----------
@@ -143,16 +148,20 @@ def tune(search, trials=TRIALS, on_trial=None):
     Raises
     ------
     UserError
-        If the record is of another search, or data are missing.
+        If the record is of another search, the TOML file was changed meanwhile, or data are missing.
     """
     if trials < 1:
         raise UserError(f"trials must be at least 1, got {trials}")
     done = recorded(search)
-    for number in range(len(done), trials):
-        done.append(_try(search, number))
-        write(search, done)
+    while (number := len(done)) < trials:
+        trial, there = _try(search, number), recorded(search)
+        if len(there) > number:
+            done = there
+        else:
+            done.append(trial)
+            write(search, done)
         if on_trial is not None:
-            on_trial(done[-1])
+            on_trial(done[number])
     return done[:trials]
 
 
@@ -185,14 +194,18 @@ def recorded(search):
     except ValueError as error:
         raise UserError(f"{error}; delete it to search again") from error
     names = [*SCORES, *search.fixed, *search.space]
-    if set(columns) != set(names):
+    if set(columns) | {DIGEST} != set(names):
         raise _another(search, f"has the columns {', '.join(columns)}, not {', '.join(names)}")
     done = []
     for number in range(len(columns["trial"])):
         settings = settings_of(search, number)
         for key, value in {"trial": number, **search.fixed, **settings}.items():
+            if key not in columns:                           # the digest
+                continue
             found, cell = columns[key][number], _cell(value)
             same = str(found) == cell if isinstance(cell, str) else isinstance(found, np.number) and found == cell
+            if not same and key == DIGEST:
+                raise _another(search, "differs in keys that have no column, such as those of a TOML file")
             if not same:
                 raise _another(search, f"has {key} = {found} in line {number + 2}, not {cell}")
         done.append(Trial(number, settings, *(float(columns[name][number]) for name in SCORES[1:])))
@@ -221,7 +234,16 @@ def _try(search, number):
 
 
 def _config(search, settings, seed):
-    return configure(search.experiment, search.texts, **settings, method=search.method, seed=seed)
+    config = configure(search.experiment, search.texts, **settings, method=search.method, seed=seed)
+    if _digest(config, search.space) != search.fixed[DIGEST]:
+        raise UserError(f"{search.experiment} was changed during the search; start it again")
+    return config
+
+
+def _digest(config, space):
+    """Return what differs for configurations that differ in keys that are not searched, but for the data's place."""
+    table = {key: value for key, value in as_table(config).items() if key not in {*space, "seed", "data_dir"}}
+    return f"sha256:{hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]}"
 
 
 def _another(search, difference):

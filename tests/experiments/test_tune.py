@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ibpcl import storage
 from ibpcl.cli import main
 from ibpcl.data import registry
 from ibpcl.errors import TrainingError, UserError
@@ -148,6 +149,56 @@ def test_the_record_of_another_search_is_left_alone(tmp_path, drawn, other, diff
     assert search.record.read_bytes() == before
 
 
+def test_the_record_of_a_file_is_not_gone_on_with_once_the_file_says_something_else(tmp_path, drawn, monkeypatch):
+    path, texts = tmp_path / "mine.toml", {key: text for key, text in TINY.items() if key != "tasks"}
+
+    def say(tasks, more=""):
+        path.write_text(f'dataset = "glyphs"\ntasks = {tasks}\n{more}', encoding="utf-8")
+        return plan(str(path), "naive", texts=texts, out=tmp_path)
+
+    search = say(1)
+    tune(search, 2)
+    before = search.record.read_bytes()
+    for other in ((2,), (1, 'start = "he"\n')):
+        with pytest.raises(UserError, match="record of another search: it differs in keys that have no column"):
+            tune(say(*other), 3)
+    run = tune_module.run
+    with monkeypatch.context() as patched:
+        patched.setattr(tune_module, "run", lambda config, **options: say(2) and run(config, **options))
+        with pytest.raises(UserError, match=r"mine\.toml was changed during the search"):
+            tune(say(1), 3)
+    assert search.record.read_bytes() == before
+    assert len(tune(say(1, 'data_dir = "elsewhere"\n'), 3)) == len(lines(search.record)) == 3
+
+
+def test_a_record_without_the_digest_is_gone_on_with(tmp_path, drawn):
+    search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
+    tune(search, 1)
+    columns = storage.read_csv(search.record)
+    del columns[tune_module.DIGEST]
+    storage.write_csv(search.record, columns)                # as those of docs/search are
+    assert [trial.number for trial in tune(search, 2)] == [0, 1]
+    assert len({line[tune_module.DIGEST] for line in lines(search.record)}) == 1
+
+
+def test_the_slower_of_two_processes_takes_no_trial_away(tmp_path, drawn, monkeypatch):
+    search, run, seen = plan("split-glyphs", "naive", texts=TINY, out=tmp_path), tune_module.run, []
+
+    def overtaken(config, **options):
+        seen.append(config)
+        if len(seen) == 2:                                   # in the second trial of the slower one
+            with monkeypatch.context() as patched:
+                patched.setattr(tune_module, "run", run)
+                tune(search, 4)
+        return run(config, **options)
+
+    monkeypatch.setattr(tune_module, "run", overtaken)
+    told = []
+    slower = tune(search, 3, told.append)
+    assert [trial.number for trial in told] == [0, 1] and len(seen) == 2
+    assert recorded(search)[:3] == slower and len(lines(search.record)) == 4
+
+
 def test_a_trial_that_fails_is_recorded_and_never_the_best(tmp_path, drawn, monkeypatch):
     run = tune_module.run
 
@@ -184,6 +235,18 @@ def test_the_command_prints_trials_and_how_to_use_the_best(tmp_path, drawn, caps
     values = dict(word.split("=") for word in command if "=" in word)
     assert values["variant"] == found.settings["variant"] and values["hidden"] == "6"
     assert float(values["rate"]) == found.settings["rate"]
+
+
+def test_the_command_to_use_the_best_is_of_the_same_experiment_but_on_all_data(tmp_path, drawn, capsys):
+    texts = {"preset": "exact", "stream": "permuted", "data_dir": "here", "validation": "0.2", "train_limit": "30"}
+    assert main(["tune", "split-glyphs", "--method", "npbcl", "--trials", "1", "--out", str(tmp_path),
+                 *(f"--set={key}={text}" for key, text in (TINY | texts | {"start_rho": "4"}).items())]) == 0
+    command = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("use it:")).split()
+    given = dict(word.split("=") for word in command if "=" in word)
+    used = configure("split-glyphs", given, method="npbcl")
+    assert (used.preset, used.stream, used.tasks, used.data_dir) == ("exact", "permuted", 2, "here")
+    assert used.validation is used.train_limit is None
+    assert used.settings.mask_link == configure("split-glyphs", {"preset": "exact"}, method="npbcl").settings.mask_link
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
