@@ -18,6 +18,9 @@ from ibpcl.experiments.reproduce.rows import Row
 from ibpcl.experiments.reproduce.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
 
 EXAMPLES = 10000                                             # a task, of an experiment that nobody has measured
+# Keys of the run that a comparison does not set, with what the user can do instead; Choice refuses the others.
+ELSEWHERE = {**dict.fromkeys(("experiment", "dataset", "stream"), "name another EXPERIMENT, or a TOML file with it"),
+             "preset": "methods have their default settings, or with --tuned those that a search found"}
 
 
 def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
@@ -94,13 +97,17 @@ def spread(assignments, methods):
     Raises
     ------
     UserError
-        If none of the methods has the key.
+        If none of the methods has the key, or it is not for the user to set.
 
     Examples
     --------
     >>> spread({"tasks": "2", "epochs": "9", "ewc.epochs": "3"}, ("naive", "ewc"))
     {'tasks': '2', 'naive.epochs': '9', 'ewc.epochs': '3'}
     """
+    for given in assignments:
+        key = given.rpartition(".")[2]
+        if key in ELSEWHERE:
+            raise UserError(f"{given} is not for --set here: {ELSEWHERE[key]}")
     found, named = {}, {key: text for key, text in assignments.items() if "." in key}
     for key, text in assignments.items():
         if key in named:

@@ -12,6 +12,7 @@ from ibpcl.experiments import run as run_module
 from ibpcl.experiments.compare import compare, spread
 from ibpcl.experiments.config import able
 from ibpcl.experiments.reproduce.choice import Choice
+from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import ABOUT, METHODS
 from ibpcl.methods.ewc import EWC
 
@@ -98,6 +99,17 @@ def test_a_file_is_an_experiment_too(tmp_path):
     assert table_of(done.folder)["cells"][0]["settings"]["tasks"] == 2
 
 
+def test_a_file_that_starts_from_a_tuned_experiment_is_tuned_too(tmp_path, monkeypatch):
+    monkeypatch.setitem(TUNED, "split-glyphs", {"naive": {"rate": 0.02}})
+    path, texts = tmp_path / "mine.toml", {key: text for key, text in TINY.items() if key != "rate"}
+    path.write_text('experiment = "split-glyphs"\ntrain_limit = 20\n', encoding="utf-8")
+    for tuned, rate in ((True, 0.02), (False, 0.001)):
+        choice = Choice(1, assignments=spread(texts, ("naive", "ewc")), out=tmp_path / str(tuned), tuned=tuned)
+        done = compare(str(path), ("naive", "ewc"), choice, False)
+        rates = {cell["row"]: cell["settings"]["rate"] for cell in table_of(done.folder)["cells"]}
+        assert rates == {"naive": rate, "ewc": 0.001}
+
+
 def test_a_key_goes_to_all_who_have_it():
     assert spread({"seed": "1", "weight": "3", "naive.rate": "0.1", "rate": "0.2"}, ("naive", "ewc")) == {
         "seed": "1", "ewc.weight": "3", "naive.rate": "0.1", "ewc.rate": "0.2"}
@@ -116,6 +128,19 @@ def test_a_method_that_cannot_be_trained_is_left_out_and_the_command_fails(tmp_p
     assert "Not trained: split-glyphs, ewc, seed 0: the loss is not finite" in " ".join(out.split())
 
 
+@pytest.mark.parametrize(("method", "texts", "reason"), [
+    ("vcl", {"train_limit": "40", "coreset": "random"}, "vcl: the coreset takes all 40 examples of task 'A/B'"),
+    ("vcl", {"train_limit": "30", "coreset": "k_center"}, "cannot choose 40 of 30 examples; make coreset_size smaller"),
+    ("rcl", {"train_limit": "4"}, "rcl: held_out = 0.1 of the 4 training examples of task 'C/D' leaves none"),
+])
+def test_a_method_that_has_too_few_examples_is_named(method, texts, reason, tmp_path, capsys):
+    code, out, err = typed(capsys, tmp_path, "split-glyphs", "--methods", f"naive,{method}", "--seeds", "1",
+                           *(f"--set={key}={text}" for key, text in texts.items()))
+    assert code == 1 and err == ["ibpcl: 1 of the runs could not be trained; the table is without them"]
+    assert {entry["row"] for entry in table_of(tmp_path / "split-glyphs")["tables"][0]["entries"]} == {"naive"}
+    assert f"Not trained: split-glyphs, {method}, seed 0:" in " ".join(out.split()) and reason in " ".join(out.split())
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
     (["nosuch", "--methods", "naive"], ["unknown experiment 'nosuch'", "known:"]),
     (["split-glyphs", "--methods", "naive,nobody"], ["unknown method 'nobody'", "known:"]),
@@ -128,6 +153,9 @@ def test_a_method_that_cannot_be_trained_is_left_out_and_the_command_fails(tmp_p
     (["split-glyphs", "--methods", "naive", "--seeds", "0"], ["seeds must be at least 1"]),
     (["split-glyphs", "--methods", "naive", "--set", "ewc.rate=1"], ["'ewc.rate' is for ewc, which is not compared"]),
     (["split-glyphs", "--methods", "naive", "--set", "seed=1"], ["--seeds"]),
+    (["split-glyphs", "--methods", "naive", "--set", "preset=paper"], ["preset is not for --set", "with --tuned"]),
+    (["split-glyphs", "--methods", "npbcl", "--set", "npbcl.preset=paper"], ["npbcl.preset is not", "with --tuned"]),
+    (["split-glyphs", "--methods", "naive", "--set", "dataset=mnist"], ["dataset is not", "another EXPERIMENT"]),
     (["split-glyphs", "--methods", "naive", "--set", "rate"], ["--set takes KEY=VALUE"]),
 ])
 def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):

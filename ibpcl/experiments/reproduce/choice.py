@@ -113,8 +113,10 @@ class Choice:
         UserError
             If the user sets what the row does, or a value is out of range.
         """
-        found = self.tuned and tuned(benchmark.experiment, row.method) is not None
-        texts = ({"preset": "tuned"} if found else {}) | self.texts(row.method)
+        texts = self.texts(row.method)
+        if self.tuned:
+            name = configure(benchmark.experiment, method=row.method, **benchmark.run).experiment    # it may be a file
+            texts = ({} if tuned(name, row.method) is None else {"preset": "tuned"}) | texts
         taken = row.settings.keys() & texts.keys()
         if taken:
             raise UserError(f"{', '.join(sorted(taken))} is what the row {row.key!r} is about; leave it out, "
