@@ -6,6 +6,8 @@ Kumar et al. (2021), Sec. 4.3 and supplement, "Coreset Method Explanation"; Nguy
 
 import numpy as np
 
+from ibpcl.errors import TrainingError
+
 
 def random(x, size, rng):
     """Choose examples at random, without replacement.
@@ -23,6 +25,11 @@ def random(x, size, rng):
     -------
     rows : ndarray of int, shape (size,)
         Which rows, in the order of choice.
+
+    Raises
+    ------
+    TrainingError
+        If there are fewer examples.
 
     Examples
     --------
@@ -57,6 +64,11 @@ def k_center(x, size, rng):
     rows : ndarray of int, shape (size,)
         Which rows, in the order of choice.
 
+    Raises
+    ------
+    TrainingError
+        If there are fewer examples.
+
     Examples
     --------
     >>> x = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
@@ -81,5 +93,7 @@ SELECTIONS = {"random": random, "k_center": k_center}
 
 
 def _check(caller, x, size):
-    if not 0 < size <= len(x):
-        raise ValueError(f"{caller}: size must be in 1 ... {len(x)}, the number of examples, got {size}")
+    if size < 1:
+        raise ValueError(f"{caller}: size must be at least 1, got {size}")
+    if size > len(x):
+        raise TrainingError(f"{caller}: cannot choose {size} of {len(x)} examples; make coreset_size smaller")

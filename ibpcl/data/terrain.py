@@ -82,7 +82,7 @@ class TerrainStream:
     Raises
     ------
     ValueError
-        When an argument is out of range.
+        When an argument is out of range, or, once a task is asked for, when its test cells are all of one height.
     DataError
         When Matplotlib's file is not there, or is not what it should be.
 
@@ -130,6 +130,9 @@ class TerrainStream:
         if self.validation is not None:
             test, train = _cut(train, self.validation)
         test, train = test[:self.test], train[:self.train]
+        if np.ptp(y[test]) == 0:
+            raise ValueError(f"TerrainStream: the test cells ({len(test)}) of task {self._name(columns)!r} are of one "
+                             "height, so R^2 is not defined; at least 2 must differ (see test_limit and validation)")
         return RegressionTask(self._name(columns), x[train], y[train], x[test], y[test], CENTRES)
 
     def line(self, t, row=ROW):

@@ -106,7 +106,7 @@ def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
         Classes, from 0.
     test_codes, test_labels : ndarray, shape (M, L) and (M,)
     neighbours : sequence of int
-        Each in 1..N.
+        Each in 1..N; without any there are no errors.
 
     Returns
     -------
@@ -125,12 +125,14 @@ def knn_error(codes, labels, test_codes, test_labels, neighbours=NEIGHBOURS):
     array([0. , 0.5])
     """
     codes, test_codes, labels = np.asarray(codes, float), np.asarray(test_codes, float), np.asarray(labels)
-    most = max(neighbours)
-    if not 1 <= min(neighbours) <= most <= len(codes):
+    most = max(neighbours, default=0)
+    if not all(1 <= k <= len(codes) for k in neighbours):
         raise ValueError(f"codes.knn_error: neighbours must lie in 1..{len(codes)}, the number of points, "
                          f"got {tuple(neighbours)}")
     if not (np.isfinite(codes).all() and np.isfinite(test_codes).all()):
         raise ValueError("codes.knn_error: codes must be finite, got NaN or infinity")
+    if not most:
+        return np.empty(0)
     # Neither option changes the answer; in many dimensions they only make the tree slower to build.
     tree = cKDTree(codes, balanced_tree=False, compact_nodes=False)
     _, found = tree.query(test_codes, k=np.arange(1, most + 1))

@@ -28,6 +28,7 @@ from ibpcl.continual.expansion import corner
 from ibpcl.continual.journal import Partial
 from ibpcl.continual.learner import check_inputs
 from ibpcl.data.subsets import with_validation
+from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference.loop import Snapshot
 from ibpcl.methods import option
@@ -123,7 +124,12 @@ class RCL(Sequential):
         controller = Controller(len(settings.hidden), settings.most_units + 1, settings.controller_units)
         rates = np.full(controller.layout.size, settings.controller_rate)
         rates[controller.layout.block("value")] = settings.value_rate
-        parts = with_validation([task], settings.held_out, self.seed)[0]
+        try:
+            parts = with_validation([task], settings.held_out, self.seed)[0]
+        except ValueError as error:                          # one side would be empty
+            raise TrainingError(f"rcl: held_out = {settings.held_out} of the {len(task.x_train)} training examples of "
+                                f"task {task.name!r} leaves none to train on, or none to reward trials on; change "
+                                "held_out, or give the task more examples") from error
         search = self._restored(controller, journal)
         for trial in range(len(search.trials), settings.trials):
             noise = uniform(Key(self.seed, t, trial, CHOICE_STREAM), controller.layers, np.float64)

@@ -23,6 +23,7 @@ import numpy as np
 
 from ibpcl.continual import coresets
 from ibpcl.continual.learner import under
+from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data, Fit
 from ibpcl.methods import check_settings, option
@@ -149,8 +150,8 @@ class VCL(Posteriors):
         rng, chosen = generator(self._key(len(self.heads), "coreset")), np.zeros(len(data.x), bool)
         chosen[coresets.SELECTIONS[settings.coreset](data.x, settings.coreset_size, rng)] = True
         if chosen.all():
-            raise ValueError(f"vcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
-                             "make coreset_size smaller")
+            raise TrainingError(f"vcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
+                                "make coreset_size smaller")
         return Data(data.x[~chosen], data.y[~chosen]), Data(data.x[chosen], data.y[chosen])
 
     def _model(self, outputs):

@@ -179,9 +179,11 @@ class StochasticUnits(Classifier):
         *hidden, head = self.layers(vector)
         activate, _ = self._activation(backend)
         rows = max(1, chunk // samples)
-        found, sticks = [], None
+        probabilities, sticks = np.empty((len(x), self.outputs), vector.dtype), None
+        mean_entropy = np.empty(len(x), vector.dtype)
         for i, start in enumerate(range(0, len(x), rows)):
-            h = x[start:start + rows]
+            some = slice(start, start + rows)
+            h = x[some]
             # The sticks belong to the model: they are those of the first chunk for all.
             noise = self.unit_noise(key._replace(step=i), samples, len(h), backend, vector.dtype)
             sticks = noise.stick if sticks is None else sticks
@@ -192,8 +194,8 @@ class StochasticUnits(Classifier):
             logits, _ = layers.fixed(head, None, h, noise.eps[-1], backend)
             log_p = logits - logsumexp(logits, axis=-1, keepdims=True)
             p = np.exp(log_p)
-            mean = p.mean(axis=0)
-            entropy = -(mean * np.log(np.maximum(mean, np.finfo(mean.dtype).tiny))).sum(axis=-1)
-            conditional = -(p * log_p).sum(axis=-1).mean(axis=0)
-            found.append((mean, entropy, np.maximum(entropy - conditional, 0)))
-        return Prediction(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+            probabilities[some] = p.mean(axis=0)
+            mean_entropy[some] = -(p * log_p).sum(axis=-1).mean(axis=0)
+        log_mean = np.log(np.maximum(probabilities, np.finfo(vector.dtype).tiny))
+        entropy = -(probabilities * log_mean).sum(axis=-1)
+        return Prediction(probabilities, entropy, np.maximum(entropy - mean_entropy, 0))

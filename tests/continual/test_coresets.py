@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibpcl.continual import coresets
+from ibpcl.errors import TrainingError
 
 
 def radius(x, rows):
@@ -38,8 +39,10 @@ def test_equal_examples_are_still_chosen_once_each():
 
 @pytest.mark.parametrize("select", coresets.SELECTIONS.values())
 def test_a_coreset_larger_than_the_task_is_refused(select):
-    with pytest.raises(ValueError, match=r"size must be in 1 \.\.\. 3"):
+    with pytest.raises(TrainingError, match="cannot choose 4 of 3 examples; make coreset_size smaller"):
         select(np.zeros((3, 2)), 4, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="size must be at least 1, got 0"):
+        select(np.zeros((3, 2)), 0, np.random.default_rng(0))
 
 
 @given(st.integers(0, 1000))

@@ -61,6 +61,13 @@ def test_limits_keep_the_first_cells():
     np.testing.assert_array_equal(few.y_test, whole.y_test[:20])
 
 
+def test_test_cells_of_one_height_are_refused():
+    for stream in (TerrainStream(test=1), TerrainStream(tasks=30, validation=0.001)):
+        with pytest.raises(ValueError, match=r"test cells \(1\) of task .* are of one height.* \(see test_limit"):
+            stream[0]
+    assert len(TerrainStream(test=2)[0].y_test) == 2
+
+
 def test_validation_cells_come_out_of_the_training_cells():
     whole, cut = TerrainStream()[0], TerrainStream(validation=0.25)[0]
     assert len(cut.x_test) == round(0.25 * len(whole.x_train))

@@ -56,6 +56,10 @@ def test_what_has_no_neighbours_is_refused(points, neighbours, what):
         codes.knn_error(points, np.array([0, 1]), np.zeros((1, 1)), np.array([0]), neighbours)
 
 
+def test_nobody_to_ask_makes_no_errors():
+    assert codes.knn_error(np.zeros((2, 1)), np.array([0, 1]), np.zeros((3, 1)), np.zeros(3, int), ()).shape == (0,)
+
+
 def test_the_task_under_which_an_image_is_most_probable_is_mostly_its_own():
     x, labels = images(200)
     exact = np.stack([model.exact(x) for model in MODELS], axis=1)

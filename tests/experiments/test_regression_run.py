@@ -132,6 +132,8 @@ def test_terrain_comes_in_strips_and_nothing_else_does():
 def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"tasks must be in 1 \.\. 30, got 31"):
         run(configure("terrain", tasks=31), tmp_path / "run")
+    with pytest.raises(UserError, match=r"test cells \(1\) of task .* are of one height"):
+        run(configure("terrain", test_limit=1), tmp_path / "run")
     with pytest.raises(UserError, match="method independent does not do regression"):
         run(configure("terrain", method="independent"), tmp_path / "run")
 

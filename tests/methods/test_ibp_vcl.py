@@ -142,6 +142,13 @@ def test_predictions_average_over_binary_masks():
     np.testing.assert_allclose(found.mutual_information, found.entropy, rtol=1e-6)    # each sample is sure
 
 
+def test_no_examples_have_no_predictions(make_task):
+    learner = learner_of(epochs=1)
+    learner.learn(make_task(0), progress=False)
+    found = learner.predict_classes(np.zeros((0, 6)), 0)
+    assert found.probabilities.shape == (0, 2) and found.entropy.shape == found.mutual_information.shape == (0,)
+
+
 def test_one_draw_of_the_sticks_serves_all_examples():
     """With one sample the share of examples whose unit is on is that sample's probability, not the mean's, 1 / 3."""
     model = StochasticUnits(1, (1,), 2)

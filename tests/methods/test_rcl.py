@@ -5,6 +5,7 @@ import pytest
 
 from ibpcl import adam
 from ibpcl.data.subsets import with_validation
+from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference.loop import minibatches
 from ibpcl.methods.naive import Naive
@@ -210,5 +211,5 @@ def test_settings_out_of_range_are_refused(wrong):
 
 def test_a_task_too_small_to_hold_anything_out_is_refused(make_task):
     learner = learned(make_task, 1)
-    with pytest.raises(ValueError, match=r"fraction 0\.1 of the 4 training examples of task 'task 1' leaves one side"):
+    with pytest.raises(TrainingError, match=r"held_out = 0\.1 of the 4 training examples of task 'task 1' leaves none"):
         learner.learn(make_task(1, examples=4), progress=False)

@@ -7,6 +7,7 @@ import pytest
 
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import RegressionTask
+from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
 from ibpcl.inference.objectives import Data, Fit
@@ -179,7 +180,7 @@ def test_a_coreset_is_taken_out_of_the_training_data(make_task):
     assert (len(data.x), len(coreset.x)) == (110, 10)
     rows = np.concatenate([data.x, coreset.x])
     np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(task.x_train, axis=0))
-    with pytest.raises(ValueError, match="takes all 120 examples"):
+    with pytest.raises(TrainingError, match="takes all 120 examples"):
         learner_of(coreset="random", coreset_size=120).learn(task)
 
 

@@ -130,8 +130,8 @@ class Tsne(_Generative):
                 maps = {generative_figures.TITLES[way]: codes.tsne(points, first.cell.seed)
                         for way, points in found_codes.items()}
                 drawn[f"tsne_{b.name}_{row.key}"] = figures.code_maps(maps, images.test_labels, names)
-                entries += [Entry(f"{row.label}, {way}", b.label, (100 * first.values["knn"][way]["means"][0],))
-                            for way in codes.WAYS]
+                entries += [Entry(f"{row.label}, {way}", b.label, (100 * error,))
+                            for way in codes.WAYS for error in first.values["knn"][way]["means"][:1]]
         return Summary((Table("3-NN error of the codes themselves, mean codes, percent", tuple(entries)),), (
             "Each point is the mean code of a test image. Groups that appear with the encoder of the true class alone "
             "are groups of encoders, not of images.",
@@ -164,8 +164,10 @@ def _knn_entries(found, b, kind):
 
 def _leak_entries(found, b):
     for row in found.rows_on(b):
-        k = found.first(b).values["knn"]["neighbours"][0]
-        yield found.entry(row, b, lambda m: 100 * m.values["knn"]["mask_leak"][0], f"same images, {k}-NN")
+        knn = found.first(b).values["knn"]
+        if knn["mask_leak"]:                                 # else there are too few images
+            yield found.entry(row, b, lambda m: 100 * m.values["knn"]["mask_leak"][0],
+                              f"same images, {knn['neighbours'][0]}-NN")
         yield found.entry(row, b, lambda m: 100 * m.values["knn"]["task_inference"], "class not inferred")
 
 

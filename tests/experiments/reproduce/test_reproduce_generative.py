@@ -71,6 +71,13 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
     assert len(list((cells / "cells").iterdir())) == 2       # all targets look at the same runs
 
 
+def test_too_few_images_to_tell_encoders_apart_leave_that_column_out(tmp_path, capsys):
+    code, out, err = typed(capsys, tmp_path, "knn", "--set=code_test_images=4")
+    assert (code, err) == (0, "") and "class not inferred" in out and "3-NN" in out
+    tables = json.loads((tmp_path / "knn-quick" / "table.json").read_text(encoding="utf-8"))["tables"]
+    assert {entry["column"] for entry in tables[-1]["entries"]} == {"class not inferred"}
+
+
 def test_without_scikit_learn_the_maps_are_refused_before_anything_is_trained(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     code, _, err = typed(capsys, tmp_path, "tsne")
