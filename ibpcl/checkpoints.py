@@ -102,14 +102,14 @@ def save(path, arrays, meta, keep_previous=True):
     arrays : dict of str to array_like
         As in :func:`write_npz`.
     meta : dict
-        As in :func:`ibpcl.storage.write_json`.
+        As in :func:`ibpcl.storage.write_json`, but NaN and infinities are kept.
     keep_previous : bool
         False for what can be made again, such as a cache.
     """
     if not isinstance(meta, dict):
         raise TypeError(f"checkpoints.save: meta must be a dict, got {type(meta)}")
     contents = {f"arrays/{name}": array for name, array in arrays.items()}
-    contents["meta"] = np.frombuffer(storage.json_text(meta).encode("utf-8"), dtype=np.uint8)
+    contents["meta"] = np.frombuffer(storage.json_text(meta, strict=False).encode("utf-8"), dtype=np.uint8)
     *body, _ = _npz(contents, "checkpoints.save", b"0" * _SEAL_LENGTH)   # its length is part of what is sealed
     path = Path(os.path.realpath(path))
     temporary = storage.write_temporary(path, [*body, _seal(body)])
@@ -136,7 +136,7 @@ def load(path):
     contents = _parse_npz(data, "checkpoints.load", path)
     if "meta" not in contents:
         raise storage.damaged("checkpoints.load", path, "it holds no meta")
-    meta = storage.parse_json(bytes(contents.pop("meta")).decode("utf-8"), "checkpoints.load", path)
+    meta = storage.parse_json(bytes(contents.pop("meta")).decode("utf-8"), "checkpoints.load", path, strict=False)
     return Checkpoint({name.removeprefix("arrays/"): array for name, array in contents.items()}, meta)
 
 

@@ -2,7 +2,8 @@ r"""The files of a run folder: each written whole or not at all, and refused whe
 
 Every writer makes a temporary file in the same folder, flushes it to the disk and renames it over the old one.  Whoever
 opens the path sees the old contents or the new ones, also after a crash or on a full disk.  (A process killed in the
-middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never read.)
+middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never read;
+:func:`is_temporary` knows it.)
 
 Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with the path and what is
 wrong.  Nothing is pickled.
@@ -25,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 
 
@@ -67,6 +69,11 @@ def write_temporary(path, pieces):
 def beside(path):
     """Return a new name for a temporary file in the same folder."""
     return path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
+
+
+def is_temporary(path):
+    """Say whether a file has a name that :func:`beside` gives."""
+    return _TEMPORARY.fullmatch(path.name) is not None
 
 
 def rename(temporary, path):
@@ -128,35 +135,35 @@ def read_json(path):
     return parse_json(read_text(path), "storage.read_json", path)
 
 
-def json_text(value, indent=None):
-    """Return a value as strict JSON: NaN and infinities become null."""
-    return json.dumps(_as_json(value), indent=indent, ensure_ascii=False, allow_nan=False)
+def json_text(value, indent=None, strict=True):
+    """Return a value as JSON: NaN and infinities become null, or if not strict the words NaN and Infinity."""
+    return json.dumps(_as_json(value, strict), indent=indent, ensure_ascii=False, allow_nan=not strict)
 
 
-def _as_json(value):
-    """Return the value with NumPy's types and non-finite numbers replaced."""
+def _as_json(value, strict):
+    """Return the value with NumPy's types and, if strict, non-finite numbers replaced."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return None if strict and not math.isfinite(value) else value
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, list | tuple):
-        return [_as_json(item) for item in value]
+        return [_as_json(item, strict) for item in value]
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"storage.write_json: keys must be strings, got {key!r}")
-        return {key: _as_json(item) for key, item in value.items()}
+        return {key: _as_json(item, strict) for key, item in value.items()}
     raise TypeError(f"storage.write_json: value must be a dict, list, string, number, array or None, got {type(value)}")
 
 
-def parse_json(text, function, path):
-    """Read strict JSON; ``function`` and ``path`` are named in the error."""
+def parse_json(text, function, path, strict=True):
+    """Read what :func:`json_text` wrote; ``function`` and ``path`` are named in the error."""
     def refuse(name):
         raise ValueError(f"{name} is not JSON")
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse if strict else None)
     except (ValueError, RecursionError) as error:
         raise damaged(function, path, str(error)) from error
 

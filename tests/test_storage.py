@@ -12,7 +12,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -271,6 +271,12 @@ def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path, monkeypatch, cal
     assert names(tmp_path) in (["result"], ["result", "result.previous"])     # no temporary file
 
 
+@pytest.mark.parametrize("name", ["config.toml", "checkpoint.npz", "n" * 90, ".hidden"])
+def test_the_names_of_temporary_files_are_known(tmp_path, name):
+    assert storage.is_temporary(storage.beside(tmp_path / name))
+    assert not any(storage.is_temporary(tmp_path / other) for other in (name, f".{name}.tmp", f"{name}.tmp"))
+
+
 def test_a_write_that_takes_a_byte_at_a_time_is_repeated(tmp_path, monkeypatch):
     write = os.write
     monkeypatch.setattr(storage.os, "write", lambda descriptor, data: write(descriptor, data[:1]))
@@ -372,7 +378,8 @@ def test_killed_between_keeping_the_old_checkpoint_and_naming_the_new_one(tmp_pa
 
 
 @patient
-@given(st.dictionaries(PRINTABLE, ARRAYS, max_size=3), st.dictionaries(TEXT, st.integers() | TEXT, max_size=3))
+@given(st.dictionaries(PRINTABLE, ARRAYS, max_size=3), st.dictionaries(TEXT, JSON, max_size=3))
+@example({}, {"never": math.inf, "unknown": [math.nan, -math.inf]})
 def test_a_checkpoint_comes_back(folder, arrays, meta):
     checkpoints.save(folder / "c.npz", arrays, meta)
     read = checkpoints.load(folder / "c.npz")

@@ -114,7 +114,7 @@ def generative_summary(result):
         lines += [("backward transfer", f"{values['backward_transfer']:+.2f} nats (below 0: forgetting)"),
                   ("largest drop", f"{drops[worst]:.2f} nats on {values['tasks'][worst]}, since it was learned"
                                    if drops[worst] > 0 else "none: no task lost anything since it was learned")]
-    if len(drops) > 1:
+    if len(drops) > 1 and knn["neighbours"]:
         k = knn["neighbours"][0]
         errors = ", ".join(f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common"))
         lines.append((f"{k}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %"))

@@ -48,8 +48,7 @@ def learn_stream(learner, stream, progress=None, journal=None):
             matrix = finished[t].accuracy.copy()
             yield finished[t]
             continue
-        start = time.perf_counter()
-        history = _learn(learner, task, progress, journal)
+        history, train_seconds = learn_task(learner, task, progress, journal)
         trained = time.perf_counter()
         likelihoods = np.full(len(stream), np.nan)
         for j, (x, y) in enumerate(tests):
@@ -58,15 +57,19 @@ def learn_stream(learner, stream, progress=None, journal=None):
                 matrix[t, j] = r_squared(predicted, y)
             else:
                 matrix[t, j], likelihoods[j] = accuracy(predicted, y), log_likelihood(predicted, y)
-        seconds = (trained - start, time.perf_counter() - trained)
-        done = Progress(t, task.name, matrix.copy(), likelihoods, history, *seconds)
+        done = Progress(t, task.name, matrix.copy(), likelihoods, history, train_seconds,
+                        time.perf_counter() - trained)
         if journal:
             journal.finish_task(learner, done)
         yield done
 
 
-def _learn(learner, task, progress, journal):
+def learn_task(learner, task, progress=None, journal=None):
+    """Learn one task; return its history and the seconds that it took, with those before an interruption."""
     if journal is None:
-        return learner.learn(task, progress)
-    journal.start_task(learner)
-    return learner.learn(task, progress, journal)
+        start = time.perf_counter()
+        history = learner.learn(task, progress)
+    else:
+        start = journal.start_task(learner)
+        history = learner.learn(task, progress, journal)
+    return history, time.perf_counter() - start

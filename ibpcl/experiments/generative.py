@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.continual.loop import learn_task
 from ibpcl.evaluation import codes, latent
 from ibpcl.evaluation.few_labels import few_label_error
 from ibpcl.experiments import result as results
@@ -73,17 +74,12 @@ def learn_stages(learner, stream, config, progress=None, journal=None):
             matrices = {name: getattr(finished[t], name).copy() for name in MATRICES}
             yield finished[t]
             continue
-        start = time.perf_counter()
-        if journal is None:
-            history = learner.learn(task, progress)
-        else:
-            journal.start_task(learner)
-            history = learner.learn(task, progress, journal)
+        history, train_seconds = learn_task(learner, task, progress, journal)
         trained, models = time.perf_counter(), [learner.latent_model(j) for j in range(t + 1)]
         _measure(matrices, t, models, tests, config, progress)
         samples, reconstructed = shown(models, tests, config.seed)
         done = Stage(t, task.name, **{name: matrix.copy() for name, matrix in matrices.items()}, samples=samples,
-                     reconstructed=reconstructed, history=history, train_seconds=trained - start,
+                     reconstructed=reconstructed, history=history, train_seconds=train_seconds,
                      test_seconds=time.perf_counter() - trained)
         if journal:
             journal.finish_task(learner, done)

@@ -3,6 +3,7 @@
 It holds the learner as it was before the task under way, how far that task has come, and what the tasks before gave.
 """
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from ibpcl.adam import State
 from ibpcl.continual.journal import Partial
 from ibpcl.continual.loop import Progress
 from ibpcl.errors import UserError
+from ibpcl.experiments.folder import portable
 from ibpcl.inference.loop import Record, Snapshot
 
 FILE = "checkpoint.npz"
@@ -29,9 +31,13 @@ class RunJournal:
     kind : type
         The named tuple that a finished task gives: fields ``task``, ``name``, ``history``, ``train_seconds`` and
         ``test_seconds``, and arrays.
+    began : float, optional
+        When this process began with the run, by :func:`time.perf_counter`; now if not given.
 
     Attributes
     ----------
+    began : float
+        The same for a new run; one that goes on began earlier by the time that its last checkpoint had taken.
     done : list of ``kind``
         What the finished tasks gave.
     resume : Partial or None
@@ -40,10 +46,11 @@ class RunJournal:
         Why the newest checkpoint could not be used, if so.
     """
 
-    def __init__(self, folder, table, kind=Progress):
+    def __init__(self, folder, table, kind=Progress, began=None):
         self.path, self.table, self.kind = Path(folder, FILE), table, kind
+        self.began = time.perf_counter() if began is None else began
         self.done, self.resume, self.warning = [], None, None
-        self._learner = {}
+        self._learner, self._task_began, self._task_seconds = {}, None, 0.0
 
     def forget(self):
         """Remove what an earlier run left, before a new one starts from the beginning."""
@@ -64,13 +71,15 @@ class RunJournal:
             arrays, meta, self.warning = checkpoints.latest(self.path.parent, FILE)
         except ValueError as error:
             raise UserError(f"{error}; start the run again without --resume") from error
-        if meta["config"] != self.table:
+        if portable(meta["config"]) != portable(self.table):
             raise UserError(f"{self.path} is of a run with another configuration")
+        self.began -= meta.get("seconds", 0.0)               # older files do not say
         self._learner = _under("learner/", arrays)
         learner.load_state(self._learner)
         self.done = [self._finished(task, arrays) for task in meta["done"]]
         if meta["partial"] is not None:
             self.resume = _partial(meta["partial"], _under("partial/", arrays))
+            self._task_seconds = meta["partial"].get("seconds", 0.0)
 
     def _finished(self, task, arrays):
         train, test = task["seconds"]
@@ -80,8 +89,10 @@ class RunJournal:
                                      for name in self.kind._fields if name not in plain})
 
     def start_task(self, learner):
-        """Remember the learner as it is before a task."""
+        """Remember the learner as it is before a task; return when that began, earlier if the task goes on."""
+        self._task_began = time.perf_counter() - self._task_seconds
         self._learner = learner.state()
+        return self._task_began
 
     def save(self, partial):
         """Write how far the task under way has come."""
@@ -90,7 +101,7 @@ class RunJournal:
     def finish_task(self, learner, progress):
         """Write what a task gave."""
         self.done.append(progress)
-        self._learner, self.resume = learner.state(), None
+        self._learner, self.resume, self._task_seconds = learner.state(), None, 0.0
         self._write(None)
 
     def _write(self, partial):
@@ -98,7 +109,8 @@ class RunJournal:
         for done in self.done:
             arrays |= {f"{name}/{done.task}": value for name, value in done._asdict().items()
                        if isinstance(value, np.ndarray)}
-        meta = {"config": self.table, "partial": None, "done": [
+        now = time.perf_counter()
+        meta = {"config": self.table, "seconds": now - self.began, "partial": None, "done": [
             {"task": done.task, "name": done.name, "history": [list(record) for record in done.history],
              "seconds": [done.train_seconds, done.test_seconds]} for done in self.done]}
         if partial is not None:
@@ -112,6 +124,7 @@ class RunJournal:
             arrays |= {f"partial/mask{i}": mask for i, mask in enumerate(partial.masks or ())}
             meta["partial"] = {
                 "phase": snapshot.phase, "epoch": snapshot.epoch, "step": snapshot.state.step,
+                "seconds": now - self._task_began,
                 "history": [list(record) for record in snapshot.history], "hidden": list(partial.hidden),
                 "masks": None if partial.masks is None else len(partial.masks),
                 "before": [list(record) for record in partial.history]}

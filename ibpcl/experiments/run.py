@@ -178,7 +178,9 @@ def run(config, out=None, progress=None, on_task=None, force=False, resume=False
     names, image_shape = survey(stream)
     with contextlib.nullcontext() if out is None else claimed(out, config, force) as folder:
         learner, progresses = make_learner(config), []
-        journal = _journal(folder, config, learner, resume)
+        journal = _journal(folder, config, learner, resume, start)
+        if journal is not None:
+            start = journal.began                            # a run that goes on began in an earlier process
         tasks = (generative.learn_stages(learner, stream, config, progress, journal) if config.generative
                  else learn_stream(learner, stream, progress, journal))
         for done in tasks:
@@ -204,11 +206,11 @@ def run(config, out=None, progress=None, on_task=None, force=False, resume=False
     return Result(config, values, history, learner, folder)
 
 
-def _journal(folder, config, learner, resume):
+def _journal(folder, config, learner, resume, start):
     """Return what keeps the run's checkpoints, with the learner put where they say if the run goes on."""
     if folder is None:
         return None
-    journal = RunJournal(folder, as_table(config), generative.Stage if config.generative else Progress)
+    journal = RunJournal(folder, as_table(config), generative.Stage if config.generative else Progress, start)
     if not resume:
         journal.forget()
         return journal

@@ -1,3 +1,7 @@
+import contextlib
+import os
+import threading
+
 import pytest
 
 from ibpcl import storage
@@ -84,6 +88,73 @@ def test_a_run_that_fails_keeps_what_it_has_written(tmp_path, config):
         (folder / "history.csv").write_text("task\n")
         raise KeyboardInterrupt
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["config.toml", "history.csv"]
+
+
+def test_what_an_interrupted_write_leaves_does_not_fill_a_folder(tmp_path, config):
+    folder = free_folder(config, tmp_path)
+    folder.mkdir()
+    storage.beside(folder / "config.toml").write_text("seed")
+    assert free_folder(config, tmp_path) == folder
+    with claimed(folder, config):
+        assert storage.read_toml(folder / "config.toml") == as_table(config)
+    (folder / "config.toml").unlink()
+    (folder / ".notes.tmp").write_text("mine")
+    with pytest.raises(UserError, match="not the folder of a run"), claimed(folder, config):
+        pass
+
+
+def test_the_same_run_may_have_its_data_elsewhere(tmp_path):
+    here, there = (configure(data_dir=place) for place in ("here", "there"))
+    fill(free_folder(here, tmp_path), here)
+    assert free_folder(there, tmp_path) == free_folder(here, tmp_path)
+    with claimed(free_folder(there, tmp_path), there) as folder:
+        assert (folder / "result.json").exists()
+        assert storage.read_toml(folder / "config.toml") == as_table(there)
+    with pytest.raises(UserError, match="with seed = 0, not 1"), claimed(folder, configure(data_dir="x", seed=1)):
+        pass
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FloatingPointError])
+def test_a_run_that_fails_leaves_the_folder_to_another_that_has_claimed_it(tmp_path, config, error):
+    with contextlib.ExitStack() as other:
+        with pytest.raises(error), claimed(tmp_path / "run", config):
+            other.enter_context(claimed(tmp_path / "run", config))
+            raise error
+        assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.toml"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_of_two_that_claim_a_folder_at_once_the_second_sees_what_the_first_has_written(tmp_path, config, monkeypatch,
+                                                                                       seed):
+    first_writes, second_is_done, said = threading.Event(), threading.Event(), []
+    write = storage.write_toml
+
+    def slow(path, table):
+        temporary = storage.beside(path)
+        temporary.touch()
+        first_writes.set()
+        second_is_done.wait(0.5)                             # it cannot be: it has to wait for the first
+        temporary.unlink()
+        write(path, table)
+
+    def second():
+        first_writes.wait()
+        try:
+            with claimed(tmp_path / "run", configure(seed=seed)):
+                said.append("mine")
+        except UserError as error:
+            said.append(str(error))
+        second_is_done.set()
+
+    monkeypatch.setattr(storage, "write_toml", slow)
+    thread = threading.Thread(target=second)
+    thread.start()
+    with claimed(tmp_path / "run", config):
+        thread.join()
+        assert storage.read_toml(tmp_path / "run" / "config.toml") == as_table(config)
+    assert len(said) == 1 and ("holds a run with seed = 0, not 1" in said[0] if seed else said == ["mine"])
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])

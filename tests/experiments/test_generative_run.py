@@ -114,6 +114,20 @@ def test_an_interrupted_run_goes_on_bit_for_bit(after, finished, tmp_path, inter
                                   for path in (folder, finished.folder)))
 
 
+def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupted, undrawn):
+    folder = tmp_path / "run"
+    with interrupted(2), pytest.raises(KeyboardInterrupt):
+        run(finished.config, folder, progress=False)
+    arrays, meta, _ = checkpoints.load(folder / "checkpoint.npz")
+    for part in (meta, meta["partial"]):
+        assert part["seconds"] > 0
+        part["seconds"] += 1000                              # as if the life before had been longer
+    checkpoints.save(folder / "checkpoint.npz", arrays, meta)
+    assert main(["run", "--resume", str(folder), "--quiet"]) == 0
+    seconds = storage.read_json(folder / "result.json")["seconds"]
+    assert 1000 < seconds["train_per_task"][0] <= seconds["train"] < seconds["total"] < 1500
+
+
 def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
     assert main(["run", "--resume", str(finished.folder)]) == 0
     out, values = capsys.readouterr().out, finished.values
@@ -126,6 +140,16 @@ def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
     assert max(map(len, out.replace(str(finished.folder), "").splitlines())) <= 80
     assert main(["run", "--resume", str(finished.folder), "--quiet"]) == 0
     assert capsys.readouterr().out.startswith("average log-likelihood -")
+
+
+def test_too_few_images_for_neighbours_leave_their_errors_out(tmp_path, capsys, undrawn):
+    few = {**TINY, "tasks": 2, "epochs": 1, "code_images": 1, "code_test_images": 2}
+    texts = [f"--set={key}={value[0] if key == 'hidden' else value}" for key, value in few.items()]
+    assert main(["run", "vae-glyphs", "--out", str(tmp_path), *texts]) == 0
+    knn = storage.read_json(tmp_path / "result.json")["knn"]
+    assert (knn["neighbours"], knn["inferred"], knn["mask_leak"]) == ([], {"means": [], "samples": []}, [])
+    out = capsys.readouterr().out
+    assert "log-likelihood" in out and "NN" not in out
 
 
 def test_many_tasks_fit_a_terminal():

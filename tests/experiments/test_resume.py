@@ -1,5 +1,6 @@
 """A run that is killed at any moment goes on bit for bit."""
 
+import math
 import os
 import random
 import signal
@@ -15,6 +16,7 @@ from ibpcl import checkpoints, storage
 from ibpcl.cli import main
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.run import run
+from ibpcl.methods.den import DEN
 from ibpcl.methods.npbcl import NPBCL
 
 TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 5, "epochs": 4, "finetune_epochs": 3, "batch": 50,
@@ -118,6 +120,54 @@ def test_interrupted_after_any_epoch_the_run_goes_on_bit_for_bit(after, uninterr
     interrupted(tmp_path / "run", after, **TINY)
     assert main(["run", "--resume", str(tmp_path / "run"), "--quiet"]) == 0
     assert_same(tmp_path / "run", uninterrupted["plain"])
+
+
+def test_the_data_may_lie_elsewhere_by_now(uninterrupted, tmp_path):
+    folder = tmp_path / "run"
+    interrupted(folder, 6, **TINY, data_dir="here")
+    assert main(["run", "--resume", str(folder), "--quiet", "--data-dir", "there"]) == 0
+    assert storage.read_toml(folder / "config.toml")["data_dir"] == "there"
+    assert len(checkpoints.load(folder / "checkpoint.npz").meta["done"]) == 3
+    assert_same(folder, uninterrupted["plain"])
+
+
+def test_settings_that_are_infinite_are_kept(tmp_path):
+    never = {name: TINY[name] for name in ("hidden", "batch", "tasks", "train_limit", "test_limit", "backend")} | {
+        "method": "den", "epochs": 2, "head_epochs": 1, "loss_threshold": math.inf, "split_threshold": math.inf}
+    whole = run(configure("split-glyphs", **never), tmp_path / "whole", progress=False)
+    interrupted(tmp_path / "run", 4, **never)
+    assert main(["run", "--resume", str(tmp_path / "run"), "--quiet"]) == 0
+    assert_same(tmp_path / "run", whole)
+    assert DEN.load(tmp_path / "run" / "learner.npz").settings == whole.learner.settings
+
+
+def change_times(meta, task_seconds, seconds):
+    """Put other times into a checkpoint's meta; None for a file that is so old that it has none."""
+    for part, value in ((meta["partial"], task_seconds), (meta, seconds)):
+        assert part.pop("seconds") > 0
+        if value is not None:
+            part["seconds"] = value
+
+
+@pytest.mark.parametrize(("task_seconds", "seconds"), [(1000.0, 5000.0), (None, None)])
+def test_times_are_sums_over_all_lives_of_the_run(task_seconds, seconds, uninterrupted, tmp_path):
+    folder = tmp_path / "run"
+    interrupted(folder, 10, **TINY)                          # in the second task
+    arrays, meta, _ = checkpoints.load(folder / "checkpoint.npz")
+    assert len(meta["done"]) == 1 and meta["seconds"] > meta["done"][0]["seconds"][0] + meta["partial"]["seconds"]
+    change_times(meta, task_seconds, seconds)
+    checkpoints.save(folder / "checkpoint.npz", arrays, meta)
+    for life in range(2):                                    # the second finds all done
+        assert main(["run", "--resume", str(folder), "--quiet"]) == 0
+        found = storage.read_json(folder / "result.json")["seconds"]
+        task, train, total = found["train_per_task"][1], found["train"], found["total"]
+        if seconds is None:
+            assert max(train, total) < 500
+        else:
+            assert 1000 < task <= train < 1500 and 5000 < total < 5500
+        assert found["train_per_task"][0] == round(meta["done"][0]["seconds"][0], 3)
+        assert found["train_per_task"][2] < 500, life
+    assert_same(folder, uninterrupted["plain"])
 
 
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(uninterrupted, tmp_path):

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from ibpcl import checkpoints, storage
 from ibpcl.errors import TrainingError
 from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import CONFIG
+from ibpcl.experiments.folder import CONFIG, portable
 from ibpcl.experiments.journal import FILE as CHECKPOINT
 from ibpcl.experiments.reproduce.benchmarks import Benchmark
 from ibpcl.experiments.reproduce.rows import Row
@@ -72,7 +72,7 @@ def _cell(row, benchmark, seed, choice):
 
 def digest(config):
     """Return ten hexadecimal digits that differ for configurations that differ in more than where the data lies."""
-    return hashlib.sha256(storage.json_text(_portable(as_table(config))).encode()).hexdigest()[:10]
+    return hashlib.sha256(storage.json_text(portable(as_table(config))).encode()).hexdigest()[:10]
 
 
 def finished(cell):
@@ -81,7 +81,7 @@ def finished(cell):
         table, values = storage.read_toml(cell.folder / CONFIG), storage.read_json(cell.folder / "result.json")
     except (OSError, ValueError):
         return None
-    return Measured(cell, values) if _portable(table) == _portable(as_table(cell.config)) else None
+    return Measured(cell, values) if portable(table) == portable(as_table(cell.config)) else None
 
 
 def measure(cells, progress=None, on_cell=None):
@@ -175,7 +175,3 @@ def _bar(cells, missing, progress):
     # None: tqdm itself looks whether standard error is a terminal.
     return tqdm(total=total, bar_format=BAR, disable=None if progress is None else not progress, leave=False,
                 smoothing=0.05)
-
-
-def _portable(table):
-    return {key: value for key, value in table.items() if key != "data_dir"}
