@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl.verify.candidates import Dictionary, placements, pool
+from ibpcl.verify.elementary import FUNCTIONS
 
 RNG = np.random.default_rng(4)
 A = [RNG.uniform(0.5, 2, (4, 3)) for _ in range(2)]
@@ -43,3 +44,12 @@ def test_arrays_are_placed_in_every_way_that_fits():
 
 def test_equal_arrays_are_kept_once():
     assert list(pool([{"x": A[0], "same": A[0].copy(), "text": np.array("t")}], {"mine": B[0]})) == ["x", "mine"]
+
+
+def test_functions_of_huge_numbers_take_no_longer_than_others():
+    """SciPy's trigamma counts up from a negative number, one by one."""
+    x = np.array([-1e15, -3.0, 0.0, 2.0])
+    with np.errstate(all="ignore"):
+        found = {text: np.asarray(function(x), float) for text, function in FUNCTIONS.items()}
+    assert np.isnan(found["trigamma({})"][:3]).all()
+    assert found["trigamma({})"][3] == pytest.approx(np.pi**2 / 6 - 1)
