@@ -16,6 +16,8 @@ from ibpcl.evaluation import calibration, metrics, structure
 from ibpcl.inference.loop import Record
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
+# Settings that say what the objective is, beside all whose names end in _kl_weight.
+OBJECTIVE = ("mask_kl", "mask_link", "unused_prior", "beta")
 
 
 def collect(config, progresses, learner):
@@ -38,7 +40,8 @@ def collect(config, progresses, learner):
         test examples in the end (nats); ``accuracy_drop`` is, for each task, how far it ended below its value right
         after it was learned.  ``mask_density`` has a row a task and a number a hidden layer; ``share_used``,
         ``sharing`` and ``sharing_with_earlier`` count the weights of all hidden layers; all four are None for a method
-        without masks.  ``elbo_weights`` are the weights of the divergences in the objective; ``alpha`` is the
+        without masks.  ``elbo_weights`` say what the objective was, where a method has them: the weights of its
+        divergences, what links the masks to their sticks, and what prior unused weights have; ``alpha`` is the
         concentration of each hidden layer that a next task would start from, None for a method without one.
     """
     R = progresses[-1].accuracy
@@ -64,10 +67,10 @@ def head(config, names):
 
 
 def tail(config, train, test):
-    """Return what it ends with: weights in the objective, times (lists of one number a task), memory, versions."""
+    """Return what it ends with: what the objective was, times (lists of one number a task), memory, versions."""
     return {
         "elbo_weights": {f.name: getattr(config.settings, f.name) for f in fields(config.settings)
-                         if f.name.endswith("_kl_weight")},
+                         if f.name.endswith("_kl_weight") or f.name in OBJECTIVE},
         "seconds": {"train": round(math.fsum(train), 3), "test": round(math.fsum(test), 3), "total": None,
                     "train_per_task": [round(seconds, 3) for seconds in train]},
         "peak_memory_mb": peak_memory_mb(),

@@ -93,7 +93,7 @@ PRESETS = {
     "default": {},
     # Every setting as printed, where one is printed; what is not printed is the default.
     "paper": {
-        "weight_rate": 0.001, "mask_rate": 0.01, "finetune_rate": 0.0001, "rate_end": 1.0, "alpha": 40.0,
+        "samples": 10, "weight_rate": 0.001, "mask_rate": 0.01, "finetune_rate": 0.0001, "rate_end": 1.0, "alpha": 40.0,
         "latent_alpha": 20.0, "latent_prior": "learned", "first_columns": "sticks", "hold_used": False, "warm_up": 0.0,
         "weight_kl_weight": 1.0, "mask_kl_weight": 1.0,
     },

@@ -79,7 +79,8 @@ def test_the_result_tells_what_the_run_was(finished):
     values = finished.values
     assert (values["experiment"], values["method"], values["seed"]) == ("split-glyphs", "npbcl", 0)
     assert (values["dataset"], values["stream"], values["backend"]) == ("glyphs", "split", "numpy")
-    assert values["elbo_weights"] == {"weight_kl_weight": 1.0, "mask_kl_weight": 0.0021, "stick_kl_weight": 1.0}
+    assert values["elbo_weights"] == {"weight_kl_weight": 1.0, "mask_kl_weight": 0.0021, "stick_kl_weight": 1.0,
+                                      "mask_kl": "bernoulli", "mask_link": "log", "unused_prior": "none"}
     assert values["versions"].keys() == {"python", "ibpcl", "numpy", "scipy", "numba", "matplotlib"}
     assert values["versions"]["numpy"] == np.__version__
     seconds = values["seconds"]

@@ -14,7 +14,7 @@ from ibpcl.methods import GENERATIVE, METHODS
 # the slowest learners look bad, not the most forgetful.
 QUICK = {"train_limit": 2000, "test_limit": 1000, "samples": 1, "prediction_samples": 20, "coreset_epochs": 20,
          "trials": 3}
-QUICK_IMAGES = {**QUICK, "train_limit": 500, "test_limit": 100, "samples": 1, "epochs": 10, "finetune_epochs": 10,
+QUICK_IMAGES = {**QUICK, "train_limit": 500, "test_limit": 100, "samples": 1, "epochs": 20, "finetune_epochs": 10,
                 "likelihood_samples": 10, "final_samples": 100, "likelihood_images": 20, "final_images": 20,
                 "code_images": 50, "code_test_images": 20, "inference_samples": 5}        # of generative models
 # Keys of the run that a target sets itself, with what the user can give instead.
@@ -123,5 +123,7 @@ class Choice:
                             "or the row with --methods")
         small = QUICK_IMAGES if self.ours in GENERATIVE else QUICK
         quick = {key: value for key, value in small.items() if key in keys(row.method) and key not in texts}
+        if {"epochs", "finetune_epochs"} <= quick.keys():
+            quick["epochs"] -= quick["finetune_epochs"]      # as many in all as the other methods have
         overrides = {**benchmark.run, **(quick if self.quick else {}), **row.settings}
         return configure(benchmark.experiment, texts, **overrides, method=row.method, seed=seed)

@@ -10,6 +10,7 @@ from ibpcl.cli import main
 from ibpcl.evaluation import codes
 from ibpcl.experiments import generative_figures
 from ibpcl.experiments.reproduce import paper_numbers as paper
+from ibpcl.experiments.reproduce.benchmarks import BENCHMARKS
 from ibpcl.experiments.reproduce.choice import Choice
 from ibpcl.experiments.reproduce.names import GENERATIVE_TARGETS
 from ibpcl.experiments.reproduce.rows import GENERATIVE_ROWS
@@ -91,6 +92,13 @@ def test_settings_go_to_whom_they_are_for():
     assert choice.texts("vae_vcl") == {"epochs": "7", "final_samples": "9"}
     assert choice.texts("vae_ewc") == {"weight": "3", "final_samples": "9"}
     assert {row.method for row in GENERATIVE_ROWS} == set(GENERATIVE)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_all_methods_have_as_many_epochs(quick):
+    choice, benchmark = Choice(1, quick=quick, ours="vae_npbcl"), BENCHMARKS["vae-glyphs"]
+    settings = [choice.config(row, benchmark, 0).settings for row in GENERATIVE_ROWS]
+    assert len({s.epochs + getattr(s, "finetune_epochs", 0) for s in settings}) == 1
 
 
 @pytest.mark.parametrize(("row", "benchmark", "k", "value"), [
