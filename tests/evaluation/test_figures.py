@@ -1,15 +1,19 @@
 """What is drawn is what was given: the data of lines, bars and images of the returned Axes."""
 
+import itertools
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ibpcl.evaluation import figures, metrics, structure
+from ibpcl.evaluation.figures import canvas
 
 R = np.array([[0.9, np.nan, np.nan], [0.8, 0.95, np.nan], [0.7, 0.9, 0.99]])
 RNG = np.random.default_rng(0)
@@ -86,6 +90,29 @@ def test_methods_have_a_line_for_the_mean_and_a_band_of_one_standard_deviation()
     outline = ax.collections[0].get_paths()[0].vertices
     at_first = outline[outline[:, 0] == 1][:, 1]
     np.testing.assert_allclose([at_first.min(), at_first.max()], 85 + np.array([-1, 1]) * 10 / 2**0.5)
+
+
+@given(st.lists(st.text(), min_size=2, max_size=21, unique=True))
+def test_any_two_of_21_looks_differ_in_two_of_colour_marker_and_dash(names):
+    looks = canvas.looks(names)
+    assert list(looks) == names
+    for one, other in itertools.combinations(looks.values(), 2):
+        assert sum(one[key] != other[key] for key in ("color", "marker", "linestyle")) >= 2
+
+
+def test_the_lines_of_21_methods_all_differ_and_the_legend_is_whole():
+    ax = figures.method_comparison({f"method {m}": R for m in range(21)})
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 21
+    ax.figure.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    assert box.y0 >= 0 and box.x1 <= ax.figure.bbox.x1
+
+
+def test_methods_keep_the_looks_of_an_order():
+    whole = figures.method_comparison(dict.fromkeys("abc", R))
+    part = figures.method_comparison({"d": R, "c": R}, order="abc")
+    assert part.lines[1].get_color() == whole.lines[2].get_color()
+    assert part.lines[0].get_color() not in {line.get_color() for line in whole.lines}
 
 
 def test_mask_matrices_are_the_masks():

@@ -16,6 +16,11 @@ def words(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+def test_many_encoders_with_few_labels_have_different_lines():
+    ax = figures.few_labels({f"encoder {i}": FewLabels([1, 2], np.full((2, 1), i / 21)) for i in range(21)})
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 21
+
+
 def test_likelihoods_and_their_change_begin_when_a_task_is_learned():
     levels, changes = figures.likelihood_curves(R.tolist(), NAMES)
     for j in range(3):

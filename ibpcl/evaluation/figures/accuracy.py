@@ -102,7 +102,7 @@ def draw_map(ax, values, row_names, column_names, number, lowest, highest):
     ax.set_yticks(range(rows), row_names)
 
 
-def method_comparison(matrices, ax=None):
+def method_comparison(matrices, ax=None, order=()):
     """Draw, for several methods, the mean accuracy of the tasks learned so far, with a band over seeds.
 
     Kumar et al. (2021), figure "Mean test accuracies of tasks seen so far as new tasks are observed".
@@ -113,6 +113,8 @@ def method_comparison(matrices, ax=None):
         Accuracy matrices of each method; a single one, (T, T), counts as one seed.  The band is one sample standard
         deviation (divided by seeds - 1) to either side, and is left out for one seed.
     ax : Axes, optional
+    order : sequence of str, optional
+        Names of methods that take their looks first, drawn here or not: so a method looks the same in several figures.
 
     Returns
     -------
@@ -121,21 +123,19 @@ def method_comparison(matrices, ax=None):
     """
     if not matrices:
         raise ValueError("figures.method_comparison: matrices must hold at least one method, got none")
-    ax = canvas.new_axes() if ax is None else ax
-    longest = 1
-    for m, (name, seeds) in enumerate(matrices.items()):
+    ax = canvas.new_axes(height=max(60, 16 + 4 * len(matrices))) if ax is None else ax      # 4 mm a name beside it
+    longest, looks = 1, canvas.looks([*order, *matrices])
+    for name, seeds in matrices.items():
         seeds = [seeds] if np.ndim(seeds) == 2 else seeds
         curves = 100 * np.array([average_accuracy_so_far(R) for R in seeds])
         if curves.ndim != 2 or curves.size == 0:
             raise ValueError(f"figures.method_comparison: {name} must have shape (seeds, T, T), got {np.shape(seeds)}")
         steps, mean = np.arange(1, curves.shape[1] + 1), curves.mean(axis=0)
-        color, marker = (list_[m % len(list_)] for list_ in (canvas.PALETTE, canvas.MARKERS))
-        ax.plot(steps, mean, color=color, marker=marker, markersize=3.5, linewidth=1.4, label=name,
-                linestyle="-" if m < len(canvas.PALETTE) else "--")
+        ax.plot(steps, mean, markersize=3.5, linewidth=1.4, label=name, **looks[name])
         if len(curves) > 1:
             spread = curves.std(axis=0, ddof=1)
             highest = np.minimum(mean + spread, 100.0)    # no accuracy lies above
-            ax.fill_between(steps, mean - spread, highest, color=color, alpha=0.18, linewidth=0)
+            ax.fill_between(steps, mean - spread, highest, color=looks[name]["color"], alpha=0.18, linewidth=0)
         longest = max(longest, len(steps))
     canvas.style(ax, "tasks learned", "mean accuracy so far (%)", grid="y")
     canvas.percent_axis(ax)

@@ -8,9 +8,10 @@ import numpy as np
 from ibpcl.storage import write_bytes
 
 # Okabe and Ito (2008), "Color universal design": told apart by people with any kind of colour blindness.  Their yellow
-# is left out, it does not show on white; each colour also has a marker of its own, for print in grey.
+# is left out, it does not show on white; markers and dashes tell lines apart in grey print, and where colours repeat.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", ":")
 INK, GRID, EMPTY = "#222222", "#DDDDDD", "#F2F2F2"
 LABEL, TICK = 8, 7                                        # font sizes in points
 DASHED = 3.2                                              # length of a legend's line on which dashes show, font sizes
@@ -66,6 +67,13 @@ def legend(ax, **options):
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
     text = {"fontsize": TICK, "labelcolor": INK, "frameon": False, "handlelength": 1.6}
     return ax.legend(**(text | (options if "loc" in options else place | options)))
+
+
+def looks(names):
+    """Return a look for each name, options of ``Axes.plot``; any two of 21 differ in two of colour, marker and dash."""
+    n = len(PALETTE)
+    return {name: {"color": PALETTE[i % n], "marker": MARKERS[(i + i // n) % n], "linestyle": DASHES[i // n % 3]}
+            for i, name in enumerate(dict.fromkeys(names))}
 
 
 def task_colors(count):

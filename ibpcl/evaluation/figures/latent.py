@@ -193,14 +193,15 @@ def few_labels(results, ax=None):
         With a line each: the mean over draws; the band is one sample standard deviation to either side.
     """
     ax = canvas.new_axes(width=120) if ax is None else ax
-    ticks = set()
-    for i, (name, (labels, errors)) in enumerate(results.items()):
+    ticks, looks = set(), canvas.looks(results)
+    for name, (labels, errors) in results.items():
         errors = 100 * np.asarray(errors, float)
-        mean, color = errors.mean(axis=1), canvas.PALETTE[i % len(canvas.PALETTE)]
-        ax.plot(labels, mean, color=color, marker=canvas.MARKERS[i % 7], markersize=3.5, linewidth=1.4, label=name)
+        mean = errors.mean(axis=1)
+        ax.plot(labels, mean, markersize=3.5, linewidth=1.4, label=name, **looks[name])
         if errors.shape[1] > 1:
             spread = errors.std(axis=1, ddof=1)
-            ax.fill_between(labels, np.maximum(mean - spread, 0), mean + spread, color=color, alpha=0.18, linewidth=0)
+            ax.fill_between(labels, np.maximum(mean - spread, 0), mean + spread, color=looks[name]["color"], alpha=0.18,
+                            linewidth=0)
         ticks |= set(np.asarray(labels).tolist())
     ax.set_xscale("log")
     ax.minorticks_off()

@@ -36,11 +36,12 @@ def compare(table, ax, title=None):
 
 def curves(matrices, ax, title=None, printed=()):
     """Draw the mean accuracy so far of several rows; ``printed`` are the paper's values after the last task."""
-    method_comparison(matrices, ax)
+    drawn = _drawn(ax)
+    looks = canvas.looks([*drawn, *matrices])
+    method_comparison(matrices, ax, drawn)
     T = max(np.shape(seeds)[-1] for seeds in matrices.values())
     for row, value in printed:
-        color = canvas.PALETTE[list(matrices).index(row) % len(canvas.PALETTE)]
-        ax.plot(T + 0.12, value, marker="_", markersize=9, color=color, clip_on=False, linestyle="none")
+        ax.plot(T + 0.12, value, marker="_", markersize=9, color=looks[row]["color"], clip_on=False, linestyle="none")
     canvas.percent_axis(ax)
     ax.set_title(title or "", fontsize=canvas.LABEL, color=canvas.INK)
     return ax
@@ -48,15 +49,15 @@ def curves(matrices, ax, title=None, printed=()):
 
 def bands(lines, ax, x, xlabel, ylabel, title=None, log=False):
     """Draw lines of means with a band of one deviation: ``lines`` maps a name to an array (seeds, points)."""
-    for i, (name, values) in enumerate(lines.items()):
+    looks = canvas.looks([*_drawn(ax), *lines])
+    for name, values in lines.items():
         values = np.asarray(values, float)
-        color, marker = (list_[i % len(list_)] for list_ in (canvas.PALETTE, canvas.MARKERS))
         mean = values.mean(axis=0)
-        ax.plot(x[-len(mean):], mean, color=color, marker=marker, markersize=3.5, linewidth=1.4, label=name)
+        ax.plot(x[-len(mean):], mean, markersize=3.5, linewidth=1.4, label=name, **looks[name])
         if len(values) > 1:
             deviation = values.std(axis=0, ddof=1)
-            ax.fill_between(x[-len(mean):], mean - deviation, np.minimum(mean + deviation, 100.0), color=color,
-                            alpha=0.18, linewidth=0)
+            ax.fill_between(x[-len(mean):], mean - deviation, np.minimum(mean + deviation, 100.0),
+                            color=looks[name]["color"], alpha=0.18, linewidth=0)
     canvas.style(ax, xlabel, ylabel, title, grid="y")
     if log:
         ax.set_xscale("log")
@@ -69,15 +70,23 @@ def bands(lines, ax, x, xlabel, ylabel, title=None, log=False):
 
 
 def one_legend(axes):
-    """Put one legend below several panels, for all their lines, in the place of their own."""
+    """Put one legend below several panels, for all their lines, in the place of their own; the figure grows by it."""
     named = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    labels, handles = list(named), list(named.values())
     for ax in axes:
         if ax.get_legend() is not None:
             ax.get_legend().remove()
-    fitting = 2 + axes[0].get_subplotspec().get_gridspec().ncols         # one panel has room for three columns
-    axes[0].figure.legend(handles, labels, loc="outside lower center", ncols=min(fitting, len(labels)),
-                          fontsize=canvas.TICK, labelcolor=canvas.INK, frameon=False, handlelength=canvas.DASHED)
+    if not named:
+        return
+    figure = axes[0].figure
+    width, height = figure.get_size_inches()
+    for rows in range(1, len(named) + 1):                    # the fewest with which it fits
+        legend = figure.legend(named.values(), named, loc="outside lower center", ncols=math.ceil(len(named) / rows),
+                               fontsize=canvas.TICK, labelcolor=canvas.INK, frameon=False, handlelength=canvas.DASHED)
+        wide, high = legend.get_window_extent().size / figure.dpi
+        if wide < 0.98 * width or rows == len(named):        # widths depend a little on a file's resolution
+            break
+        legend.remove()
+    figure.set_size_inches(width, height + high)
 
 
 def pixel_maps(rows, image_shape, task_names):
@@ -106,6 +115,11 @@ def pixel_maps(rows, image_shape, task_names):
         bar.set_label("% of units", fontsize=canvas.TICK)
         bar.outline.set_visible(False)
     return axes
+
+
+def _drawn(ax):
+    """Return the names in all panels of the figure so far: they keep their looks, for one legend."""
+    return [name for panel in ax.figure.axes for name in panel.get_legend_handles_labels()[1]]
 
 
 def _or_none(value):
