@@ -19,6 +19,9 @@ __all__ = [
 LOG_2 = float(np.log(2.0))
 BERNOULLI = (                                                # B_2 ... B_20
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+# Of logistic_kl, a series in d^2 times d^2, and of its slope, one times d; the highest power first.
+KL_SERIES = np.array([2 * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
+KL_SLOPE_SERIES = np.array([4 * n * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
 
 
 def inexact(x):
@@ -190,9 +193,7 @@ def logistic_kl(d):
     x = np.where(near_zero, d, 0)
     s = x * x
     # 2 sum_n B_2n d^2n / (2n)!, n = 1 ... 10; the terms fall by (2 pi)^-2, so the rest is below 1e-16 of the sum.
-    series = np.zeros_like(s)
-    for bernoulli, n in zip(reversed(BERNOULLI), range(len(BERNOULLI), 0, -1), strict=True):
-        series = s * (2 * bernoulli / factorial(2 * n) + series)
+    series = s * np.polyval(KL_SERIES.astype(s.dtype), s)
     far = np.where(near_zero, 1, d).astype(d.dtype)
     # coth(d/2) = 1 + 2 / (e^d - 1) = 1 + 2 e^-d / (1 - e^-d)
     direct = far - 2 + 2 * far * np.exp(-far) / -np.expm1(-far)

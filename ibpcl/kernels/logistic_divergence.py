@@ -4,22 +4,16 @@ Twins of :func:`ibpcl.numerics.logistic_kl` and of the slope in :func:`ibpcl.pri
 are computed for every element and one is selected, so that the loops vectorize.
 """
 
-from math import factorial
-
-import numpy as np
 
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
-from ibpcl.numerics import BERNOULLI
+from ibpcl.numerics import KL_SERIES, KL_SLOPE_SERIES
 
 STRIP = 4096
-# Coefficients of s^n, s = Delta^2, highest first: the value is s P(s), the slope Delta Q(s).  See logistic_kl.
-VALUE = np.array([2 * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
-SLOPE = np.array([4 * n * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
-TERMS = len(BERNOULLI)
+TERMS = len(KL_SERIES)
 
 
 @compiled
@@ -68,9 +62,9 @@ def _each(kernel, delta, series):
 
 def value(delta):
     """Compute the divergence, element by element; ``delta`` contiguous, float32 or float64."""
-    return _each(values, delta, VALUE)
+    return _each(values, delta, KL_SERIES)
 
 
 def slope(delta):
     """Compute the derivative of :func:`value`, element by element."""
-    return _each(slopes, delta, SLOPE)
+    return _each(slopes, delta, KL_SLOPE_SERIES)
