@@ -53,6 +53,9 @@ def check_target(target, shapes=None, wrt=None, seed=0):
     names = [name.removesuffix("_vjp")] if colon else pairs_of(module)
     if not names:
         raise UserError(f"check: {path} has no function f with an f_vjp beside it")
+    if not callable(getattr(module, names[0], None)):
+        every = ", ".join(pairs_of(module)) or "none with a gradient"
+        raise UserError(f"check: {path} has no function {names[0]!r} (it has: {every})")
     shapes = shapes or {}
     known = {each: parameters_of(module, each) for each in names}
     unknown = [key for key in shapes if not any(key in parameters for parameters in known.values())]
@@ -89,18 +92,14 @@ def pairs_of(module):
 
 
 def parameters_of(module, name):
-    """Return the parameters of a function by name, or none if there is no such function."""
-    f = getattr(module, name, None)
-    every = inspect.signature(f).parameters if callable(f) else {}
+    """Return the parameters of a function by name."""
+    every = inspect.signature(getattr(module, name)).parameters
     return {key: p for key, p in every.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
 
 def check_function(module, path, name, shapes, wrt, seed):
     """Check one pair of a loaded file and return its report."""
-    f, f_vjp = getattr(module, name, None), getattr(module, f"{name}_vjp", None)
-    if not callable(f):
-        known = ", ".join(pairs_of(module)) or "none with a gradient"
-        raise UserError(f"check: {path} has no function {name!r} (it has: {known})")
+    f, f_vjp = getattr(module, name), getattr(module, f"{name}_vjp", None)
     if not callable(f_vjp):
         raise UserError(f"check: {path} has no {name}_vjp, the gradient of {name}: write it beside {name}")
     inputs = make_inputs(module, path, name, shapes, seed)

@@ -54,7 +54,10 @@ def _of_another_shape(evidence, j, finding):
     if got is None or got.dtype.kind != "f" or got.ndim > len(shape) or not all(
             a in (1, b) for a, b in zip(reversed(got.shape), reversed(shape), strict=False)):
         return finding
-    inner = diagnose(evidence.broadcast(j), [j])[j]
+    full = evidence.broadcast(j)
+    if full.explains(j, full.each(lambda t: full.got(j, t))):
+        return finding                                  # nothing is wrong but the shape
+    inner = diagnose(full, [j])[j]
     return finding if inner.kind in ("wrong", "wrong_shape") else inner._replace(
         words=f"{inner.words}; {finding.words}")
 
@@ -72,6 +75,9 @@ def _plain_mistake(evidence, j, wrong):
         return Finding("missing_term", "the gradient is zero everywhere: the whole of it is missing")
     if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
         return Finding("sign", "the sign is wrong: it is minus the true gradient")
+    if evidence.explains(j, evidence.each(lambda t: evidence.got(j, t))):
+        few = few_entries(evidence, j)                  # so little is off that every hypothesis would fit
+        return Finding("few_entries", few) if few else unnamed(evidence, j, True)
     other = shapes.swapped(evidence, j)
     if other in wrong:
         return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
@@ -100,7 +106,9 @@ def _constant(evidence, j):
                 return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
             return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
         if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
-            return "constant_factor", f"constant factor {factor:.4g} (= {words}: a sum where a mean belongs?)"
+            minus, turned = ("minus ", "; the sign is wrong too") if factor < 0 else ("", "")
+            return "constant_factor", f"constant factor {factor:.4g} (= {minus}{words}: a sum where a mean belongs?)" \
+                f"{turned}"
     digits = 4 if abs(factor - 1) > 1e-3 else 12
     return "constant_factor", f"constant factor {factor:.{digits}g}{name}"
 
@@ -193,11 +201,7 @@ def _linear(evidence, j):
 
 def few_entries(evidence, j):
     """Return words on where the gradient is wrong if that is at few entries, else None."""
-    value, allowed = evidence.expected(j, 0)
-    second, allowed_second = evidence.expected(j, 1)
-    known = ~np.isnan(value)
-    off = known & ~((np.abs(evidence.got(j, 0) - value) <= allowed)
-                    & (np.abs(evidence.got(j, 1) - second) <= allowed_second))
+    (off, known), value = evidence.off(j), evidence.expected(j, 0)[0]
     count, total = int(off.sum()), int(known.sum())
     if total < 3 or count == 0 or count > max(1, FEW * total):
         return None

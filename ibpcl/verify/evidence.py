@@ -98,6 +98,14 @@ class Evidence:
             self._expected[j, t] = result
         return result
 
+    def off(self, j):
+        """Tell where the gradient of input ``j`` is wrong at the point given, and where that is known."""
+        known, off = ~np.isnan(self.expected(j, 0)[0]), np.zeros(self.problem.shape(j), dtype=bool)
+        for t in (0, 1):
+            value, allowed = self.expected(j, t)
+            off |= known & ~(np.abs(self.got(j, t) - value) <= allowed)
+        return off, known
+
     def explains(self, j, arrays):
         """Tell whether ``arrays``, one for each trial, equal the true gradient of input ``j``."""
         for t, array in enumerate(arrays):

@@ -80,6 +80,8 @@ def compare(evidence, j, arrays, most=3):
                            ("extra", [c / t for c, t in zip(claimed, true, strict=True)]),
                            ("term", [t - c for c, t in zip(claimed, true, strict=True)])):
             match = words.match(goal, tolerance, most, inverse=kind == "term")
+            if match is not None and kind != "term" and match.factors == 0 and abs(match.constant - 1) < tolerance:
+                return None                                         # A = J: what is wrong is not in these rows
             if match is not None and not (free and kind == "term"):
                 found.append((kind, match))
     found.sort(key=lambda item: (item[1].factors > 0, item[1].complexity))      # stable: a factor before a term

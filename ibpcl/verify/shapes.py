@@ -24,6 +24,9 @@ def wrong_shape(evidence, j):
     if other is not None:
         return "swapped", f"this is the gradient of another input, {evidence.problem.names[other]}"
     base = f"shape {got.shape}, but the input has shape {shape}"
+    if got.size == int(np.prod(shape)) and evidence.explains(
+            j, evidence.each(lambda t: evidence.got(j, t).reshape(shape))):
+        return "wrong_shape", f"right numbers in the wrong shape: {base}"
     if got.ndim <= MOST_AXES and len(shape) <= MOST_AXES:
         for axes in permutations(range(got.ndim)):
             if axes != tuple(range(got.ndim)) and evidence.explains(
@@ -42,9 +45,6 @@ def wrong_shape(evidence, j):
         found = _sum_of_contributions(evidence, j, got.shape)
         if found is not None:
             return found[0], f"{found[1]}: {base}"
-    if got.size == int(np.prod(shape)) and evidence.explains(
-            j, evidence.each(lambda t: evidence.got(j, t).reshape(shape))):
-        return "wrong_shape", f"right numbers in the wrong shape: {base}"
     if got.ndim > len(shape) and got.shape[got.ndim - len(shape):] == shape:
         return "wrong_shape", f"wrong shape: {base}; an axis is not summed, and the numbers are wrong too"
     return "wrong_shape", f"wrong shape: {base}"

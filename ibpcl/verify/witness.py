@@ -21,6 +21,7 @@ COMPLEX_RTOL = 1e-9         # seven digits above rounding: leaves room for long 
 DIFFERENCE_RTOL = 1e-7      # to which comes ten times the differences' own error estimate
 CONFIRMED = 1e-7            # to which differences are carried where they only confirm the complex step
 NORMWISE = 1e-4             # an entry's scale is at least this share of the largest one
+VAGUE = 1e-3                # differences whose error is above this share of the scale prove nothing: noise, or a jump
 
 
 class Truth(NamedTuple):
@@ -93,7 +94,7 @@ def measure(problem, j, entries, rng, rtol=None):
     everything = np.ones(len(entries), dtype=bool)
     if len(entries) == 0:
         empty = np.zeros((problem.vector().size, 0))
-        return Truth(empty, empty, entries, everything, "complex step", COMPLEX_RTOL, 0.0, ())
+        return Truth(empty, empty, entries, everything, "complex step", COMPLEX_RTOL, np.nan, ())
     name, notes, jacobian = problem.names[j], [], None
     try:
         jacobian, error = columns(problem, j, entries, "complex step")
@@ -114,7 +115,14 @@ def measure(problem, j, entries, rng, rtol=None):
             allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
             size = np.abs(values) + NORMWISE * np.max(np.abs(values), initial=0.0)
             agreement = float(np.max((np.abs(values - jacobian) / np.where(size > 0, size, 1.0))[clean], initial=0.0))
-            return Truth(jacobian, np.zeros_like(jacobian), entries, usable, "complex step", allowed, agreement, ())
+            vague = np.max(np.where(clean, errors, 0.0), axis=0) > VAGUE * np.max(size, axis=0) + np.max(
+                blurred(problem, j))
+            if np.any(vague):
+                agreement = np.nan
+                notes.append(f"the complex step in {name} is not confirmed: differences are too coarse, because the "
+                             "forward is noisy or jumps near by")
+            return Truth(jacobian, np.zeros_like(jacobian), entries, usable, "complex step", allowed, agreement,
+                         tuple(notes))
         notes.append(f"forward is not complex-safe in {name}: the complex step and real differences disagree, "
                      "as they do when np.abs or a cast drops the imaginary part")
     return Truth(values, np.where(np.isfinite(errors), errors, 0.0), entries, usable & np.all(
@@ -124,7 +132,7 @@ def measure(problem, j, entries, rng, rtol=None):
 def _confirm(problem, j, entries, jacobian, rng, count=3):
     """Compare the complex step with Richardson differences along random directions: (disagreement, agree)."""
     func, x = problem.function_of(j), np.asarray(problem.point[j])
-    worst, agrees = 0.0, bool(np.all(np.isfinite(jacobian)))
+    worst, agrees, blur = 0.0, bool(np.all(np.isfinite(jacobian))), blurred(problem, j)
     for _ in range(count if agrees else 0):
         direction = np.zeros(x.size)
         direction[entries] = rng.uniform(0.5, 1.0, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
@@ -132,8 +140,8 @@ def _confirm(problem, j, entries, jacobian, rng, count=3):
         gap = np.abs(jacobian @ direction[entries] - estimate.value)
         scale = np.abs(jacobian) @ np.abs(direction[entries])
         scale = scale + NORMWISE * np.max(scale, initial=0.0)
-        agrees &= bool(np.all(gap <= 20 * estimate.error + 1e-7 * scale))
-        worst = max(worst, float(np.max(gap / np.where(scale > 0, scale, 1.0), initial=0.0)))
+        agrees &= confirmed(gap, estimate.error, scale, blur)
+        worst = max(worst, float(np.max(gap / np.where(scale > 0, scale + blur, 1.0), initial=0.0)))
     return worst, agrees
 
 
@@ -197,33 +205,50 @@ class Directional(NamedTuple):
         return np.array(gap), np.array(allowed), np.array(scale)
 
 
-def along_directions(problem, j, rng, rtol=None, count=5, mask=1.0):
+def along_directions(problem, j, rng, rtol=None, count=5, mask=1.0, method="complex step"):
     """Differentiate along ``count`` random directions of input ``j``; ``mask`` restricts them to a part of it.
 
     The first of them is confirmed by differences (all of them are differences if the forward refuses complex
     numbers).
     """
     func, x = problem.function_of(j), np.asarray(problem.point[j])
-    directions, values, errors = [], [], []
-    agreement, trusted, method = 0.0, True, "complex step"
-    allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
+    directions, values, errors, blur = [], [], [], blurred(problem, j)
+    agreement, trusted, allowed = 0.0, True, max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
     for trial in range(count):
-        direction = mask * rng.uniform(0.5, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape)
+        directions.append(mask * rng.uniform(0.5, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape))
         try:
-            value, error = complex_step(func, x, direction), np.zeros(1)
+            value, error = slope(func, x, directions[-1], method)
         except refusals():
-            value, method = None, "Richardson differences"
-        if value is None or trial == 0:
-            estimate = richardson(func, x, direction, goal=DIFFERENCE_RTOL if value is None else CONFIRMED)
-            if value is None:
-                value, error, allowed = estimate.value, estimate.error, rtol or DIFFERENCE_RTOL
-            else:
-                gap = np.abs(value - estimate.value)
-                size = np.abs(value) + NORMWISE * np.max(np.abs(value), initial=0.0)
-                trusted &= bool(np.all(gap <= 20 * estimate.error + 1e-7 * size))
-                agreement = max(agreement, float(np.max(gap / np.where(size > 0, size, 1.0), initial=0.0)))
-        directions.append(direction)
+            method = "Richardson differences"
+            value, error = slope(func, x, directions[-1], method)
+        size = np.abs(value) + NORMWISE * np.max(np.abs(value), initial=0.0)
+        if method == "Richardson differences":
+            allowed = rtol or DIFFERENCE_RTOL
+            trusted &= bool(np.sum(error) <= np.sum(VAGUE * size + blur))
+        elif trial == 0:
+            estimate = richardson(func, x, directions[-1], goal=CONFIRMED)
+            gap = np.abs(value - estimate.value)
+            trusted &= confirmed(gap, estimate.error, size, blur)
+            agreement = max(agreement, float(np.max(gap / np.where(size > 0, size + blur, 1.0), initial=0.0)))
         values.append(value)
-        errors.append(np.broadcast_to(error, value.shape))
+        errors.append(error)
     return Directional(directions, values, errors, method, allowed,
                        agreement if method == "complex step" else float("nan"), trusted)
+
+
+def slope(func, x, direction, method, **options):
+    """Differentiate along one direction by a method, differences with options: (values, errors), of shape (M,)."""
+    if method == "complex step":
+        value = complex_step(func, x, direction)
+        return value, np.zeros(value.shape)
+    return richardson(func, x, direction, goal=DIFFERENCE_RTOL, **options)[:2]
+
+
+def confirmed(gap, error, size, blur):
+    """Tell whether differences that leave ``gap`` confirm the complex step: a vague estimate confirms nothing."""
+    return bool(np.all((gap <= 20 * error + 1e-7 * size) & (error <= VAGUE * size + blur)))
+
+
+def blurred(problem, j):
+    """Return for each output the error that rounding alone may leave in differences, however small the derivative."""
+    return 1e-8 * np.abs(problem.vector()) / (1 + np.max(np.abs(problem.point[j]), initial=0.0))

@@ -57,7 +57,9 @@ def unnamed(evidence, j, linear):
     if free_of_cotangent(evidence, j):
         return Finding("elementwise_factor", "the gradient does not depend on dout: the factor dout is missing, if "
                        "not more")
-    everywhere = f"wrong everywhere: its norm is {ratio:.3g} times the true one's"
+    off, known = evidence.off(j)
+    where = "everywhere" if np.all(off[known]) else f"at {off.sum()} of {known.sum()} entries"
+    everywhere = f"wrong {where}: its norm is {ratio:.3g} times the true one's"
     if not linear:
         return Finding("wrong", f"{everywhere}; it is not linear in dout, which every right one is")
     factor = varying_factor(evidence, j)

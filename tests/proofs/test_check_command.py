@@ -189,6 +189,7 @@ def test_a_tuple_of_inputs_and_the_choice_of_what_is_differentiated(check, tmp_p
 
 @pytest.mark.parametrize(("target", "shapes", "message"), [
     (":nope", [], "has no function 'nope' (it has: square, affine)"),
+    (":nope", ["x=3"], "has no function 'nope' (it has: square, affine)"),
     (":lonely", [], "has no lonely_vjp"),
     (":square", ["q=3"], "no parameter of square (x)"),
     (":square", ["x"], "--shape takes NAME=SIZES"),

@@ -112,7 +112,8 @@ def test_values_of_expressions_are_those_of_the_run():
 def test_a_mutant_that_changes_nothing_is_no_mistake():
     # Where no pi is near one, it does not matter where 1 - pi is cut off; the point of the check decides.
     fates = [mutants.judge(m).fate for m in mutants.make()
-             if m.subject.pair.name == "stick_breaking.logit_probabilities" and m.mutation.words == "`LEAST_LOG_REST + 1` for `LEAST_LOG_REST`"]
+             if m.subject.pair.name == "stick_breaking.logit_probabilities"
+             and m.mutation.words == "`LEAST_LOG_REST + 1` for `LEAST_LOG_REST`"]
     assert fates == ["same"]
 
 

@@ -345,3 +345,43 @@ def test_a_number_lost_in_one_term_is_found_there():
                     (x, a), wrt=("x",))["x"]
     assert verdict.kind == "constant_factor"
     assert "1.42857 (= 10/7), in " in verdict.words
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((3, 1), 1), ((1, 4), 0)])
+def test_a_right_sum_without_keepdims_is_wrong_in_its_shape_only(shape, axis):
+    inputs = RNG.standard_normal((3, 4)), RNG.standard_normal(shape)
+    verdict = check(lambda x, b: (x + b, None), lambda d, _: (d, d.sum(axis=axis)), inputs)["b"]
+    assert verdict.kind == "wrong_shape"
+    assert verdict.words.startswith("right numbers in the wrong shape")
+
+
+def test_a_few_entries_that_are_in_no_row_of_the_matrix_are_no_constant_factor_of_one():
+    x = np.random.default_rng(3).normal(size=2000)
+
+    def vjp(dout, x):
+        dx = dout * np.cos(x)
+        dx[7] = 0.3 * float(dout[7])
+        return dx
+
+    verdict = check(lambda x: (np.sin(x), x), vjp, (x,))["x"]
+    assert verdict.kind == "few_entries"
+
+
+def test_an_error_within_the_slack_of_hypotheses_is_no_constant_factor_of_one():
+    x = np.array([-3.0, 0, 1, 30])
+    verdict = check(lambda x: (np.exp(x), x), lambda d, x: d * np.exp(x) * [1, 1, 1.1, 1], (x,))["x"]
+    assert verdict.kind == "few_entries"
+    assert "wrong at 1 of 4 entries, worst at (2,)" in verdict.words
+
+
+def test_wrong_everywhere_is_said_only_where_it_is():
+    x = np.array([0.0, 0.7, 1.2, -0.5])
+    verdict = check(lambda x: (np.tanh(x) * x[::-1], x), lambda d, x: d * np.sin(3 * x) * [1, 1, 1, 0], (x,))["x"]
+    assert "wrong at 3 of 4 entries: its norm" in verdict.words
+
+
+def test_a_size_as_a_factor_with_the_wrong_sign_is_named_with_both():
+    verdict = check(lambda x: (x.sum(axis=0), x), lambda d, x: -3 * np.broadcast_to(d, x.shape),
+                    (RNG.standard_normal((3, 4)),))["x"]
+    assert "-3 (= minus the size of axis 0" in verdict.words
+    assert "the sign is wrong too" in verdict.words

@@ -110,6 +110,23 @@ def test_an_unbiased_gradient_passes_and_a_biased_one_fails():
     assert "biased" in report.words
 
 
+def test_an_expectation_that_cannot_be_differentiated_is_no_proof():
+    def estimator(sigma, rng, size):
+        return 5 + rng.standard_normal(size)                    # the derivative is 1.4
+
+    noise = np.random.default_rng(0)
+    for expectation in (lambda sigma: 1 + sigma ** 2 + noise.normal(), lambda sigma: float(sigma >= 0.7)):
+        report = reparameterization_unbiased(estimator, expectation, 0.7)
+        assert not report.ok
+        assert "cannot be differentiated" in report.words
+    for expectation, gradient, words in ((lambda sigma: np.nan, 5.0, "cannot be differentiated"),
+                                         (expectation_of_square, np.nan, "gradients are not finite")):
+        report = reparameterization_unbiased(lambda sigma, rng, size, g=gradient: np.full(size, g), expectation, 0.7)
+        assert not report.ok
+        assert words in report.words
+        assert "biased" not in report.words
+
+
 def test_support_and_limits_find_what_lies_outside():
     def uniform(rng, size):
         return rng.uniform(-0.1, 1, size)

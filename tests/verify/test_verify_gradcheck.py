@@ -258,3 +258,108 @@ def test_the_error_is_the_one_that_was_measured_not_zero_below_the_tolerance(off
     assert report.error == pytest.approx(off, rel=0.1)
     exact = check(lambda x: (3 * x, x), lambda d, _: 3 * d, (x,))
     assert exact.error <= 4e-16
+
+
+def square_but(wrong):
+    """Return the gradient of a square with the entries at ``wrong`` set to zero."""
+    def vjp(dout, x):
+        dx = 2 * x * dout
+        dx[wrong] = 0
+        return dx
+    return vjp
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("mode", ["auto", "directional"])
+def test_a_wrong_column_of_a_large_input_is_found_whatever_the_seed(mode, seed):
+    x = np.random.default_rng(0).normal(size=(100, 300))
+    report = check(lambda x: ((x * x).sum(), x), square_but(np.s_[:, 77]), (x,), seed=seed, mode=mode)
+    assert report["x"].kind == "few_entries"
+    assert "all at index 77 of axis 1" in report["x"].words
+
+
+def test_a_single_wrong_entry_is_found_where_few_columns_fit_into_memory():
+    x = np.random.default_rng(0).normal(size=150_000)
+    report = check(lambda x: (x * x, x), square_but(8), (x,))
+    assert not report.ok
+    assert report["x"].numbers["worst"] == (8,)
+
+
+def test_wrong_entries_that_are_spread_over_a_large_input_are_found():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=200_000)
+    report = check(lambda x: ((x * x).sum(), x), square_but(rng.choice(x.size, 198, replace=False)), (x,))
+    assert not report.ok
+    assert report["x"].numbers["wrong"] > 1
+
+
+def test_directions_that_fail_are_enough_to_call_a_gradient_wrong(monkeypatch):
+    monkeypatch.setattr("ibpcl.verify.judging.PROBES", 0)
+    x = np.random.default_rng(0).normal(size=20_000)
+    report = check(lambda x: ((x * x).sum(), x), square_but(7), (x,))
+    assert report["x"].kind == "wrong"
+    assert "wrong along 5 of 5 random directions; the entries were not found" in report["x"].words
+    assert "check_chain" in report["x"].hint
+    assert report.score == 0.5
+
+
+@pytest.mark.parametrize("share", [0.001, 0.5])
+@pytest.mark.parametrize("smooth", [lambda x: x ** 2, lambda x: x * np.abs(x)])     # the second is not complex-safe
+def test_kinks_of_a_large_input_are_left_out_and_the_rest_is_judged(smooth, share):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=3000)
+    x[rng.random(x.size) < share] = 0.0
+
+    def forward(x):
+        return (np.maximum(x, 0) + smooth(x)).sum(), x
+
+    def backward(dout, x):
+        return dout * ((x > 0) + 2 * (x if smooth(-1.0) > 0 else np.abs(x)))
+
+    report = check(forward, backward, (x,))
+    assert report.ok
+    assert report["x"].numbers["directions"] == 5
+    assert report["x"].numbers["kinks"] == np.sum(x == 0)
+    place = np.flatnonzero(x)[-1]
+    report = check(forward, lambda d, x: np.where(np.arange(x.size) == place, 0, backward(d, x)), (x,))
+    assert report["x"].numbers["worst"] == (place,)
+
+
+def test_where_directions_still_meet_kinks_it_is_said_that_they_prove_nothing_for_other_entries(monkeypatch):
+    monkeypatch.setattr("ibpcl.verify.judging.ROUNDS", 1)
+    x = np.where(np.arange(2000) % 2, 0.0, 1.0)
+    report = check(lambda x: (np.maximum(x, 0).sum(), x), lambda d, x: d * (x > 0), (x,))
+    assert report.ok
+    assert "directions" not in report["x"].numbers
+    assert "this proves nothing for the other entries" in report["x"].words
+
+
+def test_a_gradient_that_vanishes_up_to_rounding_is_zero_along_directions_too():
+    def forward(x):
+        e = np.exp(x - x.max())
+        return (e / e.sum()).sum(), e / e.sum()
+
+    x = np.random.default_rng(0).normal(size=2000)
+    report = check(forward, lambda d, p: p * (d - (p * d).sum()), (x,))
+    assert report.ok
+    assert report["x"].numbers["directions"] == 5
+
+
+def test_a_jump_is_a_kink_and_confirms_nothing():
+    report = check(lambda x: (np.where(x.real >= 1, x + 1, x), x), lambda d, x: d, (np.array([0.0, 1.0, 2.0]),))
+    assert (report["x"].numbers["compared"], report["x"].numbers["kinks"]) == (2, 1)
+    assert report["x"].numbers["agreement"] < 1e-7
+
+
+def test_noise_confirms_nothing_and_that_is_said():
+    report = check(lambda x: (np.sin(x) + 1e-3 * np.sin(1e9 * x.real), x.real), lambda d, x: d * np.cos(x),
+                   (np.array([0.3, 1.0, 2.0]),))
+    assert "confirmed by" not in report.text()
+    assert "the complex step in x is not confirmed" in report.text()
+
+
+def test_an_input_without_entries_proves_nothing_and_that_is_said():
+    report = check(lambda x: (x.sum(axis=0), x), lambda d, x: np.zeros((0, 4)), (np.zeros((0, 4)),))
+    assert report.ok
+    assert "nothing was compared and nothing is proved" in report["x"].words
+    assert "confirmed" not in report.text()
