@@ -177,11 +177,11 @@ def _matrices(found, row, b):
 
 def _means(matrices, title):
     """Draw the mean log-likelihood of the tasks so far, a line a method with a band over seeds."""
-    ax = canvas.new_axes(width=110, height=66)
-    for i, (name, R) in enumerate(matrices.items()):
+    ax, looks = canvas.new_axes(width=110, height=66), canvas.looks(matrices)
+    for name, R in matrices.items():
         T = R.shape[-1]
         curves = np.array([[one[t, : t + 1].mean() for t in range(T)] for one in R])
-        _band(ax, np.arange(1, T + 1), curves, i, name)
+        _band(ax, np.arange(1, T + 1), curves, looks[name], name)
         canvas.whole_ticks(ax, T)
     canvas.style(ax, "tasks learned", "mean log-likelihood so far\n(nats an image)", title, grid="y")
     canvas.legend(ax)
@@ -190,10 +190,10 @@ def _means(matrices, title):
 
 def _tasks(matrices, names):
     """Draw the log-likelihood of each task from when it was learned on, a panel a task, a line a method."""
-    axes = pictures.panels(len(names), width=42, height=38, columns=5)
+    axes, looks = pictures.panels(len(names), width=42, height=38, columns=5), canvas.looks(matrices)
     for j, (ax, name) in enumerate(zip(axes, names, strict=True)):
-        for i, (method, R) in enumerate(matrices.items()):
-            _band(ax, np.arange(j + 1, R.shape[-1] + 1), R[:, j:, j], i, method)
+        for method, R in matrices.items():
+            _band(ax, np.arange(j + 1, R.shape[-1] + 1), R[:, j:, j], looks[method], method)
         last_row, first_column = j + 5 >= len(names), j % 5 == 0
         canvas.style(ax, "tasks learned" if last_row else None, "nats an image" if first_column else None, name, "y")
         ax.set_xlim(0.8, len(names) + 0.2)
@@ -202,9 +202,9 @@ def _tasks(matrices, names):
     return axes
 
 
-def _band(ax, x, curves, i, name):
-    mean, color = curves.mean(axis=0), canvas.PALETTE[i % len(canvas.PALETTE)]
-    ax.plot(x, mean, color=color, marker=canvas.MARKERS[i % 7], markersize=3, linewidth=1.2, label=name)
+def _band(ax, x, curves, look, name):
+    mean = curves.mean(axis=0)
+    ax.plot(x, mean, markersize=3, linewidth=1.2, label=name, **look)
     if len(curves) > 1:
         spread = curves.std(axis=0, ddof=1)
-        ax.fill_between(x, mean - spread, mean + spread, color=color, alpha=0.18, linewidth=0)
+        ax.fill_between(x, mean - spread, mean + spread, color=look["color"], alpha=0.18, linewidth=0)
