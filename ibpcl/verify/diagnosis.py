@@ -37,12 +37,14 @@ def diagnose(evidence, wrong):
         edits = [edit for step in steps for edit in edits_of(step, recorder)]
         mended = find_edit(runner, left, [edit for edit in edits if edit.rank < LATE])
         late = [edit for edit in edits if edit.rank >= LATE] + (list(joint_edits(steps, recorder)) if recorder else [])
-        arrays = known_arrays(evidence, runner) if any(j not in mended and findings[j] is None for j in left) else {}
+        unknown = [j for j in left if j not in mended and findings[j] is None]
+        arrays = known_arrays(evidence, runner) if unknown else {}
+        searched = _searched(evidence, unknown, arrays, runner, steps, late)
         for j in left:
             if j in mended:
                 findings[j] = _from_edit(evidence, j, mended[j], findings[j])
-            elif findings[j] is None:
-                findings[j] = _searched(evidence, j, arrays, runner, steps, late)
+            elif j in searched:
+                findings[j] = searched[j]
             else:
                 findings[j] = _of_another_shape(evidence, j, findings[j])
     return findings
@@ -152,25 +154,38 @@ def _from_edit(evidence, j, edit, wrong_shape=None):
     return Finding(kind, article + edit.words, where)
 
 
-def _searched(evidence, j, arrays, runner, steps, late):
-    """Look further where no change of a single operation mends the gradient: what is simple and certain first."""
-    linear = _linear(evidence, j)
-    match = compare(evidence, j, arrays, most=1) if linear else None
-    if match is not None and (match[0] != "term" or match[1].complexity < 2):
-        return match_words(*match)
-    few = few_entries(evidence, j)
-    if few is not None:
-        return Finding("few_entries", few)
-    free = free_of_cotangent(evidence, j)
-    inner = find_edit(runner, [j], factor_edits(steps, arrays, runner, free))
-    if j in inner:
-        return _from_edit(evidence, j, inner[j])
-    if match is not None:
-        step, *located = step_factor(evidence, j, arrays, runner, steps) or (None, None)
-        return match_words(*match) if step is None or located[1].factors else _in_step(located, step)
-    inner = find_edit(runner, [j], late)
-    if j in inner:
-        return _from_edit(evidence, j, inner[j])
+def _searched(evidence, inputs, arrays, runner, steps, late):
+    """Look further where no change of a single operation mends the gradients: what is simple and certain first.
+
+    A change is tried on all inputs at once, since to make it is what takes the time.
+    """
+    found, matches = {}, {}
+
+    def mend(left, edits):
+        if left:
+            found.update({j: _from_edit(evidence, j, edit) for j, edit in find_edit(runner, left, edits).items()})
+
+    for j in inputs:
+        matches[j] = compare(evidence, j, arrays, most=1) if _linear(evidence, j) else None
+        few = few_entries(evidence, j)
+        if matches[j] is not None and (matches[j][0] != "term" or matches[j][1].complexity < 2):
+            found[j] = match_words(*matches[j])
+        elif few is not None:
+            found[j] = Finding("few_entries", few)
+    for free in (False, True):
+        mend([j for j in inputs if j not in found and free_of_cotangent(evidence, j) == free],
+             factor_edits(steps, arrays, runner, free))
+    for j in inputs:
+        if j not in found and matches[j] is not None:
+            step, *located = step_factor(evidence, j, arrays, runner, steps) or (None, None)
+            found[j] = match_words(*matches[j]) if step is None or located[1].factors else _in_step(located, step)
+    mend([j for j in inputs if j not in found], late)
+    return {j: found[j] if j in found else _composed(evidence, j, arrays, runner, steps) for j in inputs}
+
+
+def _composed(evidence, j, arrays, runner, steps):
+    """Look for a factor or a term of two or three known functions, in the whole gradient or in one step."""
+    linear, free = _linear(evidence, j), free_of_cotangent(evidence, j)
     match = compare(evidence, j, arrays, most=2) if linear or free else None
     if match is not None and (free or (match[0] != "term" and match[1].complexity < 3)):
         return match_words(*match, free)

@@ -20,6 +20,7 @@ from ibpcl.verify.witness import refusals
 FAILURES = (ArithmeticError, AttributeError, IndexError, KeyError, AssertionError)     # a changed run may break
 MOST_STEPS = 300
 MOST_RUNS = 4000
+FARTHEST = 1e6          # what makes a result larger than this many times mends nothing, and may take SciPy for ever
 
 
 class Runner:
@@ -34,6 +35,7 @@ class Runner:
         self.evidence = evidence
         self.names = cache_names(evidence.problem.f_vjp)
         self.roots, self.cotangents, self.programs, self.bent = {}, [], [], []
+        self.followed, self.farthest = frozenset(), []
         self.forward = [problem.call() for problem in evidence.problems]
         self.runs, self.point = 0, 0
 
@@ -75,16 +77,35 @@ class Runner:
         alike = len(programs) == len(runs) and len({tuple(step.name for step in run.steps) for run in runs}) == 1
         self.programs = programs if alike and all(program.valid for program in programs) else []
         self.bent = [self.run(0, step.index, _bent)[0] for step in recorder.steps]
-        if self.programs and not all(_equal(self.repeat(0, {n: _bent}), bent) for n, bent in enumerate(self.bent)):
-            self.programs = []                          # a value leaves the record and comes back
+        self.farthest = [FARTHEST * np.max(np.abs(step.result), initial=1.0) if np.asarray(step.result).dtype.kind in
+                         "fiu" else FARTHEST for step in recorder.steps]
+        if self.programs:
+            self.followed = self._followed(recorder)
         return recorder
+
+    def _followed(self, recorder):
+        """Return the steps whose results do not leave the record and come back: a repetition shows what they change."""
+        same = {n for n, bent in enumerate(self.bent) if _equal(self.repeat(0, {n: _bent}), bent)}
+        floats = {step.index for step in recorder.steps if np.asarray(step.result).dtype.kind == "f"}
+        return same if len(same) == len(recorder.steps) else same & floats      # others cannot be bent
 
     def repairs(self, edit, inputs):
         """Return which of ``inputs`` an edit makes right in every trial."""
-        fixed = list(inputs)
-        if self.programs:                               # cheap; what seems to work is confirmed by the code itself
-            fixed = self._fixed(fixed, lambda t: self.repeat(t, {edit.step.index: edit.change, **dict(edit.more)}))
-        return fixed and self._fixed(fixed, lambda t: self.run(t, edit.step.index, edit.change, more=edit.more)[0])
+        fixed, first = list(inputs), edit.step.index
+        changes = {n: self._bounded(n, change) for n, change in ((first, edit.change), *edit.more)}
+        if self.followed.issuperset(changes):           # cheap; what seems to work is confirmed by the code itself
+            fixed = self._fixed(fixed, lambda t: self.repeat(t, changes))
+        return fixed and self._fixed(fixed, lambda t: self.run(t, first, changes[first], more=changes)[0])
+
+    def _bounded(self, n, change):
+        """Return a change of step ``n`` that breaks the run where its result is beyond all that the step could mean."""
+        def bounded(compute, operands, options, recorder):
+            result = change(compute, operands, options, recorder)
+            if np.asarray(result).dtype.kind == "f" and np.max(np.abs(result), initial=0.0) > self.farthest[n]:
+                raise ArithmeticError("too large")
+            return result
+
+        return bounded
 
     def _fixed(self, inputs, gradients):
         for t in range(len(self.evidence.trials)):

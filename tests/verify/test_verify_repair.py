@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.special import digamma, polygamma
 
 from ibpcl.verify import check
-from ibpcl.verify.repair import cache_names
+from ibpcl.verify.repair import Runner, cache_names
 
 RNG = np.random.default_rng(8)
 POINT = (RNG.uniform(0.5, 1.5, (4, 3)), RNG.uniform(0.5, 1.5, (3, 3)), RNG.uniform(0.5, 1.5, 3))
@@ -97,3 +98,79 @@ def test_a_gradient_that_cannot_be_recorded_is_still_judged():
         return dout * np.cos(cache) * cache
 
     assert check(lambda x: (np.sin(x), x), stubborn_term, (np.linspace(0.1, 1, 5),))["x"].kind == "elementwise_factor"
+
+
+def psi(x, s):
+    return digamma(s * x), (x, s)
+
+
+def psi_vjp(dh, cache):
+    """SciPy's function takes its argument out of the record: only what follows can be repeated."""
+    x, s = cache
+    slope = dh * polygamma(1, s * x)
+    return slope * s, (slope * x).sum(axis=0)
+
+
+def with_a_wrong_argument(dh, cache):
+    x, s = cache
+    slope = dh * polygamma(1, 2 * s * x)
+    return slope * s, (slope * x).sum(axis=0)
+
+
+def with_a_term_too_many(dh, cache):
+    x, s = cache
+    slope = dh * polygamma(1, s * x)
+    return slope * s, (slope * x + slope * s).sum(axis=0)
+
+
+@pytest.mark.parametrize(("wrong", "kind"), [(with_a_wrong_argument, "constant_factor"),
+                                             (with_a_term_too_many, "missing_term")])
+def test_mistakes_before_and_behind_what_cannot_be_recorded_are_named(wrong, kind):
+    assert check(psi, psi_vjp, (POINT[0], POINT[2])).ok
+    report = check(psi, wrong, (POINT[0], POINT[2]))
+    assert report["s"].kind == kind
+
+
+def with_a_power_too_many(dh, cache):
+    x, s = cache
+    slope = dh * polygamma(1, s * x) ** 1.37
+    return slope * s, (slope * x).sum(axis=0)
+
+
+def test_only_what_leads_to_something_unrecorded_is_run_in_full(monkeypatch):
+    followed, runs = [], []
+    record, run = Runner.record, Runner.run
+
+    def recorded(self, t=0):
+        recorder = record(self, t)
+        followed.append([step.label for step in recorder.steps if step.index in self.followed])
+        return recorder
+
+    def counted(self, t, target=None, *rest, **options):
+        runs.append(target)
+        return run(self, t, target, *rest, **options)
+
+    monkeypatch.setattr(Runner, "record", recorded)
+    monkeypatch.setattr(Runner, "run", counted)
+    assert not check(psi, with_a_power_too_many, (POINT[0], POINT[2])).ok
+    assert len(followed[0]) >= 4
+    assert "s * x" not in followed[0]
+    assert runs.count(0) > 5 * max(runs.count(step) for step in range(1, 5))
+
+
+def test_no_factor_is_tried_that_makes_a_result_huge():
+    """SciPy's trigamma would count up from -1e9, one by one."""
+    asked, far = [], np.full(3, -1e9)
+
+    def f(x, s):
+        return digamma(s * x), (x, s, far)
+
+    def wrong(dh, cache):
+        x, s, _ = cache
+        argument = np.asarray(1.37 * (s * x) ** 1.1)
+        asked.append(argument.min())
+        slope = dh * polygamma(1, np.maximum(argument, -10))
+        return slope * s, (slope * x).sum(axis=0)
+
+    assert not check(f, wrong, (POINT[0], POINT[2])).ok
+    assert min(asked) > -1e8
