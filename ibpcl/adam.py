@@ -9,11 +9,14 @@ import numpy as np
 
 
 class State(NamedTuple):
-    """Running means of the gradient and of its square, and the number of steps taken."""
+    """Running means of the gradient and of its square, and the number of steps taken.
+
+    That is an array (P,) where some elements have come later than others.
+    """
 
     first: np.ndarray
     second: np.ndarray
-    step: int
+    step: int | np.ndarray
 
 
 def start(vector):
@@ -59,5 +62,6 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     first = beta1 * state.first + (1 - beta1) * gradient
     second = beta2 * state.second + (1 - beta2) * gradient * gradient
     # The running means start at 0; dividing by 1 - beta^t removes that bias.
-    direction = first / (1 - beta1**step) / (np.sqrt(second / (1 - beta2**step)) + epsilon)
+    bias1, bias2 = (np.asarray(1 - beta**step).astype(vector.real.dtype) for beta in (beta1, beta2))
+    direction = first / bias1 / (np.sqrt(second / bias2) + epsilon)
     return vector - rates * (factor * direction), State(first, second, step)

@@ -117,13 +117,16 @@ class RunJournal:
             snapshot = partial.snapshot
             arrays |= {"partial/vector": snapshot.vector, "partial/first": snapshot.state.first,
                        "partial/second": snapshot.state.second}
+            steps = snapshot.state.step
+            if np.ndim(steps) > 0:                           # of each element, after growth
+                arrays["partial/steps"], steps = steps, None
             if snapshot.average is not None:
                 arrays["partial/average"] = snapshot.average
             if snapshot.trained is not None:
                 arrays["partial/trained"] = np.packbits(snapshot.trained)
             arrays |= {f"partial/mask{i}": mask for i, mask in enumerate(partial.masks or ())}
             meta["partial"] = {
-                "phase": snapshot.phase, "epoch": snapshot.epoch, "step": snapshot.state.step,
+                "phase": snapshot.phase, "epoch": snapshot.epoch, "step": steps,
                 "seconds": now - self._task_began,
                 "history": [list(record) for record in snapshot.history], "hidden": list(partial.hidden),
                 "masks": None if partial.masks is None else len(partial.masks),
@@ -136,7 +139,7 @@ def _under(start, arrays):
 
 
 def _partial(meta, arrays):
-    state = State(arrays["first"], arrays["second"], meta["step"])
+    state = State(arrays["first"], arrays["second"], arrays.get("steps", meta["step"]))
     trained = None
     if "trained" in arrays:
         trained = np.unpackbits(arrays["trained"], count=len(arrays["vector"])).astype(bool)

@@ -171,12 +171,12 @@ def _masked_part(model, vector, prior, x, weights):
 
 def _grow_state(layout, state, larger):
     """Grow Adam's state with its network: what it knows of old parameters stays, new ones start without a history."""
-    moments = []
-    for moment in (state.first, state.second):
-        grown = np.zeros(larger.size, moment.dtype)
-        layout.transfer(moment, larger, grown)
-        moments.append(grown)
-    return State(*moments, state.step)
+    parts = []
+    for part in (state.first, state.second, np.broadcast_to(state.step, state.first.shape)):
+        grown = np.zeros(larger.size, part.dtype)
+        layout.transfer(part, larger, grown)
+        parts.append(grown)
+    return State(*parts)
 
 
 def fit_part(packed, objective, rates, data, how, vector, adapt=None):
@@ -191,12 +191,14 @@ def fit_part(packed, objective, rates, data, how, vector, adapt=None):
 
     index, resume = packed().part.index, how.resume
     if resume is not None:
-        first, second = (_whole(moment, resume.trained, np.zeros_like(resume.vector))[index]
-                         for moment in resume.state[:2])
+        nothing, state = np.zeros_like(resume.vector), resume.state
+        first, second = (_whole(moment, resume.trained, nothing.copy())[index] for moment in state[:2])
+        step = state.step if np.ndim(state.step) == 0 else _whole(
+            state.step, resume.trained, np.zeros(nothing.shape, state.step.dtype))[index]
         average = resume.average
         if average is not None:
             average = _whole(average, resume.trained, resume.vector.copy())[index]
-        resume = resume._replace(vector=resume.vector[index], state=State(first, second, resume.state.step),
+        resume = resume._replace(vector=resume.vector[index], state=State(first, second, step),
                                  average=average, trained=None)
     part_how = how._replace(resume=resume, on_epoch=None if how.on_epoch is None else keep)
     trained, history = part_how.run(vector[index], objective, rates, len(data.x), adapt)

@@ -5,6 +5,7 @@ Fused, each number is read once and written once; NumPy would pass over the vect
 
 import numpy as np
 
+from ibpcl import adam as reference
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.loops import flat
@@ -58,7 +59,8 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     vector, gradient, rates : ndarray, shape (P,)
         Parameters x, the gradient g of what is minimized, and a learning rate for each parameter.
     state : NamedTuple with ``first``, ``second`` (P,) and ``step``
-        Moments m and s, and the number of steps already taken; a new one is returned.
+        Moments m and s, and the number of steps already taken; a new one is returned.  Where that number is not the
+        same for all elements the reference takes the step.
     beta1, beta2, epsilon : float
         As in the equation.
     factor : float
@@ -74,6 +76,8 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     arrays = as_arrays("adam.update", vector, gradient, state.first, state.second, rates)
     if any(array.shape != arrays[0].shape or array.ndim != 1 for array in arrays):
         raise ValueError(f"adam.update: all arrays must have one shape (P,), got {[array.shape for array in arrays]}")
+    if np.ndim(state.step) > 0:                              # a network that has grown
+        return reference.update(*arrays[:2], state, arrays[4], beta1, beta2, epsilon, factor)
     number, t = arrays[0].dtype.type, state.step + 1
     scalars = (number(x) for x in (beta1, beta2, factor / (1 - beta1**t), 1 / (1 - beta2**t), epsilon))
     out = [empty(arrays[0].shape, arrays[0].dtype) for _ in range(3)]

@@ -20,6 +20,7 @@ from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data, Fit, Growing
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
+from ibpcl.models import packing
 from ibpcl.models.classifier import Classifier
 from ibpcl.models.layers import sticks
 from ibpcl.models.mlp import write
@@ -153,6 +154,8 @@ class NPBCL(Saved):
         outputs = len(self.heads[0]["bias.mu"]) if self.heads else task.outputs
         if self.settings.single_head and task.outputs != outputs:
             raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
+        if kind is RegressionTask and self.settings.prediction_samples < 2:
+            raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
 
     def _model(self, task, hidden=None):
         return self._network(task.outputs, hidden or self.hidden)
@@ -198,7 +201,7 @@ class NPBCL(Saved):
             informative += [known.ravel(), known.any(axis=0)]
         head = priors.standard((self.hidden[-1], model.outputs), settings.prior_sigma)
         if settings.single_head and self.heads:
-            head = {name: expansion.embed(self.heads[-1][name], head[name].shape) for name in priors.GAUSSIAN}
+            self._embed_head(head)
         layers.append(head)
         informative += [np.ones(head[name].size, bool) for name in ("weight.mu", "bias.mu")]
         mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel() for layer in layers
@@ -227,8 +230,14 @@ class NPBCL(Saved):
         for i, (views, known) in enumerate(zip(hidden, self._known(model.shapes), strict=True)):
             write(views, priors.select(known, self._embedded(i, views), views))
         if self.settings.single_head:
-            write(head, {name: expansion.embed(self.heads[-1][name], head[name].shape) for name in priors.GAUSSIAN})
+            self._embed_head(head)
         return vector
+
+    def _embed_head(self, head):
+        """Write the last head into the corner of a larger one, in place; rows of new units stay as they are."""
+        for name in priors.GAUSSIAN:
+            value = self.heads[-1][name]
+            expansion.corner(head[name], value.shape)[...] = value
 
     def _train_masked(self, model, vector, prior, data, how):
         """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if need be."""
@@ -279,11 +288,13 @@ class NPBCL(Saved):
         return masks
 
     def _reset_unused(self, model, vector, prior, masks):
-        """Set every weight that the masks switch off to its prior, in place; a flat one stays as it started."""
-        for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
-            kept = np.concatenate([flat for mask in masks for flat in (mask.ravel(), mask.any(axis=0))])
-            part = vector[model.layout.block(block)]
-            part[: len(kept)] = np.where(kept, part[: len(kept)], values[: len(kept)])
+        """Set every weight that the masks switch off to its Gaussian prior, in place; without one it stays."""
+        kept = np.ones(prior.mu.size, bool)
+        units = np.concatenate([flat for mask in masks for flat in (mask.ravel(), mask.any(axis=0))])
+        kept[: len(units)] = units
+        rest = packing.at_rest(model, vector, prior)
+        for block in map(model.layout.block, ("mu", "log_sigma")):
+            vector[block] = np.where(kept, vector[block], rest[block])
 
     def _keep(self, model, vector, masks, coreset):
         """Keep what was learned: the posterior, the head, the masks, the coreset, and the next task's alpha."""

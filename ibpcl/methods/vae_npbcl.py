@@ -41,10 +41,11 @@ from ibpcl.models import autoencoder_packing
 from ibpcl.models.autoencoder import Autoencoder, Elbo
 from ibpcl.models.layers import sticks
 from ibpcl.models.mlp import write
+from ibpcl.models.packing import ZERO_AT_ZERO
 from ibpcl.models.point_autoencoder import at_means, pixel_biases
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key, generator
-from ibpcl.numerics import logit
+from ibpcl.primitives.sticks import prior_log_odds
 
 __all__ = ["PRESETS", "VAENPBCL", "Settings"]
 
@@ -134,7 +135,7 @@ class VAENPBCL(Saved):
         for name, layer in self.posterior.items():
             write(model.layers(vector)[name], layer)
         masks = dict(zip(model.of_kind("masked"), self.masks(task_id), strict=True))
-        everything, rows = model.layout.views(vector), masks[_last(model)].any(axis=0)
+        everything, rows = model.layout.views(vector), _speaking(model, masks)
         for name, value in (self.own[task_id] | self._shared_prior).items():
             everything[name][rows if name in ROWS else ...] = value
         return at_means(model, vector, masks)
@@ -214,7 +215,7 @@ class VAENPBCL(Saved):
         if self.settings.first_columns == "unused":
             for name, concentration in zip(model.of_kind("masked"), self.alpha, strict=True):
                 if name not in ("mean", "scale"):            # codes are shared
-                    views[name]["rho"][...] = _towards_unused(known[name], concentration)
+                    views[name]["rho"][...] = _towards_unused(known[name], concentration, model.mask_model)
         views["pixels"]["bias.mu"][...] = pixel_biases(task.x_train, model.likelihood)
         views["pixels"]["bias.log_sigma"][...] = np.log(self.settings.start_sigma)
         codes = model.layout.views(vector)
@@ -273,7 +274,7 @@ class VAENPBCL(Saved):
         codes = {name: views[name].copy() for name in ("prior.mu", "prior.log_sigma") if model.learns_prior}
         own = {name: views[name].copy() for name in (*BIASES, *CODES)}
         if "pixels" not in self.posterior:
-            own |= {name: views[name][masks[_last(model)].any(axis=0)] for name in ROWS}
+            own |= {name: views[name][_speaking(model, masks)] for name in ROWS}
         if self.settings.latent_prior == "per_task":
             own |= codes
         else:
@@ -285,19 +286,28 @@ class VAENPBCL(Saved):
             self.alpha = np.maximum(self.alpha, largest)
 
 
-def _towards_unused(known, alpha):
+def _towards_unused(known, alpha, mask_model):
     """Return the rho (K,) that gives the least used columns the probabilities that the sticks give to the first ones.
 
-    >>> _towards_unused(np.array([[True, False, False]]), 1.0).round(2) + 0.0
+    >>> from ibpcl.models.layers import MaskModel
+    >>> _towards_unused(np.array([[True, False, False]]), 1.0, MaskModel()).round(2) + 0.0
     array([-1.95,  1.1 ,  0.85])
     """
-    log_odds = logit((alpha / (alpha + 1)) ** np.arange(1, known.shape[1] + 1))
-    return log_odds[np.argsort(np.argsort(known.sum(axis=0), kind="stable"))] - log_odds
+    log_pi = np.arange(1, known.shape[1] + 1) * np.log(alpha / (alpha + 1))      # at the mean of each stick
+    log_odds, _ = prior_log_odds(log_pi, mask_model.link)
+    ranked = log_odds[np.argsort(np.argsort(known.sum(axis=0), kind="stable"))]
+    return ranked - log_odds if mask_model.structured else ranked
 
 
 def _used(model, masks):
     """Return for each layer which weights hard masks use: of the pixels' layer the rows of units with any weight."""
-    return masks | {"pixels": np.repeat(masks[_last(model)].any(axis=0)[:, None], model.inputs, axis=1)}
+    return masks | {"pixels": np.repeat(_speaking(model, masks)[:, None], model.inputs, axis=1)}
+
+
+def _speaking(model, masks):
+    """Return which units the pixels hear (K,): those with any weight, or all where f(0) is not 0."""
+    units = masks[_last(model)].any(axis=0)
+    return units if model.activation in ZERO_AT_ZERO else np.ones_like(units)
 
 
 def _last(model):

@@ -98,7 +98,10 @@ PRESETS = {
         "weight_kl_weight": 1.0, "mask_kl_weight": 1.0,
     },
     # The released settings on our sampling.  Their divergence of the codes is summed over the minibatch and divided by
-    # all examples, so it counts as 128 of some 6,000.
+    # all examples, so it counts as 128 of some 6,000.  It departs from their code: rho starts at 0 (theirs at
+    # logit(0.05), so that far fewer masks start open); the masks' divergence is Bernoulli's and has the first layer's
+    # weight, 1 / 784, in all layers (theirs one over the rows of each: 1 / 100 in the decoder's first); Adam is the
+    # plain one (theirs AMSGrad with epsilon 1e-3); sticks are shared by all rows; the codes' scales are a layer apart.
     "authors": {
         "epochs": 50, "finetune_epochs": 49, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.001,
         "rate_end": 1.0, "tau_end": 0.3, "alpha": 40.0, "latent_alpha": 20.0, "prior_sigma": 0.1**0.5,

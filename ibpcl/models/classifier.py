@@ -18,7 +18,7 @@ class Prediction(NamedTuple):
     r"""What the network predicts, and how sure it is.
 
     ``probabilities`` (N, C): the mean over samples.  ``entropy`` (N,): of that mean, in nats.  ``mutual_information``
-    (N,): the part of the entropy that more knowledge of the weights would remove,
+    (N,): the part of the entropy that to know what is sampled would remove, here the weights:
     :math:`H[\bar p] - \frac1S \sum_s H[p^s]` (Houlsby et al., 2011).
     """
 

@@ -36,14 +36,18 @@ def gates(e, scale):
     >>> gates(np.array([-6.0, 0.0, 6.0]), 400.0)[0]
     array([0. , 0.5, 1. ])
     """
-    a = sigmoid(scale * e)
-    return a, (a, scale)
+    x = scale * e
+    return sigmoid(x), (x, scale)
 
 
 def gates_vjp(da, cache):
-    r"""Pull the gradient back: :math:`de = s\, a (1 - a)\, da`."""
-    a, scale = cache
-    return scale * a * (1 - a) * da
+    r"""Pull the gradient back: :math:`de = s\, \sigma(se)\, \sigma(-se)\, da`.
+
+    In float32 ``1 - a`` is 0 from se = 17 on, and no compensation (:func:`ibpcl.methods.hat.compensation`) could make a
+    slope of that: nothing would ever close an open gate.
+    """
+    x, scale = cache
+    return scale * sigmoid(x) * sigmoid(-x) * da
 
 
 def capacity(a, used):

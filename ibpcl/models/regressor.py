@@ -66,8 +66,11 @@ class Regressor(Supervised):
     def predict(self, vector, masks, x, samples, key, backend, chunk=16384):
         r"""Predict with fixed masks: mean and standard deviation over samples of the weights, and with the noise.
 
-        Arguments as in :meth:`ibpcl.models.classifier.Classifier.predict`; the law of total variance adds the noise.
+        Arguments as in :meth:`ibpcl.models.classifier.Classifier.predict`, but at least two samples; the law of total
+        variance adds the noise.
         """
+        if samples < 2:
+            raise ValueError(f"Regressor.predict: one sample tells no deviation; give samples >= 2, got {samples}")
         part = packing.fixed_part(self, masks, x)
         small, small_vector, masks = part.model, vector[part.index], packing.pack_masks(part, masks, backend)
         rows = max(1, chunk // samples)
@@ -76,6 +79,6 @@ class Regressor(Supervised):
             some = slice(start, start + rows)
             noise = small.fixed_noise(key._replace(step=i), samples, len(x[some]), backend, vector.dtype)
             outputs, _ = small.fixed(small_vector, masks, part.columns(x[some]), noise, backend)
-            mean[some], variance[some] = outputs.mean(axis=0), outputs.var(axis=0)
+            mean[some], variance[some] = outputs.mean(axis=0), outputs.var(axis=0, ddof=1)
         total = variance + np.exp(2 * self.log_noise(vector))
         return Prediction(mean, np.sqrt(total), np.sqrt(variance))

@@ -174,7 +174,9 @@ class StochasticUnits(Classifier):
     def predict_units(self, vector, x, samples, key, backend, chunk=16384):
         """Predict by averaging over samples of weights, sticks and masks, every example's own and binary.
 
-        Arguments and result as in :meth:`ibpcl.models.classifier.Classifier.predict`, without masks.
+        Arguments and result as in :meth:`ibpcl.models.classifier.Classifier.predict`, without masks.  An example's own
+        masks are sampled too, which no data can tell: the mutual information counts their noise, and is no measure of
+        what more data would teach.
         """
         *hidden, head = self.layers(vector)
         activate, _ = self._activation(backend)

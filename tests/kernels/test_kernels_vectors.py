@@ -136,3 +136,29 @@ def test_numbers_whose_sum_is_too_large_are_finite(dtype, tolerance):
 
 def test_nothing_is_finite():
     assert vectors.finite(np.empty(0)) and numerics.finite(np.empty(0))
+
+
+def test_elements_that_come_later_take_the_steps_of_a_fresh_start():
+    """Kingma and Ba's correction counts an element's own steps, in both backends."""
+    rng = np.random.default_rng(0)
+    x, rates, gradients = rng.normal(size=6), np.full(6, 0.1), rng.normal(size=(20, 6))
+    for update in (reference_adam.update, adam.update):
+        vector, state = x[:4], reference_adam.start(x[:4])
+        for gradient in gradients[:12]:
+            vector, state = update(vector, gradient[:4], state, rates[:4])
+        vector = np.append(vector, x[4:])
+        state = reference_adam.State(np.append(state.first, [0, 0]), np.append(state.second, [0, 0]),
+                                     np.append(np.full(4, state.step), [0, 0]))
+        late, late_state = x[4:], reference_adam.start(x[4:])
+        for gradient in gradients[12:]:
+            vector, state = update(vector, gradient, state, rates)
+            late, late_state = update(late, gradient[4:], late_state, rates[4:])
+        np.testing.assert_allclose(vector[4:], late, rtol=1e-12)
+        assert state.step.tolist() == [20] * 4 + [8] * 2
+        early, early_state = x[:4], reference_adam.start(x[:4])
+        for gradient in gradients:
+            early, early_state = update(early, gradient[:4], early_state, rates[:4])
+        np.testing.assert_allclose(vector[:4], early, rtol=1e-12)
+        single = reference_adam.State(*(moment.astype(np.float32) for moment in state[:2]), state.step)
+        moved = update(*(array.astype(np.float32) for array in (vector, gradient)), single, rates.astype(np.float32))[0]
+        assert moved.dtype == np.float32

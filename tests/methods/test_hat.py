@@ -7,7 +7,7 @@ from ibpcl.inference.backend import backend
 from ibpcl.methods.hat import HAT, LARGEST_EMBEDDING, Settings, compensation, scale_at
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
-from ibpcl.models.gated import Gated, capacity, gates
+from ibpcl.models.gated import Gated, capacity, gates, gates_vjp
 from ibpcl.models.plain import Network
 from ibpcl.numerics import sigmoid
 from ibpcl.proofs import networks
@@ -126,3 +126,13 @@ def test_settings_out_of_range_are_refused():
     for wrong in ({"scale": 0.5}, {"sparsity": -1.0}, {"embedding_rate": -1.0}, {"single_head": True}):
         with pytest.raises(ValueError, match=f"hat: {next(iter(wrong))} must"):
             Settings(**wrong)
+
+
+@pytest.mark.parametrize("scale", [1.0, 25.0, 100.0, 400.0])
+def test_float32_gates_open_and_closed_have_the_slope_of_the_paper(scale):
+    r"""Eq. 4: slope times compensation is s_max / (4 cosh^2(e / 2)) on both sides, up to where it is clipped."""
+    e = np.linspace(-49, 49, 99, dtype=np.float32) / np.float32(scale)
+    slope = gates_vjp(np.ones_like(e), gates(e, np.float32(scale))[1])
+    assert slope.dtype == np.float32
+    np.testing.assert_allclose(slope * compensation(e, np.float32(scale), 400.0),
+                               400 / (4 * np.cosh(e.astype(float) / 2) ** 2), rtol=2e-5)

@@ -95,7 +95,7 @@ def test_a_loaded_learner_predicts_the_same_and_goes_on_the_same(learned):
 
 def test_weights_that_a_task_does_not_use_do_not_move():
     """Given its mask, an unused weight's best posterior is its prior: yesterday's posterior, or the initial prior."""
-    learner, stream = NPBCL(SMALL, seed=0), Blobs(2)
+    learner, stream = NPBCL(dataclasses.replace(SMALL, unused_prior="gaussian"), seed=0), Blobs(2)
     learner.learn(stream[0], progress=False)
     before, first = learner.posterior[0]["weight.mu"].copy(), learner.masks(0)[0]
     np.testing.assert_array_equal(before[~first], 0)
@@ -299,3 +299,39 @@ def test_an_elbo_that_is_not_finite_stops_the_run():
 def test_settings_that_make_no_sense_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SMALL, **change)
+
+
+def test_one_head_that_grows_has_new_rows_like_a_new_head():
+    """Their prior is p0 and they start afresh; those of old units are where they were."""
+    class Watched(NPBCL):
+        def _train_masked(self, model, vector, prior, data, how):
+            before, self.hidden = self.hidden, (self.hidden[0] + 5,)     # as if it grew by five units now
+            larger = self._network(model.outputs, self.hidden)
+            self.begun = self._prior(larger), larger.layers(self._start(larger))[-1]
+            self.hidden = before
+            return super()._train_masked(model, vector, prior, data, how)
+
+    settings = dataclasses.replace(SMALL, single_head=True, expand=True, hidden=(6,), prior_sigma=0.3, start_sigma=0.05)
+    learner = Watched(settings, seed=1)
+    learner.learn(Blobs(2)[0], progress=False)
+    rows, head = learner.hidden[0], learner.heads[0]
+    learner.learn(Blobs(2)[1], progress=False)
+    prior, start = learner.begun
+    sigma = np.exp(start["weight.log_sigma"])
+    np.testing.assert_array_equal(start["weight.mu"][:rows], head["weight.mu"])
+    np.testing.assert_array_equal(start["weight.log_sigma"][:rows], head["weight.log_sigma"])
+    np.testing.assert_allclose(sigma[rows:], 0.05, rtol=1e-6)
+    assert (start["weight.mu"][rows:] != 0).all()
+    np.testing.assert_allclose(np.exp(prior.log_sigma[-12:-2]).reshape(5, 2), 0.3, rtol=1e-6)
+    np.testing.assert_array_equal(prior.mu[-12:-2], 0)
+
+
+@pytest.mark.parametrize("unused_prior", ["gaussian", "flat", "none"])
+def test_what_a_mask_drops_goes_to_its_prior_where_it_has_one(unused_prior):
+    learner = NPBCL(dataclasses.replace(SMALL, unused_prior=unused_prior), seed=1)
+    learner.learn(Blobs(1)[0], progress=False)
+    dropped = ~learner.masks(0)[0]
+    at_prior = (learner.posterior[0]["weight.mu"][dropped] == 0) & (
+        learner.posterior[0]["weight.log_sigma"][dropped] == np.float32(np.log(SMALL.prior_sigma)))
+    assert dropped.any()
+    assert at_prior.all() if unused_prior == "gaussian" else not at_prior.any()

@@ -8,7 +8,10 @@ import pytest
 from ibpcl.continual.task import ImageTask
 from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.evaluation.latent import importance_sampled
-from ibpcl.methods.vae_npbcl import PRESETS, VAENPBCL, Settings
+from ibpcl.methods.vae_npbcl import PRESETS, VAENPBCL, Settings, _towards_unused
+from ibpcl.models.layers import MaskModel
+from ibpcl.models.point_autoencoder import at_means
+from ibpcl.primitives.sticks import prior_log_odds
 
 SMALL = Settings(hidden=(10, 8), latent=3, epochs=8, finetune_epochs=4, batch=32, alpha=5.0, latent_alpha=3.0,
                  weight_rate=0.02, finetune_rate=0.02, rate_end=1.0, mask_samples=20, weight_kl_weight=0.01,
@@ -113,14 +116,32 @@ def test_disjoint_masks_leave_old_tasks_bit_for_bit(make_images, output):
         np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.parametrize("activation", ["leaky_relu", "softplus"])
 @pytest.mark.parametrize("output", ["own", "shared"])
-def test_held_weights_leave_old_tasks_bit_for_bit(make_images, output):
-    learner = learn(1, make_images, hold_used=True, output=output)
+def test_held_weights_leave_old_tasks_bit_for_bit(make_images, output, activation):
+    learner = learn(1, make_images, hold_used=True, output=output, activation=activation)
     for before, after in first_model_before_and_after(learner, make_images):
         np.testing.assert_array_equal(before, after)
-    free = learn(1, make_images, output=output)
+    free = learn(1, make_images, output=output, activation=activation)
     found = first_model_before_and_after(free, make_images)
     assert not all(np.array_equal(before, after) for before, after in found)
+
+
+@pytest.mark.parametrize("activation", ["leaky_relu", "softplus"])
+@pytest.mark.parametrize("output", ["own", "shared"])
+def test_what_is_kept_is_the_model_that_was_trained(make_images, output, activation):
+    class Watched(VAENPBCL):
+        def _keep(self, model, vector, masks):
+            self.trained = at_means(model, vector.copy(), masks)
+            super()._keep(model, vector, masks)
+
+    learner = Watched(dataclasses.replace(SMALL, output=output, activation=activation, hidden=(16, 20)), 1)
+    for t in range(2):
+        learner.learn(make_images(t), progress=False)
+        x, z, kept = make_images(t).x_test, np.ones((2, 5, 3), np.float32), learner.latent_model(t)
+        np.testing.assert_array_equal(kept.encode(x), learner.trained.encode(x))
+        np.testing.assert_array_equal(kept.outputs(z), learner.trained.outputs(z))
+        assert not learner.masks(t)[-1].any(axis=0).all()    # some units have no weight
 
 
 def test_masks_that_start_at_unused_columns_leave_the_earlier_task_s_alone(make_images):
@@ -246,3 +267,14 @@ def test_every_preset_is_a_setting_that_holds(name):
     settings = Settings(**PRESETS[name])
     assert settings.hold_used == (name == "default")
     assert settings.beta == pytest.approx(128 / 6000 if name == "authors" else 1.0)
+
+
+@pytest.mark.parametrize("model", [MaskModel(), MaskModel(link="log"), MaskModel(structured=False),
+                                   MaskModel(link="log", structured=False)])
+def test_unused_columns_get_the_probabilities_of_the_first_ones(model):
+    known, alpha = np.zeros((5, 6), bool), 3.0
+    known[:2, [0, 2]] = True                                 # columns 1, 3, 4, 5, 0, 2 from least to most used
+    log_pi = np.arange(1, 7) * np.log(alpha / (alpha + 1))
+    sticks = prior_log_odds(log_pi, model.link)[0]
+    odds = _towards_unused(known, alpha, model) + (sticks if model.structured else 0)
+    np.testing.assert_allclose(odds[[1, 3, 4, 5, 0, 2]], sticks, rtol=1e-12)

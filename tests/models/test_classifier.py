@@ -261,3 +261,15 @@ def test_a_regressor_keeps_its_noise_where_masks_are_given():
     part = packing.fixed_part(model, (np.array([[True, False], [False, False], [True, True]]),), np.ones((1, 3)))
     assert part.model.kept == (3,)
     assert part.model.log_noise(vector[part.index]).tolist() == [np.log(np.float32(0.25))]
+
+
+def test_a_regressor_s_variance_is_that_of_its_outputs_without_bias():
+    """Mean over many pairs of samples: what many samples say at once."""
+    model = Regressor(3, (4,), 1, noise_sigma=0.25)
+    vector = model.initial(np.random.default_rng(0), (2.0,), 0.5, 0.5, np.float64)
+    masks, x = (np.ones((3, 4), bool),), np.ones((4000, 3))
+    pairs = model.predict(vector, masks, x, 2, Key(0, 0, 0, 0), backend("numpy"))
+    many = model.predict(vector, masks, x[:1], 4000, Key(1, 0, 0, 0), backend("numpy"))
+    assert (pairs.model_sigma**2).mean() == pytest.approx(many.model_sigma[0, 0] ** 2, rel=0.1)
+    with pytest.raises(ValueError, match="one sample tells no deviation"):
+        model.predict(vector, masks, x, 1, Key(0, 0, 0, 0), backend("numpy"))

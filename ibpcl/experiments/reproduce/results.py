@@ -144,6 +144,8 @@ def untrained_accuracy(m):
     settings = untrained(config.settings)
     if settings == config.settings:
         return math.nan
+    if hasattr(settings, "trials"):                          # else RCL would choose the best of several random heads
+        settings = replace(settings, trials=1)
     idle = method(config.method).learner(settings, config.seed, config.backend)
     idle.load_state(learner(m).state())
     stream, accuracies = make_stream(replace(config, tasks=config.tasks + FURTHER)), []

@@ -22,6 +22,7 @@ from ibpcl.experiments.reproduce.rows import OURS, REFERENCE, method_rows
 from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import ABOUT, METHODS
 from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.rcl import RCL
 
 
 def typed(capsys, out, tiny, target, *arguments):
@@ -159,6 +160,22 @@ def test_an_untrained_head_guesses(tmp_path, tiny):
         assert abs(results.untrained_accuracy(m) - 10) < 4 * 100 * np.sqrt(0.1 * 0.9 / 300)
     assert results.final_accuracy(m) > 30                    # the reference learns in so many epochs
     assert np.isnan(results.untrained_accuracy(measured(tmp_path, OURS, "split-glyphs", tiny)))
+
+
+def test_an_untrained_head_is_not_the_best_of_several(tmp_path, tiny, monkeypatch):
+    """RCL tries several networks for a task and keeps the one that labelled examples reward most."""
+    row, tried = next(row for row in method_rows() if row.method == "rcl"), []
+    train = RCL.train
+
+    def watched(self, *arguments):
+        found = train(self, *arguments)
+        tried.append(len(self.memory.get(f"trials{len(self.heads)}", ())))
+        return found
+
+    m = measured(tmp_path, row, "permuted-glyphs", tiny | {"rcl.hidden": "6", "rcl.trials": "3"})
+    monkeypatch.setattr(RCL, "train", watched)
+    assert 0 <= results.untrained_accuracy(m) < 30
+    assert tried == [1] * results.FURTHER
 
 
 def test_numbers_of_the_masks(tmp_path, tiny):
