@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 1. Gaussian weights
 #
-# In a Bayesian network a weight is not a number but a belief about a number: a Gaussian with a mean and a width.
+# In a Bayesian neural network a weight is not a number but a belief about a number: a Gaussian with a mean and a width.
 # Learning moves the mean and the width.  To do that we need three things, and this tutorial derives each of them by
 # hand, proves it numerically and draws it:
 #
@@ -274,7 +274,8 @@ colors = {"reparameterized": "C0", "score": "C1", "score, f - E[f]": "C2"}
 bins = np.linspace(truth[0] - 15, truth[0] + 15, 151)
 for label in ("score", "score, f - E[f]", "reparameterized"):
     batches = estimators[label][0].reshape(-1, 10).mean(axis=1)
-    left.hist(batches, bins=bins, density=True, alpha=0.75, color=colors[label], label=label)
+    share = np.full(len(batches), 1 / (len(batches) * (bins[1] - bins[0])))    # of all, also of those outside
+    left.hist(batches, bins=bins, weights=share, alpha=0.75, color=colors[label], label=label)
 left.axvline(truth[0], color="black", linestyle="--", linewidth=1, label="true gradient")
 left.set(yscale="log", ylim=(1e-3, 30), xlabel="estimate of the gradient at mu, S = 10", ylabel="density")
 left.set_title("Same mean, very different spread")

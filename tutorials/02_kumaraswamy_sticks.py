@@ -29,7 +29,8 @@ rng = np.random.default_rng(2)
 # ## The stick
 #
 # Take a stick of length one.  Break it and keep the share $v_1$; break what you kept and keep the share $v_2$ of it;
-# and so on.  What is left after $k$ breaks is the probability that a weight into unit $k$ is on (Eq. 3 of the paper):
+# and so on.  What is left after $k$ breaks is the probability that a weight into unit $k$ is on (Eqs. 3 and 4 of the
+# paper):
 #
 # $$ v_k \sim \mathrm{Beta}(\alpha, 1), \qquad \pi_k = \prod_{i=1}^{k} v_i, \qquad
 #    B_{dk} \sim \mathrm{Bernoulli}(\pi_k). $$
@@ -306,8 +307,8 @@ print(check(kumaraswamy.sample, hasty_vjp, (u, a, b), wrt=("a", "b")))
 #
 # For a whole number $b$ the fraction is $1 + w + \dots + w^{b - 1}$ and the integral is $1 + \frac12 + \dots +
 # \frac1b$, a harmonic number.  For any $b > 0$ it is $\gamma + \psi(b + 1)$, with Euler's constant $\gamma$ and the
-# digamma function $\psi$; this is Gauss's integral for $\psi$.  (It fits: raising $b$ by one adds $\int_0^1 w^b\, dw =
-# \frac{1}{b + 1}$ on either side.)  With $\psi(b + 1) = \psi(b) + \frac1b$,
+# digamma function $\psi$; this is Euler's integral for harmonic numbers.  (It fits: raising $b$ by one adds
+# $\int_0^1 w^b\, dw = \frac{1}{b + 1}$ on either side.)  With $\psi(b + 1) = \psi(b) + \frac1b$,
 #
 # $$ \mathbb E_q[\log v] = -\frac1a \Bigl(\gamma + \psi(b) + \frac1b\Bigr). $$
 #

@@ -565,9 +565,9 @@ plt.show()
 #
 # ## Exercises
 #
-# 1. **A straight-through mask.**  Use the rounded mask, $z > \frac12$, in the forward and the gradient of $z$ in the
-#    backward pass.  What does `check` say about the pair, and why is it right to say so?  *Hint:* what is the true
-#    derivative of a rounded number?
+# 1. **A straight-through mask.**  Use the rounded mask, $z > \frac12$ as floats (`np.round`), in the forward and the
+#    gradient of $z$ in the backward pass.  What does `check` say about the pair, and why is it right to say so?
+#    *Hint:* what is the true derivative of a rounded number?
 # 2. **Where a density piles up.**  At $\theta = \frac12$, for which temperatures is the density of $z$ lowest in the
 #    middle?  *Hint:* `concrete.log_density_vjp` gives its slope; look at the sign just right of one half.  At one
 #    temperature the density is a very simple function; begin there.

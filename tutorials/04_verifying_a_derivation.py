@@ -12,7 +12,8 @@
 # 5. puts the check into a test of your own, and says what no gradient check can find.
 #
 # You need the chain rule, and from tutorial 1 the words *VJP* (`f_vjp(dout, cache)` pulls the gradient at the output
-# back to the inputs) and *complex step*.  Nothing here is about Bayesian networks: `ibpcl.verify` knows only functions.
+# back to the inputs) and *complex step*.  Nothing here is about Bayesian neural networks: `ibpcl.verify` knows only
+# functions.
 
 # %%
 import matplotlib.pyplot as plt

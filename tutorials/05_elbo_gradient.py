@@ -131,8 +131,8 @@ print(check(sticks, sticks_vjp, (raw_a, raw_b)))
 # %% [markdown]
 # The picture of it: who hears about a change in whom?  On the left the matrix $\partial\log\pi_k / \partial\log v_i$,
 # a triangle of ones; on the right $\partial\operatorname{logit}\pi_k / \partial raw_{a,i}$ of one sample.  The first
-# stick moves every unit, the last one only the last, and the rows at the top, where $\pi_k$ is close to one, are the
-# most sensitive because of $\frac{1}{1 - \pi_k}$.
+# stick moves every unit, the last one only the last.  Down a column the entries fall: the same stick changes
+# $\log\pi_k$ of all units alike, but their log-odds by $\frac{1}{1 - \pi_k}$ as much, more where $\pi_k$ is larger.
 
 # %%
 _, cache = sticks(raw_a, raw_b)
@@ -395,8 +395,8 @@ plt.show()
 # %% [markdown]
 # A coin that is sure of itself feels no force any more: $\theta (1 - \theta) \rho$ vanishes at both ends, so the
 # Bernoulli divergence does not call a mask back that has gone far.  The concrete divergence pulls with a force that
-# tends to one, however far away the mask is.  And the sticks' divergence is steep towards small $a$ and $b$, where
-# almost nothing of a stick would be left, and gentle towards large $a$.
+# tends to one, however far away the mask is.  And the sticks' divergence is steep towards small $a$, where almost
+# nothing of a stick would be left, and towards small $b$, where almost all of it would, and gentle towards large $a$.
 #
 # ## How noisy is the gradient?
 #

@@ -56,7 +56,8 @@ class Likelihood(NamedTuple):
         In 1..K: how many equal weights would vary as much.  Near 1 the estimate hangs on one sample.
     monte_carlo_error : ndarray
         Standard error of the estimate in log p, by the delta method; NaN for one sample.  Too small when
-        ``effective_samples`` is near 1: weights that were not seen are missing in it.
+        ``effective_samples`` is near 1, for weights that were not seen are missing in it, and where q is so much
+        narrower than the posterior that the weights have no variance: ``effective_samples / K`` then falls with K.
     """
 
     log_likelihood: np.ndarray

@@ -104,7 +104,8 @@ FIRST = {
 # Settings with a name; each says what it changes in the defaults.
 PRESETS = {
     "default": {},
-    # Every setting as printed, where one is printed; what is not printed (sigma_0, batch) is the default.
+    # Every setting as printed, where one is printed; of what is not printed, the batch is the default, and sigma_0 and
+    # where the weights start are those of the released code or near it.
     "paper": {
         **FIRST, "samples": 10, "likelihood_epochs": 5, "epochs": 5, "finetune_epochs": 5, "weight_rate": 0.001,
         "mask_rate": 0.01, "finetune_rate": 0.0001, "finetune_average": 0.0, "rate_end": 1.0,

@@ -8,7 +8,7 @@ from ibpcl.verify.evidence import Evidence
 from ibpcl.verify.forward import inspect_pair
 from ibpcl.verify.judging import judge
 from ibpcl.verify.kinds import HINTS
-from ibpcl.verify.problem import make_problem
+from ibpcl.verify.problem import make_problem, refuse_without_slope
 from ibpcl.verify.report import InputVerdict, Report
 
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions
@@ -62,6 +62,7 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
         raise ValueError(f"check: mode must be 'auto', 'full' or 'directional', got {mode!r}")
     problem = make_problem(f, f_vjp, inputs, wrt, names)
     report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})
+    refuse_without_slope(problem.call()[0])
     rng = np.random.default_rng(seed)
     size = problem.vector().size
     w = rng.standard_normal((3, size))

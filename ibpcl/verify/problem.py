@@ -135,6 +135,19 @@ def make_problem(f, f_vjp, inputs, wrt=None, names=None):
     return Problem(f, f_vjp, point, tuple(labels), chosen, tuple(values))
 
 
+def refuse_without_slope(outputs):
+    """Refuse outputs of which none is a floating-point number: any gradient of them would be called right.
+
+    Raises
+    ------
+    TypeError
+        With their types.
+    """
+    if outputs and not any(out.dtype.kind in "fc" for out in outputs):
+        kinds = ", ".join(sorted({str(out.dtype) for out in outputs}))
+        raise TypeError(f"check: f returns {kinds} alone, which has no derivative; return floats")
+
+
 def _promoted(value, differentiated):
     if differentiated or is_float(value):
         array = np.array(value, dtype=np.float64)

@@ -363,3 +363,10 @@ def test_an_input_without_entries_proves_nothing_and_that_is_said():
     assert report.ok
     assert "nothing was compared and nothing is proved" in report["x"].words
     assert "confirmed" not in report.text()
+
+
+@pytest.mark.parametrize("step", [lambda x: x > 0, lambda x: (x > 0) * 1, lambda x: np.rint(x).astype(int)])
+def test_a_forward_that_returns_no_floats_is_not_judged(step):
+    """Any gradient would fit: such an output has none."""
+    with pytest.raises(TypeError, match="which has no derivative; return floats"):
+        check(lambda x: (step(x), None), lambda dout, cache: 100.0 * dout, (np.linspace(-1, 1, 4),))

@@ -43,10 +43,10 @@ def accuracy_curves(R, task_names=None, ax=None):
     return ax
 
 
-def accuracy_matrix(R, task_names=None, ax=None):
+def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
     """Draw the accuracy matrix as a map, with its numbers if they fit (up to ten tasks).
 
-    The colour runs from the lowest accuracy on a task already learned (rounded down to 5 %) to 100 %.
+    The colour runs from ``lowest`` to 100 %.
 
     Parameters
     ----------
@@ -54,6 +54,9 @@ def accuracy_matrix(R, task_names=None, ax=None):
         Accuracy matrix, fractions in 0..1; entries that are NaN stay empty.
     task_names : sequence of str, optional
     ax : Axes, optional
+    lowest : float, optional
+        Accuracy in percent below which all is white, the same for figures that stand side by side; if not given, the
+        lowest one on a task already learned, rounded down to 5 %.
 
     Returns
     -------
@@ -65,7 +68,8 @@ def accuracy_matrix(R, task_names=None, ax=None):
     names = canvas.task_labels(T, task_names, "figures.accuracy_matrix")
     ax = canvas.new_axes(height=72) if ax is None else ax
     learned = 100 * R[np.tril_indices(T)]
-    lowest = min(95.0, 5 * np.floor(np.nanmin(learned, initial=100.0) / 5))
+    if lowest is None:
+        lowest = min(95.0, 5 * np.floor(np.nanmin(learned, initial=100.0) / 5))
     draw_map(ax, 100 * R, names, names, "{:.1f}", lowest, 100.0)
     canvas.style(ax, "test accuracy (%) on task", "after learning task")
     return canvas.bare(ax)
