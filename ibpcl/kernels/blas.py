@@ -21,7 +21,7 @@ from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-ROWS, FEW_ROWS = 256, 64                                     # a piece; where there would be fewer than four of them
+ROWS = 256                                                   # a piece
 PLACES = ("../scipy.libs", ".dylibs", ".libs")               # where SciPy's packages keep their OpenBLAS
 NAMES = ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads")
 
@@ -87,13 +87,13 @@ def all_threads():
 
 
 @compiled
-def multiply(turns, x, w, size, out):
-    """Multiply x (R, N, D), R = 1 or S, ``size`` rows at a time, by the matrices w (S, D, K), into out (S, N, K)."""
-    blocks = -(-x.shape[1] // size)
+def multiply(turns, x, w, out):
+    """Multiply rows of x (R, N, D), R = 1 or S, by the matrices w (S, D, K), into out (S, N, K)."""
+    blocks = -(-x.shape[1] // ROWS)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            s, first = piece // blocks, piece % blocks * size
-            rows = slice(first, min(first + size, x.shape[1]))
+            s, first = piece // blocks, piece % blocks * ROWS
+            rows = slice(first, min(first + ROWS, x.shape[1]))
             np.dot(x[s % x.shape[0], rows], w[s], out[s, rows])
 
 
@@ -115,9 +115,8 @@ def product(x, w):
     """Multiply ``x`` (N, D) or (S, N, D) by ``w`` (S, D, K): (S, N, K)."""
     x = x if x.ndim == 3 else x[None]
     out = empty((len(w), x.shape[1], w.shape[2]), w.dtype)
-    size = ROWS if len(w) * -(-x.shape[1] // ROWS) >= 4 else FEW_ROWS
     with one_thread():
-        threads.run(multiply, len(w) * -(-x.shape[1] // size), x, w, size, out)
+        threads.run(multiply, len(w) * -(-x.shape[1] // ROWS), x, w, out)
     return out
 
 
