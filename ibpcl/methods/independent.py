@@ -1,8 +1,8 @@
 r"""Independent networks: one plain network a task, the reference without any continual learning.
 
 Nothing is shared, so nothing is forgotten and nothing is transferred.  What a method of continual learning gains over
-this is transfer between tasks; what it loses is forgetting, or too little capacity.  Each network is deterministic, has
-ReLU units, and maximizes the likelihood of its own task.
+this is transfer between tasks, or a single task learned better; what it loses is forgetting, or too little capacity.
+Each network is deterministic, has ReLU units, and maximizes the likelihood of its own task.
 """
 
 from dataclasses import dataclass

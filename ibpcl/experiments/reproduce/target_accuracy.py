@@ -41,8 +41,8 @@ class Accuracy:
         pictures.one_legend(axes)
         if REFERENCE in found.rows or REFERENCE_HE in found.rows:
             notes.append("independent: one plain network a task, nothing shared and nothing forgotten; what a method "
-                         "gains over it is transfer. It has two starts: the usual uniform one, and He's, which learns "
-                         "faster.")
+                         "gains over it is transfer, or a single task learned better. It has two starts: the usual "
+                         "uniform one, and He's, which learns faster.")
         if OURS_CORESET in found.rows:
             notes.append(f"The paper's statement, {paper.CLAIMS['coreset']}.")
         if any(b.experiment == "split-fashion-mnist" for b in found.benchmarks):
