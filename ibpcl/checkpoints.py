@@ -116,9 +116,11 @@ def save(path, arrays, meta, keep_previous=True):
     try:
         if keep_previous and path.exists() and _is_sealed(path.read_bytes()):
             _keep_previous(path)
-    except OSError as error:
-        temporary.unlink()
-        raise storage.cannot_write(path, error) from error
+    except BaseException as error:                         # an interrupt, too, leaves nothing behind
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise storage.cannot_write(path, error) from error
+        raise
     storage.rename(temporary, path)
 
 

@@ -371,3 +371,34 @@ finally:
 """
     out = in_a_process("-c", code)
     assert "split-glyphs" in out and out.endswith("\n[]\n")
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["run", "--resume", ""], "resume must not be empty"), (["run", "--out", ""], "out must not be empty"),
+    (["data", "list", "--data-dir", ""], "data_dir must not be empty"),
+    (["run", "--resume", "x", "--force"], "leave out force"),
+    (["run", "--set", "alpha=nan"], "alpha must be finite"),
+    (["data", "list", "--data-dir", "~no-such-user/x"], "write the folder without ~"),
+    (["reproduce", "accuracy", "--methods", ","], "--methods names no row"),
+    (["check", "--mutants", "--list"], "--mutants goes without --list"),
+])
+def test_what_would_be_taken_for_something_else_is_refused(arguments, message, capsys):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ('preset = ["paper"]', "preset must be text"), ("alpha = 1" + 400 * "0", "alpha is too large"),
+])
+def test_a_file_with_what_no_key_can_hold_is_refused(text, message, tmp_path, capsys):
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    assert main(["run", str(tmp_path / "mine.toml")]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_weights_that_overflow_in_the_last_step_are_told(tmp_path, capsys):
+    assert main(["run", "--method", "naive", "--set=rate=1e30", "--set=epochs=1", "--set=train_limit=64",
+                 "--set=tasks=1", "--quiet", "--out", str(tmp_path / "out")]) == 1
+    assert "predictions of task 1 are not finite; lower the learning rates" in capsys.readouterr().err

@@ -27,8 +27,14 @@ def main(arguments=None):
         if options.command is None:
             parser().print_help()
             return OK
+        if empty := [name for name, value in vars(options).items() if value == ""]:
+            raise UserError(f"{', '.join(empty)} must not be empty (a variable of the shell that is not set?)")
+        for stream in (sys.stdout, sys.stderr):            # a terminal that has no "±" shall not end a command
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
         code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
-        sys.stdout.flush()                                 # here, where a closed pipe is understood
+        if sys.stdout is not None:                         # the shell may have closed it
+            sys.stdout.flush()                             # here, where a closed pipe is understood
         return code or OK
     except KeyboardInterrupt:
         return complain("interrupted", INTERRUPTED)

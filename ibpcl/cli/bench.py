@@ -26,9 +26,9 @@ def execute(options):
     """Measure, print and write."""
     plan = measure.QUICK if options.quick else measure.Plan()
     talk = not options.json
-    found = measure.everything(plan, options.data_dir, say if talk else lambda title: None)
     out = Path(options.out)
-    out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)                 # before the minutes that it takes
+    found = measure.everything(plan, options.data_dir, say if talk else lambda title: None)
     storage.write_json(out / "bench.json", found)
     figure.draw(found, out / "bench.png")
     if options.json:

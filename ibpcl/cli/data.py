@@ -19,7 +19,7 @@ def show(options):
     """Print every image set with its state; what is wrong with a damaged file stands below."""
     for status in registry.status(options.data_dir):
         print(f"{status.name:14} {status.summary:23} {status.folder}")
-        if status.summary == "damaged":
+        if status.summary in ("damaged", "incomplete"):
             for file in status.files:
                 if file.problem:
                     print(f"    {file.file}: {file.problem}")

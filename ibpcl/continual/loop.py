@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.continual.task import RegressionTask
+from ibpcl.errors import NonFiniteError
 from ibpcl.evaluation.metrics import accuracy, log_likelihood, r_squared
 
 
@@ -53,6 +54,9 @@ def learn_stream(learner, stream, progress=None, journal=None):
         likelihoods = np.full(len(stream), np.nan)
         for j, (x, y) in enumerate(tests):
             predicted = learner.predict(x, j)
+            if not np.isfinite(predicted).all():             # the last step of training may have overflowed
+                raise NonFiniteError(f"after task {task.name!r}, predictions of task {j + 1} are not finite; lower the "
+                                     "learning rates, or check the scale of the inputs")
             if isinstance(task, RegressionTask):
                 matrix[t, j] = r_squared(predicted, y)
             else:

@@ -44,7 +44,8 @@ class Status(NamedTuple):
     usable : bool
         Whether :func:`load` would give it without a download.
     summary : str
-        A few words for a table: ``"verified"``, ``"rendered when asked for"``, ``"missing"`` or ``"damaged"``.
+        A few words for a table: ``"verified"``, ``"rendered when asked for"``, ``"missing"``, ``"incomplete"`` or
+        ``"damaged"``.
     """
 
     name: str
@@ -187,7 +188,9 @@ def _file_status(name, data_dir):
                 problem = str(error)
         files.append(FileStatus(file, path, problem))
     problems = [file.problem for file in files if file.problem]
-    summary = "verified" if not problems else "missing" if set(problems) == {"missing"} else "damaged"
+    found = [problem for problem in problems if problem != "missing"]
+    summary = ("verified" if not problems else "damaged" if found else
+               "missing" if len(problems) == len(files) else "incomplete")
     return Status(name, data_folder(data_dir) / name, tuple(files), not problems, summary)
 
 

@@ -98,7 +98,10 @@ def given_folder(data_dir=None):
         None when the user has chosen none.
     """
     chosen = data_dir or os.environ.get("IBPCL_DATA")
-    return Path(chosen).expanduser() if chosen else None
+    try:
+        return Path(chosen).expanduser() if chosen else None
+    except RuntimeError as error:                            # no such user, or no home folder
+        raise DataError(f"{chosen}: {error}; write the folder without ~") from error
 
 
 def data_folder(data_dir=None):

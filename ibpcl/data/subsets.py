@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ibpcl.continual.task import ImageTask, Stream, Task
+from ibpcl.continual.task import ImageTask, RegressionTask, Stream, Task
 from ibpcl.data.tasks import check_index
 
 
@@ -112,9 +112,7 @@ def limited(stream, train=None, test=None):
     >>> limited([task], train=3)[0].y_train.tolist()
     [0, 0, 1]
     """
-    for argument, value in (("train", train), ("test", test)):
-        if value is not None and operator.index(value) < 1:
-            raise ValueError(f"limited: {argument} must be at least 1 or None, got {value}")
+    _check_limits("limited", train, test)
 
     def change(task, t):
         keep_train, keep_test = (_first_in_turn(_labels(task, part), limit)
@@ -143,14 +141,21 @@ def limited_dataset(dataset, train=None, test=None):
     >>> limited_dataset(Dataset("tiny", images, labels, images, labels, ("a", "b")), train=3).train_images.ravel()
     array([0, 1, 3], dtype=uint8)
     """
+    _check_limits("limited_dataset", train, test)
     train, test = _first_in_turn(dataset.train_labels, train), _first_in_turn(dataset.test_labels, test)
     return dataset._replace(train_images=dataset.train_images[train], train_labels=dataset.train_labels[train],
                             test_images=dataset.test_images[test], test_labels=dataset.test_labels[test])
 
 
+def _check_limits(caller, train, test):
+    for argument, value in (("train", train), ("test", test)):
+        if value is not None and operator.index(value) < 1:
+            raise ValueError(f"{caller}: {argument} must be at least 1 or None, got {value}")
+
+
 def _labels(task, part):
-    """Return the labels of a part of a task; images without labels are of one class."""
-    if isinstance(task, ImageTask):
+    """Return the labels of a part of a task; images without labels, and a regression's examples, are of one class."""
+    if isinstance(task, ImageTask | RegressionTask):
         return np.zeros(len(getattr(task, f"x_{part}")), np.int64)
     return getattr(task, f"y_{part}")
 

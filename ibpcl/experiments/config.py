@@ -175,7 +175,8 @@ def _full_name(name, preset, layers):
 def _preset(method_name, layers, experiment):
     """Return the settings of the preset that is asked for; an experiment changes only those of the default."""
     last = {key: value for layer, _ in layers for key, value in layer.items()}
-    chosen, presets = last.get("preset", RunConfig.preset), dict(_method(method_name).presets)
+    chosen = values.convert("preset", last.get("preset", RunConfig.preset), str)
+    presets = dict(_method(method_name).presets)
     if (found := tuned(last["experiment"], method_name)) is not None:
         presets["tuned"] = experiment.methods.get(method_name, {}) | found
     if chosen not in presets:
@@ -206,7 +207,7 @@ def _check_ability(method_name, asked):
 
 def _check_asked(key, value, asked):
     needed = SETTINGS_OF[asked].get(key, value)
-    if value != needed:
+    if key in SETTINGS_OF[asked] and value != needed:
         raise UserError(f"{key} must be {values.toml(needed)} in an experiment that asks for {asked}")
 
 

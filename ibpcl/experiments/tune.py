@@ -100,8 +100,10 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT):
     for name, value, least in (("seed", seed, 0), ("repeats", repeats, 1)):
         if value < least:
             raise UserError(f"{name} must be at least {least}, got {value}")
-    texts.setdefault("validation", str(VALIDATION))
     config = configure(experiment, texts, method=method)     # refuses what is wrong with them, before anything is run
+    if config.validation is None and "validation" not in texts:
+        texts["validation"] = str(VALIDATION)
+        config = configure(experiment, texts, method=method)
     if config.measure != "accuracy":
         raise UserError(f"experiment {config.experiment} measures {config.measure}; a search goes by accuracy")
     if config.validation is None:

@@ -58,7 +58,10 @@ def convert(key, value, kind):
         if all(_fits(element, _element(bare)) for element in elements):
             return tuple(_element(bare)(element) for element in elements)
     elif _fits(value, bare):
-        return bare(value)
+        try:
+            return bare(value)
+        except OverflowError as error:
+            raise UserError(f"{key} is too large: a number of {len(str(abs(value)))} digits") from error
     raise UserError(f"{key} must be {describe(kind)}, got {toml(value)} ({_name(value)})")
 
 

@@ -65,6 +65,9 @@ def _run(arguments):
         raise UserError("check: --shape and --wrt belong to a function of your own: give path/to/mine.py:function")
     if arguments.paper and arguments.targets:
         raise UserError("check: --paper takes no target: it runs what the equations need")
+    apart = [name for name in ("mutants", "list", "paper", "html") if getattr(arguments, name)]
+    if len(apart) > 1 and apart[0] in ("mutants", "list"):
+        raise UserError(f"check: --{apart[0]} goes without --{apart[1]}")
     if arguments.mutants:
         return _mutants(arguments)
     if arguments.html:

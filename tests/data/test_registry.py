@@ -85,6 +85,14 @@ def test_verify_names_the_folder(tiny):
     assert registry.verify("mnist", tiny[1]) == tiny[1] / "mnist"
 
 
+def test_a_set_of_which_some_files_are_there_is_incomplete(tiny):
+    folder = tiny[1]
+    next((folder / "mnist").glob("t10k-labels*")).unlink()
+    status = {status.name: status for status in registry.status(folder)}["mnist"]
+    assert status.summary == "incomplete" and not status.usable
+    assert [file.file for file in status.files if file.problem] == ["t10k-labels-idx1-ubyte"]
+
+
 def test_status_says_verified_damaged_or_missing(tiny):
     _, folder = tiny
     by_name = {status.name: status for status in registry.status(folder)}

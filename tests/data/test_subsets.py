@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.continual.task import Task
+from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.data.dataset import Dataset
 from ibpcl.data.subsets import limited, limited_dataset, with_validation
 from ibpcl.data.tasks import PermutedStream
@@ -106,3 +106,20 @@ def test_few_images_permuted_are_the_few_of_a_permuted_task(labels, train, test)
     for t in range(2):
         for field in ("x_train", "y_train", "x_test", "y_test"):
             np.testing.assert_array_equal(getattr(before[t], field), getattr(after[t], field))
+
+
+def test_examples_of_a_regression_are_drawn_whatever_their_targets():
+    y = np.where(np.arange(100) < 20, 1.0, np.arange(100.0))[:, None]
+    task = RegressionTask("r", np.arange(100.0)[:, None], np.hstack([y, y]), np.zeros((5, 1)), np.zeros((5, 2)))
+    for share in (0.1, 0.3, 0.6):
+        held = with_validation([task], share, 0)[0]
+        assert len(held.x_test) == round(100 * share)
+        assert 0 < (held.x_test < 20).mean() < 0.6           # a fifth of all examples
+    assert limited([task], train=50)[0].x_train.ravel().tolist() == list(range(50))
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_data_set_is_not_cut_to_nothing(limit):
+    images, labels = np.zeros((4, 1, 1), np.uint8), np.array([0, 0, 1, 1], np.uint8)
+    with pytest.raises(ValueError, match="limited_dataset: train must be at least 1 or None"):
+        limited_dataset(Dataset("tiny", images, labels, images, labels, ("a", "b")), train=limit)

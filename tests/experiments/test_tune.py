@@ -92,6 +92,12 @@ def test_the_score_is_the_mean_over_learners_on_examples_held_out_of_training(tm
     assert (len(task.x_train), len(task.x_test)) == (36, 4)                  # of 40, not the 20 for tests
 
 
+def test_the_validation_of_a_file_counts(tmp_path):
+    (tmp_path / "mine.toml").write_text('validation = 0.3', encoding="utf-8")
+    assert plan(tmp_path / "mine.toml", "naive").fixed["validation"] == 0.3
+    assert plan("split-glyphs", "naive").fixed["validation"] == VALIDATION
+
+
 def test_a_search_does_not_go_without_validation(tmp_path):
     with pytest.raises(UserError, match="validation must be a share"):
         plan("split-glyphs", "naive", texts={"validation": "none"})

@@ -73,6 +73,8 @@ def reproduce(target, choice, progress=None, on_cell=None):
         raise UserError(f"unknown target {target!r}{nearest(target, TARGETS)} (known: {', '.join(TARGETS)})")
     kind = KINDS[target]
     rows = select(kind.rows(choice.quick), choice.methods)
+    if not rows:
+        raise UserError("--methods names no row")
     family = getattr(kind, "family", "split")
     chosen = (benchmark(name, family) for name in choice.datasets or kind.benchmarks)
     benchmarks = list({b.name: b for b in chosen}.values())
