@@ -94,11 +94,14 @@ def check_prior(seed):
 def check_finetuning(seed):
     """Fine-tuning moves used weights alone: mask offsets, sticks and unused weights stay bit for bit."""
     moved = still = 0
-    for turn in learn(seed).turns:
+    for turn in (*learn(seed).turns, *learn(seed, unused_prior="gaussian").turns):
         gaussian, unused = len(turn.prior.mu), np.flatnonzero(~turn.mask.ravel())
         still += np.count_nonzero(turn.tuned[2 * gaussian:] != turn.trained[2 * gaussian:])
-        # What the mask leaves out is at its prior: given the mask, that is its best posterior.
-        still += np.count_nonzero(turn.tuned[unused] != turn.prior.mu[unused])
+        # What the mask leaves out is at its prior, if it has one: given the mask, that is its best posterior.
+        rest, known = turn.trained[:gaussian].copy(), turn.prior.informative
+        known = slice(None) if known is None else known
+        rest[known] = turn.prior.mu[known]
+        still += np.count_nonzero(turn.tuned[unused] != rest[unused])
         moved += np.count_nonzero((turn.tuned != turn.trained)[:turn.mask.size][turn.mask.ravel()])
     return Outcome(still == 0 and moved > 0, f"{still} fixed values moved, {moved} used weights tuned",
                    {"fixed": int(still), "tuned": int(moved)})
