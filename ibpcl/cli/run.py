@@ -45,7 +45,7 @@ def resumed(options):
     fixed = ("experiment", "method", "preset", "seed", "out", "assignments", "force")
     given = [name for name in fixed if getattr(options, name)]
     if given:
-        raise UserError(f"--resume goes on with a run as it is, and loses nothing of it; leave out {', '.join(given)}")
+        raise UserError(f"--resume goes on with a run as it is; leave out {', '.join(given)}")
     file = Path(options.resume, CONFIG)
     if not file.is_file():
         raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
