@@ -4,6 +4,7 @@ A checkpoint is an ``.npz`` that ends in a checksum of itself; it is written ato
 predecessor is kept, so that a damaged file costs one step and not the run.  Nothing is pickled.
 """
 
+import contextlib
 import hashlib
 import io
 import lzma
@@ -58,7 +59,7 @@ class _Pieces:
 def _npz(arrays, function, comment=b""):
     """Return the pieces of an ``.npz``; the last one is the comment, if there is one."""
     file = _Pieces()
-    with zipfile.ZipFile(file, "w") as archive:           # np.savez would take an array called "file" for the file
+    with _archive(file) as archive:                       # np.savez would take an array called "file" for the file
         archive.comment = comment
         for name, array in arrays.items():
             array = np.asarray(array)
@@ -69,6 +70,18 @@ def _npz(arrays, function, comment=b""):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
     return file.pieces
+
+
+@contextlib.contextmanager
+def _archive(file):
+    """Give a zip file to write to, which is closed if that ends well, and else dropped as it is."""
+    archive = zipfile.ZipFile(file, "w")
+    try:
+        yield archive
+        archive.close()
+    except BaseException:
+        archive.fp = None                                 # or it is closed later, and complains of an unfinished entry
+        raise
 
 
 def _parse_npz(data, function, path):
@@ -114,7 +127,7 @@ def save(path, arrays, meta, keep_previous=True):
     path = Path(os.path.realpath(path))
     temporary = storage.write_temporary(path, [*body, _seal(body)])
     try:
-        if keep_previous and path.exists() and _is_sealed(path.read_bytes()):
+        if keep_previous and _is_sound(path):
             _keep_previous(path)
     except BaseException as error:                         # an interrupt, too, leaves nothing behind
         temporary.unlink(missing_ok=True)
@@ -172,6 +185,14 @@ def _seal(body):
 
 def _is_sealed(data):
     return data[-_SEAL_LENGTH:] == _seal([memoryview(data)[:-_SEAL_LENGTH]])
+
+
+def _is_sound(path):
+    """Say whether there is a file, and its checksum is right."""
+    try:
+        return _is_sealed(path.read_bytes())
+    except FileNotFoundError:
+        return False
 
 
 def _keep_previous(path):

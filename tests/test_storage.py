@@ -1,6 +1,7 @@
 """Every file is written whole or not at all, reads back the same, and is refused when damaged."""
 
 import errno
+import gc
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import numpy as np
 import pytest
@@ -293,6 +295,36 @@ def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         storage.write_text(tmp_path / "a", "new")
     assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_interrupt_while_an_array_is_closed_stays_an_interrupt(tmp_path, monkeypatch):
+    close, calls = zipfile._ZipWriteFile.close, []
+
+    def interrupted(entry):
+        calls.append("once")
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        close(entry)
+
+    monkeypatch.setattr(zipfile._ZipWriteFile, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.save(tmp_path / "a", {"x": np.ones(3)}, {})
+    gc.collect()                                             # nothing complains of the archive that was left open
+    assert names(tmp_path) == []
+
+
+def test_a_predecessor_that_vanishes_is_none(tmp_path, monkeypatch):
+    checkpoints.save(tmp_path / "a", {}, {"epoch": 1})
+    write = storage.write_temporary
+
+    def meanwhile(path, pieces):
+        (tmp_path / "a").unlink()                            # as by another process
+        return write(path, pieces)
+
+    monkeypatch.setattr(storage, "write_temporary", meanwhile)
+    checkpoints.save(tmp_path / "a", {}, {"epoch": 2})
+    assert checkpoints.load(tmp_path / "a").meta == {"epoch": 2} and names(tmp_path) == ["a"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a folder that can be flushed")

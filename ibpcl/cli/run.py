@@ -32,9 +32,8 @@ def execute(options):
 
 
 def chosen(options):
-    """Return the configuration of a new run, and its folder."""
-    config = configure(options.experiment or DEFAULT, key_texts(options))
-    return config, options.out or free_folder(config)
+    """Return the configuration of a new run, and its folder or what chooses it."""
+    return configure(options.experiment or DEFAULT, key_texts(options)), options.out or free_folder
 
 
 def resumed(options):

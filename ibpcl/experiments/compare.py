@@ -81,8 +81,9 @@ def summarize(found, benchmark):
     ax.set_ylabel(ax.get_ylabel().replace("accuracy", measure))
     return Summary((Table(benchmark.label, tuple(entries), "method"),), (
         f"{measure.capitalize()}: mean over all tasks at the end. BWT: mean change of a task since it was learned, "
-        "over all later times; below 0 is forgetting. Seconds: training and testing. Stored: what is kept after the "
-        "last task.",), {"curves": ax})
+        "over all later times; below 0 is forgetting. Seconds: training and testing, and in the first run after "
+        "installing the compilation of kernels. Stored: what is kept after the last task.", *results.epochs(found)),
+        {"curves": ax})
 
 
 def spread(assignments, methods):

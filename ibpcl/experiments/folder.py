@@ -2,7 +2,8 @@
 
 Results are a function of the configuration, so a run may replace an earlier run of the same configuration, wherever its
 data lay: they have checksums.  Any other folder that is not empty is left alone: without a folder of the user's choice
-a number is appended to the name, with one the user is told.
+a number is appended to the name, with one the user is told.  While a run is at work its folder is locked, so that no
+other process writes between its files.
 """
 
 import contextlib
@@ -30,13 +31,26 @@ OF_IMAGES = ("stages.npz", "likelihood_curves.png", "likelihood_matrix.png", "sa
              "few_labels.png")
 
 
+class AtWorkError(UserError):
+    """Another process is at work in a folder."""
+
+
 def free_folder(config, runs=RUNS):
     """Return the first of ``runs/<experiment>-<method>-seed<seed>``, ``...-2``, ``...-3`` that the run may write to."""
     name = f"{config.experiment}-{config.method}-seed{config.seed}"
     for number in itertools.count(1):
         folder = Path(runs, name if number == 1 else f"{name}-{number}")
-        if _empty(folder) or _same(_earlier(folder), as_table(config)):
+        if (_empty(folder) or _same(_earlier(folder), as_table(config))) and not at_work(folder):
             return folder
+
+
+def at_work(folder):
+    """Say whether a run is at work in a folder, in this process or another; no where there are no locks."""
+    try:
+        with _locked(folder, wait=False):
+            return False
+    except BlockingIOError:
+        return True
 
 
 def portable(table):
@@ -57,8 +71,9 @@ def claimed(folder, config, force=False):
 
     Parameters
     ----------
-    folder : path-like
-        Made if it does not exist.
+    folder : path-like or callable
+        Made if it does not exist; or what chooses it for the configuration, as :func:`free_folder` does, while no other
+        process claims one beside it.
     config : RunConfig
         Of the run.
     force : bool
@@ -70,19 +85,30 @@ def claimed(folder, config, force=False):
 
     Raises
     ------
+    AtWorkError
+        If another run is at work there.
     UserError
         If the folder holds anything else, or another run and not ``force``, or cannot be written.
     """
-    folder = Path(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.parent):
-            new = not folder.exists()
-            _claim(folder, as_table(config), force)
-            written = _identity(folder)
-    except OSError as error:
-        raise UserError(f"cannot write to the folder {folder}: {error.strerror}") from error
-    with contextlib.ExitStack() as undo:                     # on an interrupt, too
+    choose = folder if callable(folder) else lambda config: folder
+    folder = Path(choose(config))
+    with contextlib.ExitStack() as undo, contextlib.ExitStack() as lock:     # on an interrupt, too
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            with _locked(folder.parent):
+                folder = Path(choose(config))                # somebody may have been faster
+                new = not folder.exists()
+                if not new:
+                    lock.enter_context(_locked(folder, wait=False))
+                _claim(folder, as_table(config), force)
+                if new:
+                    lock.enter_context(_locked(folder, wait=False))
+                written = _identity(folder)
+        except BlockingIOError as error:
+            raise AtWorkError(f"another run is at work in {folder}; wait for it, or name another folder with "
+                              "--out") from error
+        except OSError as error:
+            raise UserError(f"cannot write to the folder {folder}: {error.strerror}") from error
         if new:
             undo.callback(_take_away, folder, written)
         yield folder
@@ -90,14 +116,24 @@ def claimed(folder, config, force=False):
 
 
 @contextlib.contextmanager
-def _alone(parent):
-    """Keep other processes from claiming or taking away a folder inside ``parent`` meanwhile, where the system can."""
+def _locked(folder, wait=True):
+    """Keep other processes out of what asks for this lock, where the system can.
+
+    Raises
+    ------
+    BlockingIOError
+        If somebody else has it, and not ``wait``.
+    """
     with contextlib.ExitStack() as stack:
         if fcntl is not None:
-            with contextlib.suppress(OSError):               # may not be read, or on a file system without locks
-                descriptor = os.open(parent, os.O_RDONLY)
+            try:
+                descriptor = os.open(folder, os.O_RDONLY)
                 stack.callback(os.close, descriptor)         # which ends the lock
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                raise
+            except OSError:                                  # not there, not for us, or a file system without locks
+                pass
         yield
 
 
@@ -126,7 +162,7 @@ def _identity(folder):
 
 def _take_away(folder, written):
     """Remove a folder that holds nothing but the configuration that was written."""
-    with _alone(folder.parent), contextlib.suppress(OSError):    # without locks somebody may be faster
+    with _locked(folder.parent), contextlib.suppress(OSError):   # without locks somebody may be faster
         if [path.name for path in folder.iterdir()] == [CONFIG] and _identity(folder) == written:
             Path(folder, CONFIG).unlink()
             folder.rmdir()

@@ -150,8 +150,10 @@ def run(config, out=None, progress=None, on_task=None, force=False, resume=False
     ----------
     config : RunConfig
         From :func:`ibpcl.experiments.config.configure`.
-    out : path-like, optional
-        Folder for the files; without it nothing is written.  That it can be written is made sure before the training.
+    out : path-like or callable, optional
+        Folder for the files, or what chooses one for the configuration, such as
+        :func:`ibpcl.experiments.folder.free_folder`; without it nothing is written.  That it can be written is made
+        sure before the training.
     progress : bool, optional
         Show progress bars on standard error: yes, no, or (None) on a terminal only.
     on_task : callable, optional

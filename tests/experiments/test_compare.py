@@ -70,6 +70,14 @@ def test_runs_that_are_there_are_used_again_and_others_added(tmp_path, capsys, m
     assert learned == [0, 0, 0, 1, 1, 1]
 
 
+def test_how_long_each_learned_is_told_where_it_differs(tmp_path, capsys):
+    _, out, _ = typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "1")
+    assert "Epochs a task" not in out
+    _, out, _ = typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "1", "--set",
+                      "ewc.epochs=4")
+    assert "Epochs a task (+ those of fine-tuning): 2: naive; 4: ewc." in " ".join(out.split())
+
+
 def test_an_interrupted_comparison_goes_on_with_the_epoch(tmp_path, capsys, monkeypatch, interrupted):
     with interrupted(4, "checkpoint.npz"):
         assert typed(capsys, tmp_path, "split-glyphs", "--methods", "ewc", "--seeds", "1")[0] == 130

@@ -1,13 +1,15 @@
 import contextlib
 import os
 import threading
+from functools import partial
 
 import pytest
 
 from ibpcl import storage
 from ibpcl.errors import UserError
+from ibpcl.experiments import folder as folders
 from ibpcl.experiments.config import as_table, configure
-from ibpcl.experiments.folder import RESULTS, claimed, free_folder
+from ibpcl.experiments.folder import RESULTS, AtWorkError, at_work, claimed, free_folder
 
 
 @pytest.fixture
@@ -114,34 +116,48 @@ def test_the_same_run_may_have_its_data_elsewhere(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, FloatingPointError])
-def test_a_run_that_fails_leaves_the_folder_to_another_that_has_claimed_it(tmp_path, config, error):
-    with contextlib.ExitStack() as other:
-        with pytest.raises(error), claimed(tmp_path / "run", config):
-            other.enter_context(claimed(tmp_path / "run", config))
-            raise error
-        assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.toml"]
+LOCKS = pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
+@LOCKS
+@pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_of_two_that_claim_a_folder_at_once_the_second_sees_what_the_first_has_written(tmp_path, config, monkeypatch,
-                                                                                       seed):
+def test_no_other_run_comes_into_a_folder_while_one_is_at_work_there(tmp_path, config, seed, force):
+    with claimed(tmp_path / "run", config) as folder:
+        (folder / "history.csv").write_text("task\n")
+        assert at_work(folder)
+        with pytest.raises(AtWorkError, match="another run is at work"), claimed(folder, configure(seed=seed), force):
+            raise AssertionError("this run may not start")
+        assert storage.read_toml(folder / "config.toml") == as_table(config)
+        assert (folder / "history.csv").read_text() == "task\n"
+    assert not at_work(folder)
+    with claimed(folder, configure(seed=seed), force=True):
+        assert at_work(folder)
+
+
+@LOCKS
+def test_runs_that_begin_together_get_folders_of_their_own(tmp_path, config):
+    choose = partial(free_folder, runs=tmp_path)
+    with (claimed(choose, config) as first, claimed(choose, config) as second,
+          claimed(choose, configure(epochs=3)) as third):
+        names = [folder.name.removeprefix("split-glyphs-npbcl-seed0") for folder in (first, second, third)]
+    assert names == ["", "-2", "-3"]
+
+
+@LOCKS
+def test_of_two_that_claim_a_new_folder_at_once_one_gets_it(tmp_path, config, monkeypatch):
     first_writes, second_is_done, said = threading.Event(), threading.Event(), []
     write = storage.write_toml
 
     def slow(path, table):
-        temporary = storage.beside(path)
-        temporary.touch()
         first_writes.set()
         second_is_done.wait(0.5)                             # it cannot be: it has to wait for the first
-        temporary.unlink()
         write(path, table)
 
     def second():
         first_writes.wait()
         try:
-            with claimed(tmp_path / "run", configure(seed=seed)):
+            with claimed(tmp_path / "run", config):
                 said.append("mine")
         except UserError as error:
             said.append(str(error))
@@ -150,11 +166,20 @@ def test_of_two_that_claim_a_folder_at_once_the_second_sees_what_the_first_has_w
     monkeypatch.setattr(storage, "write_toml", slow)
     thread = threading.Thread(target=second)
     thread.start()
-    with claimed(tmp_path / "run", config):
+    with claimed(tmp_path / "run", config) as folder:
         thread.join()
-        assert storage.read_toml(tmp_path / "run" / "config.toml") == as_table(config)
-    assert len(said) == 1 and ("holds a run with seed = 0, not 1" in said[0] if seed else said == ["mine"])
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+        assert storage.read_toml(folder / "config.toml") == as_table(config)
+    assert len(said) == 1 and "another run is at work" in said[0]
+
+
+@LOCKS
+def test_where_there_are_no_locks_a_folder_is_left_to_another_that_has_claimed_it(tmp_path, config, monkeypatch):
+    monkeypatch.setattr(folders, "fcntl", None)
+    with contextlib.ExitStack() as other:
+        with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "run", config):
+            other.enter_context(claimed(tmp_path / "run", config))
+            raise KeyboardInterrupt
+        assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.toml"]
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])

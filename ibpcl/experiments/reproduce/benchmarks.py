@@ -21,6 +21,8 @@ class Benchmark(NamedTuple):
         Keys of the run that it changes.
     examples : int
         Training examples a task, roughly: for guessing how long it takes.
+    family : str
+        "task" with a head for each, "domain" with one head for all, "vae" for images without labels.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Benchmark(NamedTuple):
     experiment: str
     run: dict
     examples: int
+    family: str = "task"
 
 
 BENCHMARKS = {benchmark.name: benchmark for benchmark in (
@@ -38,34 +41,39 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("split-glyphs", "glyphs", "split-glyphs", {}, 2000),
     Benchmark("permuted-glyphs", "Permuted glyphs", "split-glyphs",
               {"experiment": "permuted-glyphs", "stream": "permuted"}, 10000),
-    Benchmark("permuted-mnist-10-domain", "Permuted-10", "permuted-mnist-10-domain", {}, 60000),
-    Benchmark("domain-mnist", "MNIST pairs", "domain-mnist", {}, 12000),
-    Benchmark("vae-mnist", "MNIST", "vae-mnist", {}, 6000),
-    Benchmark("vae-notmnist", "notMNIST", "vae-notmnist", {}, 1500),
-    Benchmark("vae-glyphs", "glyphs", "vae-glyphs", {}, 1000),
-    Benchmark("domain-glyphs", "Glyph pairs", "domain-glyphs", {}, 2000),
+    Benchmark("permuted-mnist-10-domain", "Permuted-10", "permuted-mnist-10-domain", {}, 60000,
+              "domain"),
+    Benchmark("domain-mnist", "MNIST pairs", "domain-mnist", {}, 12000, "domain"),
+    Benchmark("vae-mnist", "MNIST", "vae-mnist", {}, 6000, "vae"),
+    Benchmark("vae-notmnist", "notMNIST", "vae-notmnist", {}, 1500, "vae"),
+    Benchmark("vae-glyphs", "glyphs", "vae-glyphs", {}, 1000, "vae"),
+    Benchmark("domain-glyphs", "Glyph pairs", "domain-glyphs", {}, 2000, "domain"),
 )}
 FOUR = ("split-mnist", "split-notmnist", "permuted-mnist", "split-fashion-mnist")
 ONE_HEAD = ("permuted-mnist-10-domain", "domain-mnist")
 
 
-def benchmark(name, family="split"):
-    """Return a benchmark by its name; ``split-`` (or another ``family``) and ``-mnist`` may be left out.
+BEFORE = {"task": "split", "domain": "domain", "vae": "vae"}  # what names of a family begin with
+
+
+def benchmark(name, family="task"):
+    """Return a benchmark of a family by its name; what it begins with (``split-``, ...) and ``-mnist`` may be left out.
 
     Raises
     ------
     UserError
-        If there is none of that name.
+        If there is none of that name in the family.
 
     Examples
     --------
     >>> benchmark("fashion_mnist").label, benchmark("permuted").label
     ('Fashion MNIST', 'Permuted MNIST')
-    >>> benchmark("notmnist", family="vae").name
-    'vae-notmnist'
+    >>> benchmark("notmnist", family="vae").name, benchmark("mnist", family="domain").name
+    ('vae-notmnist', 'domain-mnist')
     """
-    plain = name.strip().replace("_", "-")
-    for candidate in (plain, f"{family}-{plain}", f"{plain}-mnist", f"{family}-{plain}-mnist"):
-        if candidate in BENCHMARKS:
-            return BENCHMARKS[candidate]
-    raise UserError(f"unknown data set {name!r}{nearest(plain, BENCHMARKS)} (known: {', '.join(BENCHMARKS)})")
+    plain, known = name.strip().replace("_", "-"), {b.name: b for b in BENCHMARKS.values() if b.family == family}
+    for candidate in (plain, f"{BEFORE[family]}-{plain}", f"{plain}-mnist", f"{BEFORE[family]}-{plain}-mnist",
+                      f"{plain}-mnist-10-domain"):
+        if candidate in known:
+            return known[candidate]
+    raise UserError(f"no data set {name!r} here{nearest(plain, known)} (known: {', '.join(known)})")

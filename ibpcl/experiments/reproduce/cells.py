@@ -1,10 +1,12 @@
 """Cells: the runs behind a table, each in a folder of its own, finished ones used again and interrupted ones resumed.
 
 A cell's folder is named after its configuration, so targets share the runs that they have in common, and a run with
-other settings never takes the place of another.
+other settings never takes the place of another.  Several processes may be at work on the same cells: each takes what
+no other has begun.
 """
 
 import hashlib
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ from tqdm import tqdm
 from ibpcl import checkpoints, storage
 from ibpcl.errors import TrainingError
 from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import CONFIG, portable
+from ibpcl.experiments.folder import CONFIG, AtWorkError, at_work, portable
 from ibpcl.experiments.journal import FILE as CHECKPOINT
 from ibpcl.experiments.reproduce.benchmarks import Benchmark
 from ibpcl.experiments.reproduce.rows import Row
@@ -21,6 +23,7 @@ from ibpcl.experiments.run import make_stream, run
 
 ALL_DATA, MUCH = ("joint",), 5e8                             # who keeps every training example; bytes
 PIXEL_BYTES = 4 * 784                                        # of an image
+LOOK = 0.5                                                   # seconds between looks whether another process is done
 BAR = "{desc} {percentage:3.0f}%|{bar:20}| {elapsed} so far, about {remaining} left"
 
 
@@ -111,13 +114,15 @@ def measure(cells, progress=None, on_cell=None):
     ready = {cell.folder: finished(cell) for cell in cells}
     missing = list({cell.folder: cell for cell in cells if ready[cell.folder] is None}.values())
     _check_data(missing)
-    measured, failures = [], {}
+    measured, failures, waiting = [], {}, list(missing)
     with _bar(cells, missing, progress) as bar:
-        for number, cell in enumerate(missing):
-            bar.set_description_str(f"{number + 1} of {len(missing)}: {cell}")
+        for cell in _in_turn(waiting, bar):
+            bar.set_description_str(f"{len(missing) - len(waiting)} of {len(missing)}: {cell}")
             try:
-                values = _run(cell, bar)
-                outcome = ready[cell.folder] = Measured(cell, values)
+                outcome = ready[cell.folder] = _elsewhere(cell, bar) or Measured(cell, _run(cell, bar))
+            except AtWorkError:                              # another process was faster
+                waiting.append(cell)
+                continue
             except TrainingError as error:
                 outcome = failures[cell.folder] = Failure(cell, str(error))
             if on_cell is not None:
@@ -126,6 +131,26 @@ def measure(cells, progress=None, on_cell=None):
         if cell.folder not in failures:
             measured.append(ready[cell.folder]._replace(cell=cell))    # rows may share a run
     return measured, list(failures.values())
+
+
+def _in_turn(waiting, bar):
+    """Give the cells of a list, which may grow meanwhile, those first that no other process is at work on."""
+    while waiting:
+        free = next((cell for cell in waiting if not at_work(cell.folder)), None)
+        if free is None:
+            bar.set_description_str(f"{len(waiting)} left, another process is at work on them")
+            time.sleep(LOOK)
+        else:
+            waiting.remove(free)
+            yield free
+
+
+def _elsewhere(cell, bar):
+    """Return a cell that another process has finished meanwhile, or None."""
+    found = finished(cell)
+    if found is not None:
+        bar.update(cost(cell))
+    return found
 
 
 def _run(cell, bar):

@@ -92,13 +92,31 @@ class Choice:
         """Return the keys of every run, whatever its method."""
         return run_keys().keys() | ({f.name for f in fields(Measurement)} if self.ours in GENERATIVE else set())
 
+    def _is_for(self, given, method):
+        """Say whether a run with this method has a key that the user sets."""
+        owner, key = self._owner(given)
+        return owner == method or (not owner and (key in self._shared() or method == self.ours))
+
+    def check_used(self, rows):
+        """Make sure that everything the user sets is for at least one of the rows.
+
+        Raises
+        ------
+        UserError
+            If something is not.
+        """
+        methods = {row.method for row in rows}
+        for given in self.assignments:
+            if not any(self._is_for(given, method) for method in methods):
+                raise UserError(f"{given} is for none of the rows: leave it out, or add its row to --methods")
+        if self.preset is not None and self.ours not in methods:
+            raise UserError(f"--preset is for {self.ours}, which is none of the rows: leave it out, or add it to "
+                            "--methods")
+
     def texts(self, method):
         """Return the keys that the user sets for a run with this method."""
-        chosen = {}
-        for given, text in self.assignments.items():
-            owner, key = self._owner(given)
-            if owner == method or (not owner and (key in self._shared() or method == self.ours)):
-                chosen[key] = text
+        chosen = {self._owner(given)[1]: text for given, text in self.assignments.items()
+                  if self._is_for(given, method)}
         if self.preset is not None and method == self.ours:
             chosen["preset"] = self.preset
         if self.data_dir is not None:

@@ -11,6 +11,7 @@ from ibpcl.evaluation import figures
 from ibpcl.experiments.config import as_table, nearest
 from ibpcl.experiments.reproduce import (
     cells,
+    results,
     tables,
     target_accuracy,
     target_domain,
@@ -75,8 +76,8 @@ def reproduce(target, choice, progress=None, on_cell=None):
     rows = select(kind.rows(choice.quick), choice.methods)
     if not rows:
         raise UserError("--methods names no row")
-    family = getattr(kind, "family", "split")
-    chosen = (benchmark(name, family) for name in choice.datasets or kind.benchmarks)
+    choice.check_used(rows)
+    chosen = (benchmark(name, getattr(kind, "family", "task")) for name in choice.datasets or kind.benchmarks)
     benchmarks = list({b.name: b for b in chosen}.values())
     planned = cells.plan(rows, benchmarks, choice)
     left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
@@ -87,7 +88,7 @@ def reproduce(target, choice, progress=None, on_cell=None):
     found = Results(choice, tuple(row for row in rows if any(m.cell.row == row for m in measured)),
                     tuple(b for b in benchmarks if b.name in there), tuple(measured))
     summary = kind.summarize(found)
-    summary = summary._replace(notes=(*summary.notes, *_not_run(left_out)))
+    summary = summary._replace(notes=(*summary.notes, *results.epochs(found), *_not_run(left_out)))
     report = Report(target, _heading(target, choice), summary,
                     choice.out / (f"{target}-quick" if choice.quick else target), tuple(failures))
     write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,

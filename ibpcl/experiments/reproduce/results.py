@@ -40,8 +40,9 @@ class Results(NamedTuple):
         return next(m for m in self.measured if m.cell.benchmark.name == benchmark.name)
 
     def entry(self, row, benchmark, number, column, unit=PERCENT, printed=None, label=None):
-        """Return the entry of a row in a column: ``number`` of each of its cells."""
-        values = tuple(float(number(m)) for m in self.of(row, benchmark))
+        """Return the entry of a row in a column: ``number`` of each of its cells, NaN for None."""
+        numbers = [number(m) for m in self.of(row, benchmark)]
+        values = tuple(math.nan if value is None else float(value) for value in numbers)
         return Entry(label or row.label, column, values, unit, printed)
 
     def rows_on(self, benchmark):
@@ -96,6 +97,19 @@ def masks(m):
 def has_masks(m):
     """Say whether the method has masks."""
     return m.values["mask_density"] is not None
+
+
+def epochs(found):
+    """Return a remark on how long each row learned a task, if not all rows did for the same number of epochs."""
+    rows = {}
+    for m in found.measured:
+        settings = m.cell.config.settings
+        parts = [getattr(settings, name, 0) for name in ("epochs", "finetune_epochs")]
+        rows.setdefault(" + ".join(str(part) for part in parts if part), {})[m.cell.row.label] = None
+    if len(rows) < 2:
+        return []
+    told = "; ".join(f"{number}: {', '.join(labels)}" for number, labels in rows.items())
+    return [f"Epochs a task (+ those of fine-tuning): {told}."]
 
 
 def seconds(m):

@@ -12,6 +12,7 @@ class Domain:
     """Final mean accuracy and backward transfer with one head, of every method that can do that."""
 
     benchmarks = ONE_HEAD
+    family = "domain"
 
     @staticmethod
     def rows(quick):

@@ -1,6 +1,9 @@
 """Cells: planned, run, used again, resumed, and told apart."""
 
 import dataclasses
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from ibpcl import checkpoints, storage
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import run as run_module
+from ibpcl.experiments.folder import claimed
 from ibpcl.experiments.reproduce import cells
 from ibpcl.experiments.reproduce.benchmarks import BENCHMARKS, benchmark
 from ibpcl.experiments.reproduce.choice import QUICK, Choice
@@ -200,10 +204,32 @@ def test_names_of_benchmarks_and_rows():
     assert select([*many, REFERENCE], ("npbcl",)) == tuple(many)             # by method where no row has the name
     with pytest.raises(UserError, match="no row 'npbc' here; did you mean 'npbcl'"):
         select(rows, ("npbc",))
-    with pytest.raises(UserError, match="unknown data set 'cifar'"):
+    with pytest.raises(UserError, match="no data set 'cifar' here"):
         benchmark("cifar")
 
 
 def test_a_choice_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Choice().seeds = 3
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
+def test_a_cell_that_another_process_is_at_work_on_is_left_to_it(tmp_path, planned, monkeypatch):
+    learned, learn = [], NPBCL.learn
+    monkeypatch.setattr(NPBCL, "learn", lambda self, task, *rest, **options: learned.append(self.seed) or learn(
+        self, task, *rest, **options))
+    there = planned(tmp_path, seeds=3)
+    with ThreadPoolExecutor() as pool:
+        (first,), _ = cells.measure(there[:1], False)
+        result = there[0].folder / "result.json"
+        content = result.read_bytes()
+        result.unlink()                                      # as if it were still at work
+        with claimed(there[0].folder, there[0].config):
+            others = pool.submit(cells.measure, there, False)
+            while not (there[2].folder / "result.json").exists():
+                assert not others.done()
+                time.sleep(0.05)
+            result.write_bytes(content)
+        measured, failures = others.result()
+    assert learned == [0, 0, 0, 1, 1, 1, 2, 2, 2] and not failures    # three tasks each, the first seed once
+    assert [m.cell.seed for m in measured] == [0, 1, 2] and measured[0].values == first.values

@@ -72,6 +72,14 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
     assert len(list((cells / "cells").iterdir())) == 2       # all targets look at the same runs
 
 
+def test_a_single_task_has_no_change(tmp_path, capsys):
+    code, _, err = typed(capsys, tmp_path, "likelihood", "--set=tasks=1")
+    assert (code, err) == (0, "")
+    (table,) = json.loads((tmp_path / "likelihood-quick" / "table.json").read_text(encoding="utf-8"))["tables"]
+    assert {entry["column"]: entry["mean"] is None for entry in table["entries"]} == {
+        "log p(x)": False, "change": True, "worth": False, "reconstruction": False}
+
+
 def test_too_few_images_to_tell_encoders_apart_leave_that_column_out(tmp_path, capsys):
     code, out, err = typed(capsys, tmp_path, "knn", "--set=code_test_images=4")
     assert (code, err) == (0, "") and "class not inferred" in out and "3-NN" in out

@@ -28,8 +28,12 @@ from ibpcl.methods.rcl import RCL
 def typed(capsys, out, tiny, target, *arguments):
     """Run the command; return its exit code, standard output, and the lines of standard error."""
     # A target that is about a key sets it itself.
-    about = {key for row in KINDS[target].rows(True) for key in row.settings} if target in KINDS else set()
-    texts = [f"--set={key}={text}" for key, text in tiny.items() if key not in about]
+    rows = KINDS[target].rows(True) if target in KINDS else ()
+    about = {key for row in rows for key in row.settings}
+    chosen = arguments[arguments.index("--methods") + 1].split(",") if "--methods" in arguments else ()
+    named = chosen or [row.key for row in rows]
+    texts = [f"--set={key}={text}" for key, text in tiny.items()
+             if key not in about and key.rpartition(".")[0] in ("", *named)]
     code = main(["reproduce", target, "--out", str(out), *texts, *arguments])
     captured = capsys.readouterr()
     return code, captured.out, captured.err.splitlines()
@@ -220,10 +224,10 @@ def test_what_would_keep_too_much_is_left_out_unless_it_is_named(tmp_path, tiny,
     monkeypatch.setattr(KINDS["domain"], "rows", lambda quick: [row for row in method_rows()
                                                                 if row.key in ("naive", "joint")])
     monkeypatch.setattr(cells, "MUCH", 0)
-    arguments = ["--quick", "--datasets", "domain-glyphs", "--set=naive.epochs=1", "--set=joint.epochs=1"]
-    _, out, _ = typed(capsys, tmp_path, tiny, "domain", *arguments)
+    few, arguments = {"tasks": "3"}, ["--quick", "--datasets", "domain-glyphs", "--set=joint.epochs=1"]
+    _, out, _ = typed(capsys, tmp_path, few, "domain", *arguments, "--set=naive.epochs=1")
     assert "joint, seed" not in out and "joint, Glyph pairs: not run, for it keeps all training data" in out
-    _, out, _ = typed(capsys, tmp_path, tiny, "domain", *arguments, "--methods", "joint")
+    _, out, _ = typed(capsys, tmp_path, few, "domain", *arguments, "--methods", "joint")
     assert "domain-glyphs, joint, seed 0:" in out and "not run" not in out
 
 
@@ -238,7 +242,7 @@ def test_if_nothing_can_be_trained_the_first_reason_is_told(tmp_path, tiny, caps
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["accuracies"], ["unknown target 'accuracies'", "did you mean 'accuracy'"]),
-    (["accuracy", "--datasets", "cifar"], ["unknown data set 'cifar'"]),
+    (["accuracy", "--datasets", "cifar"], ["no data set 'cifar' here"]),
     (["accuracy", "--datasets", "glyphs", "--methods", "nobody"], ["no row 'nobody'"]),
     (["accuracy", "--preset", "best"], ["preset must be one of", "'best'"]),
     (["accuracy", "--seeds", "0"], ["seeds must be at least 1"]),
@@ -246,6 +250,12 @@ def test_if_nothing_can_be_trained_the_first_reason_is_told(tmp_path, tiny, caps
     (["accuracy", "--set", "epochs"], ["--set takes KEY=VALUE"]),
     (["over-training", "--set", "epochs=3"], ["epochs is what the row", "npbcl-5"]),
     (["masks", "--set", "epochs=many"], ["epochs must be a whole number"]),
+    (["accuracy", "--methods", "naive", "--set", "alpha=3"], ["alpha is for none of the rows"]),
+    (["accuracy", "--methods", "naive", "--set", "ewc.weight=3"], ["ewc.weight is for none of the rows"]),
+    (["accuracy", "--methods", "naive", "--preset", "paper"], ["--preset is for npbcl"]),
+    (["domain", "--datasets", "permuted-mnist"], ["no data set 'permuted-mnist' here", "domain-mnist"]),
+    (["accuracy", "--datasets", "vae-glyphs"], ["no data set 'vae-glyphs' here", "split-glyphs"]),
+    (["likelihood", "--datasets", "split-mnist"], ["no data set 'split-mnist' here", "vae-mnist"]),
 ])
 def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):
     code = main(["reproduce", *arguments, "--out", str(tmp_path / "out")])
