@@ -31,7 +31,7 @@ GROUP = 16                                                   # chunks at a time:
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)                       # Salmon et al. (2011), Sec. 3.3
 WEYL = (0x9E3779B9, 0xBB67AE85)                              # golden ratio and sqrt(3) - 1: the key's step a round
-LOW = 0xFFFFFFFF
+LOW, LONG = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 BELOW_ONE = np.float32(1 - 2.0**-24)                         # the largest float32 under one
 
 
@@ -62,6 +62,9 @@ def check_key(caller, key):
     ValueError
         If a number does not fit its field.
     """
+    if type(key) is Key and all(type(number) is int for number in key) and (
+            0 <= key.seed <= LONG and 0 <= key.task <= LOW and 0 <= key.step <= LOW and 0 <= key.stream <= LOW):
+        return key                                           # as it almost always is
     numbers = []
     for name, value in zip(Key._fields, key, strict=True):
         bits = 64 if name == "seed" else 32

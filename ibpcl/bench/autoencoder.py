@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from ibpcl.bench.problem import images
-from ibpcl.bench.timing import interleave
+from ibpcl.bench.timing import PAUSE, interleave
 from ibpcl.continual.task import ImageTask
 from ibpcl.kernels import blas
 from ibpcl.methods.vae_npbcl import VAENPBCL
@@ -33,6 +33,7 @@ class Clock:
         """Note the time of the epoch that is over."""
         epoch = time.perf_counter() - self.began
         self.seconds.setdefault(partial.snapshot.phase, []).append((epoch, self.beside()))
+        time.sleep(PAUSE)                                    # threads of BLAS, beside, go on spinning for a while
         self.began = time.perf_counter()
 
     def medians(self, phase):

@@ -103,12 +103,12 @@ class Problem:
         return parts, self.model.elbo_vjp(WEIGHTS, cache)
 
     def step(self):
-        """Take one step of training: noise, ELBO, gradient, the check that all is finite, Adam."""
+        """Take one step of training: noise, ELBO, gradient, Adam, the check that all is finite."""
         self.step_number += 1
         _, gradient = self.elbo_and_gradient(self.noise(self.step_number))
-        if not self.backend.finite(gradient):
+        self.vector, self.state, finite = self.backend.adam(self.vector, gradient, self.state, self.rates)
+        if not finite:
             raise FloatingPointError("bench: the gradient is not finite")
-        self.vector, self.state = self.backend.adam(self.vector, gradient, self.state, self.rates)
 
     def products(self):
         """Return a function that computes the step's dense matrix products alone, with BLAS.

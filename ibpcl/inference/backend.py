@@ -17,7 +17,7 @@ class Backend(NamedTuple):
     session: Callable
     empty: Callable
     copy: Callable
-    finite: Callable
+    take: Callable
     draw: Callable
     uniform: Callable
     normal: Callable
@@ -67,13 +67,13 @@ def backend(name="numba"):
     """
     if name == "numpy":
         from contextlib import nullcontext as session
+        from operator import getitem as take
 
         from numpy import asarray as hard_mask
         from numpy import copyto as copy
         from numpy import empty
 
         from ibpcl import adam, noise
-        from ibpcl.numerics import finite
         from ibpcl.primitives import (
             activations,
             gaussian,
@@ -100,13 +100,13 @@ def backend(name="numba"):
         from ibpcl.kernels.blas import one_thread as session
         from ibpcl.kernels.local_linear import hard_mask
         from ibpcl.kernels.memory import empty
-        from ibpcl.kernels.vectors import copy, finite
+        from ibpcl.kernels.vectors import copy, take
     else:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     return Backend(
-        name, session, empty, copy, finite, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
+        name, session, empty, copy, take, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
         sticks.log_odds, sticks.log_odds_vjp, sticks.divergence, sticks.divergence_vjp, masked_weights.sample,
         masked_weights.sample_vjp, linear.apply, linear.apply_vjp, hard_mask, local_linear.sample,
         local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
-        latent.kl, adam.update,
+        latent.kl, adam.checked_update,
     )

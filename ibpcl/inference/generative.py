@@ -80,8 +80,8 @@ def _fit(packed, data, how, vector, rates, weights, warm_up, held, temperature, 
     def objective(vector, rows, step, steps):
         tau = temperature(step, steps)
         noise = model.noise(how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=masks is None)
-        parts, cache = model.elbo(vector, packed.prior, read[rows], noise, examples, how.backend, masks, tau,
-                                  data.x[rows])
+        x, targets = (how.backend.take(array, rows) for array in (read, data.x))
+        parts, cache = model.elbo(vector, packed.prior, x, noise, examples, how.backend, masks, tau, targets)
         now = downhill._replace(kl_latent=downhill.kl_latent * rising(step, steps, warm_up))
         gradient = model.elbo_vjp(now, cache)
         if penalty is not None:

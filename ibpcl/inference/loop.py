@@ -130,9 +130,10 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
             for i, rows in enumerate(minibatches(examples, batch, key._replace(step=epoch))):
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
-                _refuse_non_finite(parts, backend.finite(gradient), phase, epoch, step)
-                vector, state = backend.adam(vector, gradient, state, rates,
-                                             factor=geometric(1.0, rate_end, step, steps))
+                *moved, finite = backend.adam(vector, gradient, state, rates,
+                                              factor=geometric(1.0, rate_end, step, steps))
+                _refuse_non_finite(parts, finite, phase, epoch, step)
+                vector, state = moved
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))

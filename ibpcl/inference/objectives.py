@@ -92,8 +92,8 @@ def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
 
     def objective(vector, rows, step, steps):
         noise = small.fixed_noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-        parts, cache = small.fixed_elbo(vector, packed.prior, masks, read[rows], data.y[rows], noise,
-                                        examples, how.backend)
+        parts, cache = small.fixed_elbo(vector, packed.prior, masks, how.backend.take(read, rows), data.y[rows],
+                                        noise, examples, how.backend)
         return parts, small.fixed_elbo_vjp(weights, cache), 0.0
 
     rates = block_rates(small.layout, mu=rate, log_sigma=rate, noise=rate)
@@ -138,7 +138,7 @@ def train_masked(model, vector, prior, data, how, rates, weights, tau, growing=N
     def objective(vector, rows, step, steps):
         temperature, model = geometric(*tau, step, steps), now.part.model
         noise = model.noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-        parts, cache = model.elbo(vector, now.prior, read[rows], data.y[rows], noise, temperature,
+        parts, cache = model.elbo(vector, now.prior, how.backend.take(read, rows), data.y[rows], noise, temperature,
                                   examples, how.backend)
         return parts, model.elbo_vjp(downhill, cache), temperature
 

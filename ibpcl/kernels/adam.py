@@ -1,6 +1,7 @@
 r"""One step of Adam over the flat vector of all parameters: the twin of ``ibpcl.adam``.
 
-Fused, each number is read once and written once; NumPy would pass over the vector a dozen times.
+Fused, each number is read once and written once; NumPy would pass over the vector a dozen times.  Whether the gradient
+is finite is seen on the way, from the sums of its strips.
 """
 
 import numpy as np
@@ -8,8 +9,9 @@ import numpy as np
 from ibpcl import adam as reference
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels.elementary import total
 from ibpcl.kernels.loops import flat
-from ibpcl.kernels.memory import as_arrays, empty
+from ibpcl.kernels.memory import as_arrays, several
 from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 1024
@@ -33,9 +35,9 @@ def _move(vector, rates, first, second, correction1, correction2, epsilon, new_v
 @compiled
 def step(
     turns, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon,
-    new_vector, new_first, new_second,
+    new_vector, new_first, new_second, sums,
 ):
-    """Write a part of the new vector and of its moments; a piece is a strip."""
+    """Write a part of the new vector and of its moments, and the gradient's sums; a piece is a strip."""
     while another(turns):
         begin, end = turns[BEGIN], turns[END]
         for i in range(begin * STRIP, min(end * STRIP, vector.size), STRIP):
@@ -44,6 +46,7 @@ def step(
             _moments(flat(gradient, i, j), flat(first, i, j), flat(second, i, j), beta1, beta2, m, s)
             _move(flat(vector, i, j), flat(rates, i, j), m, s, correction1, correction2, epsilon,
                   flat(new_vector, i, j))
+            sums[i // STRIP] = total(flat(gradient, i, j))
 
 
 def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
@@ -73,13 +76,21 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     state : NamedTuple
         The new state.
     """
+    return checked_update(vector, gradient, state, rates, beta1, beta2, epsilon, factor)[:2]
+
+
+def checked_update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
+    """Take one step, and say whether the gradient is finite: the twin of :func:`ibpcl.adam.checked_update`."""
     arrays = as_arrays("adam.update", vector, gradient, state.first, state.second, rates)
     if any(array.shape != arrays[0].shape or array.ndim != 1 for array in arrays):
         raise ValueError(f"adam.update: all arrays must have one shape (P,), got {[array.shape for array in arrays]}")
     if np.ndim(state.step) > 0:                              # a network that has grown
-        return reference.update(*arrays[:2], state, arrays[4], beta1, beta2, epsilon, factor)
+        return reference.checked_update(*arrays[:2], state, arrays[4], beta1=beta1, beta2=beta2, epsilon=epsilon,
+                                        factor=factor)
     number, t = arrays[0].dtype.type, state.step + 1
     scalars = (number(x) for x in (beta1, beta2, factor / (1 - beta1**t), 1 / (1 - beta2**t), epsilon))
-    out = [empty(arrays[0].shape, arrays[0].dtype) for _ in range(3)]
-    threads.run(step, -(-arrays[0].size // STRIP), *arrays, *scalars, *out)
-    return out[0], state._replace(first=out[1], second=out[2], step=t)
+    strips, shape = -(-arrays[0].size // STRIP), arrays[0].shape
+    *out, sums = several((shape, shape, shape, (strips,)), arrays[0].dtype)
+    threads.run(step, strips, *arrays, *scalars, *out, sums)
+    finite = bool(np.isfinite(sums).all() or np.isfinite(arrays[1]).all())        # sums of large numbers may overflow
+    return out[0], state._replace(first=out[1], second=out[2], step=t), finite

@@ -21,7 +21,7 @@ from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
-ROWS = 256                                                   # a piece
+ROWS, GROUP = 256, 12                                        # a piece; what BLAS computes together
 PLACES = ("../scipy.libs", ".dylibs", ".libs")               # where SciPy's packages keep their OpenBLAS
 NAMES = ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads")
 
@@ -87,13 +87,13 @@ def all_threads():
 
 
 @compiled
-def multiply(turns, x, w, out):
-    """Multiply rows of x (R, N, D), R = 1 or S, by the matrices w (S, D, K), into out (S, N, K)."""
-    blocks = -(-x.shape[1] // ROWS)
+def multiply(turns, length, x, w, out):
+    """Multiply rows of x (R, N, D), R = 1 or S, by w (S, D, K), into out (S, N, K); a piece has ``length`` rows."""
+    blocks = -(-x.shape[1] // length)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            s, first = piece // blocks, piece % blocks * ROWS
-            rows = slice(first, min(first + ROWS, x.shape[1]))
+            s, first = piece // blocks, piece % blocks * length
+            rows = slice(first, min(first + length, x.shape[1]))
             np.dot(x[s % x.shape[0], rows], w[s], out[s, rows])
 
 
@@ -114,9 +114,12 @@ def pull_back(turns, dh, x, w, dx, dw):
 def product(x, w):
     """Multiply ``x`` (N, D) or (S, N, D) by ``w`` (S, D, K): (S, N, K)."""
     x = x if x.ndim == 3 else x[None]
-    out = empty((len(w), x.shape[1], w.shape[2]), w.dtype)
+    (S, _, K), N = w.shape, x.shape[1]
+    # One product is cut into two, where BLAS begins a new group of rows anyway, so that no digit changes.
+    rows = ROWS if S > 1 or N > ROWS else GROUP * max(1, -(-N // (2 * GROUP)))
+    out = empty((S, N, K), w.dtype)
     with one_thread():
-        threads.run(multiply, len(w) * -(-x.shape[1] // ROWS), x, w, out)
+        threads.run(multiply, S * -(-N // rows), rows, x, w, out)
     return out
 
 

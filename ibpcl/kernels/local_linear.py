@@ -21,12 +21,13 @@ from ibpcl.kernels import blas, loops, sparse_matrix, thin_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.loops import fill, flat
-from ibpcl.kernels.memory import as_arrays, empty, writable
+from ibpcl.kernels.memory import as_arrays, several, writable
 from ibpcl.kernels.preactivations import add_through_squares, draw, mean_gradient, variance_gradient
 from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 4096                                                 # weights, a piece
 ROWS = 64                                                    # examples, a piece
+PRODUCT = 2**18                                              # multiplications from which on a product is shared
 
 
 class HardMask(NamedTuple):
@@ -214,19 +215,26 @@ def sparse_backward(
                 _collect(flat(dmeans, 0, size), places, dmu)
 
 
-def _moments(mu, log_sigma, kept):
-    """Return means and variances (D, K), and the variances of the kept weights."""
+def _moments(mu, log_sigma, kept, out):
+    """Write means and variances (D, K), and the variances of the kept weights, to ``out`` and return them."""
+    means, variances, kept_variances = out
     if kept.mask is None:
-        variances = empty(mu.shape, mu.dtype)
         threads.run(square_deviations, -(-mu.size // STRIP), log_sigma.reshape(-1), variances.reshape(-1))
-        return mu, variances, np.empty(0, mu.dtype)
-    if mu.shape != kept.places.shape or log_sigma.shape != mu.shape:
-        raise ValueError(f"local_linear.sample: the mask keeps {kept.places.size} weights, got {mu.shape} means and "
-                         f"{log_sigma.shape} deviations")
-    kept_variances, (means, variances) = empty(mu.shape, mu.dtype), empty((2, *kept.mask.shape), mu.dtype)
+        return mu, variances, kept_variances
     threads.run(spread, kept.starts.size - 1, mu, log_sigma, kept.starts, kept.places, kept_variances,
                 means.reshape(-1), variances.reshape(-1))
     return means, variances, kept_variances
+
+
+def _check(mu, log_sigma, kept):
+    if kept.mask is not None and (mu.shape != kept.places.shape or log_sigma.shape != mu.shape):
+        raise ValueError(f"local_linear.sample: the mask keeps {kept.places.size} weights, got {mu.shape} means and "
+                         f"{log_sigma.shape} deviations")
+
+
+def _small(rows, columns):
+    """Return for how small arrays a product of some rows (N, D) is left to one thread: what counts is its work."""
+    return 0 if rows.size * columns >= PRODUCT else threads.SMALL
 
 
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None):
@@ -241,13 +249,17 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None
     whole = mask is not None and mu.ndim == 2                # of which the mask keeps some: then as if they alone were
     if whole:
         mu, log_sigma = mu[kept.mask], log_sigma[kept.mask]
-    means, variances, kept_variances = _moments(mu, log_sigma, kept)
+    _check(mu, log_sigma, kept)
+    (D, columns), of_weights = (mu.shape, ((0, 0), mu.shape, (0,))) if kept.mask is None else (
+        kept.mask.shape, (kept.mask.shape, kept.mask.shape, mu.shape))
     bias_mean, bias_variance = bias_mu * kept.active, np.exp(2 * bias_log_sigma) * kept.active
-    rows, columns = x.reshape(prod(x.shape[:-1]), x.shape[-1]), means.shape[1]
+    rows = x.reshape(prod(x.shape[:-1]), D)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
     noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, len(rows), columns)
-    (mean, slope), h = empty((2, len(rows), columns), x.dtype), empty(noise.shape, x.dtype)
-    pieces, biases, sparse, squares = -(-len(rows) // ROWS), (bias_mean, bias_variance), None, None
+    mean, slope, h, squares, *of_weights = several(
+        ((len(rows), columns), (len(rows), columns), noise.shape, rows.shape, *of_weights), x.dtype)
+    means, variances, kept_variances = _moments(mu, log_sigma, kept, of_weights)
+    pieces, biases, sparse = -(-len(rows) // ROWS), (bias_mean, bias_variance), None
     if columns <= thin_products.WIDEST:
         thin_products.sample(rows, np.ascontiguousarray([means.T, variances.T]), *biases, noise, slope, h)
     else:
@@ -257,9 +269,9 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None
             threads.run(sparse_moments, 2, *sparse, means, variances, mean, slope)
             threads.run(sparse_draw, pieces, mean, *biases, noise, slope, h)
         else:
-            squares = empty(rows.shape, x.dtype)
             with blas.one_thread():
-                threads.run(dense_forward, pieces, rows, means, variances, *biases, noise, squares, mean, slope, h)
+                threads.run(dense_forward, pieces, rows, means, variances, *biases, noise, squares, mean, slope, h,
+                            small=_small(rows, columns))
     return h.reshape(eps.shape), (noise, x, sparse, squares, means, variances, bias_variance, kept, kept_variances,
                                   whole, slope)
 
@@ -280,22 +292,22 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
             dmu, dlog_sigma = dmu[kept.mask], dlog_sigma[kept.mask]
     else:
         out = out if not whole and writable(out, dtype) else None
+        needed = len(rows) * (needs_dx and sparse is None)
+        own = (kept_variances.shape, kept_variances.shape) if out is None or kept.mask is None else ()
+        sums, dx, through, gradients, dmeans, dvariances, *found = several(
+            ((2, K), (needed, D), (needed, D), (3, len(rows), K), (D, K), (D, K), *own), dtype)
         if kept.mask is None:
-            found = empty((2, 0), dtype)
-            dmu, dlog_sigma = dmeans, dvariances = out or empty((2, D, K), dtype)
+            dmeans, dvariances = dmu, dlog_sigma = out or (dmeans, dvariances)
         else:
-            dmeans, dvariances = empty((2, D, K), dtype)
-            dmu, dlog_sigma = found = out or empty((2, *kept_variances.shape), dtype)
-        sums, dx = empty((2, K), dtype), empty((len(rows) * (needs_dx and sparse is None), D), dtype)
+            dmu, dlog_sigma = found = out or found
         after = (kept.places, kept_variances, dmeans, dvariances, *found, sums)
         if sparse is not None:
             threads.run(sparse_backward, 2, dh, noise, slope, *sparse_matrix.transposed(sparse, D), variances, *after)
             dx = _dense_dx(dh, noise, slope, rows, means, variances) if needs_dx else None    # images need none
         else:
-            gradients, through = empty((3, len(rows), K), dtype), empty(dx.shape, dtype)
             with blas.one_thread():
                 threads.run(dense_backward, 2 + -(-len(dx) // ROWS), dh, noise, slope, rows, squares, means, variances,
-                            *after, gradients, through, dx)
+                            *after, gradients, through, dx, small=_small(rows, K))
     if whole:
         dmu, dlog_sigma = (_at(kept.mask, part) for part in (dmu, dlog_sigma))
     return (dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, sums[0] * kept.active,

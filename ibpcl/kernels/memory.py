@@ -12,6 +12,7 @@ import numpy as np
 
 KEPT = 128 * 2**20                                           # bytes of free blocks, at most
 SMALLEST = 2**16                                             # bytes; below, the C library keeps the memory itself
+BYTE = np.dtype(np.uint8)
 TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 LINE = 64                                                    # bytes of a cache line: vectors must not straddle two
 
@@ -79,6 +80,22 @@ def empty(shape, dtype):
     own = _Block(size + LINE, np.uint8, block[0])
     own.block = block
     return np.ndarray(shape, dtype, own, block[1])
+
+
+def several(shapes, dtype):
+    """Make several arrays as :func:`empty` makes one, side by side in a block; each begins a cache line.
+
+    They share the block, which is free again when the last of them is gone.
+
+    >>> [array.shape for array in several([(2, 300), (7,)], np.dtype(np.float32))]
+    [(2, 300), (7,)]
+    """
+    starts, end = [], 0
+    for shape in shapes:
+        starts.append(end)
+        end += -(-prod(shape) * dtype.itemsize // LINE) * LINE
+    whole = empty((max(end, SMALLEST),), BYTE)
+    return [np.ndarray(shape, dtype, whole, start) for shape, start in zip(shapes, starts, strict=True)]
 
 
 def writable(out, dtype):

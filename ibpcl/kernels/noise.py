@@ -171,13 +171,15 @@ def numbers(kind, key):
 def _fill(caller, wanted, dtype):
     dtype, described, places, starts = reference.check_dtype(caller, dtype), [], [], [0]
     for kind, key, shape in wanted:
-        described.append(numbers(kind, reference.check_key(caller, key)))
+        seed, task, step, stream = reference.check_key(caller, key)
+        described.append((int(kind), step, task, stream, seed))
         shape, size, chunks = reference.check_shape(caller, shape)
         places.append((slice(starts[-1] * CHUNK, starts[-1] * CHUNK + size), shape))
         starts.append(starts[-1] + chunks)
     out = empty((starts[-1] * CHUNK,), dtype)
     kernel = fill_float32 if dtype == np.float32 else fill_float64
-    threads.run(kernel, starts[-1], np.array(described), np.array(starts), out.reshape(-1, 4, STRIP))
+    threads.run(kernel, starts[-1], np.array(described, np.uint64).reshape(-1, 5), np.array(starts),
+                out.reshape(-1, 4, STRIP))
     return [out[place].reshape(shape) for place, shape in places]
 
 

@@ -126,10 +126,11 @@ def run(kernel, pieces, *arguments, small=SMALL):
     """
     if pieces < 1:
         return
-    threads = count()
-    team = _team(os.getpid(), threads - 1) if threads > 1 and pieces > 1 and _large(arguments, small) else None
-    if team is not None and not team.busy.acquire(blocking=False):
-        team = None                                          # another thread has it
+    team = None
+    if pieces > 1 and (threads := count()) > 1 and _large(arguments, small):
+        team = _team(os.getpid(), threads - 1)
+        if not team.busy.acquire(blocking=False):
+            team = None                                      # another thread has it
     before = subnormals.flush()
     try:
         if team is None:

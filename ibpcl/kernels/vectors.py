@@ -1,12 +1,11 @@
-"""Passes over the vector of all parameters, which is long: copying into it, and whether all of it is finite."""
+"""Copies of what is long: into the vector of all parameters, and of a batch's rows."""
 
 import numpy as np
 
 from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled
-from ibpcl.kernels.elementary import total
 from ibpcl.kernels.loops import flat
-from ibpcl.kernels.memory import as_arrays
+from ibpcl.kernels.memory import TYPES, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
 STRIP = 16_384
@@ -21,11 +20,21 @@ def copy_strips(turns, x, out):
 
 
 @compiled
-def add_strips(turns, x, sums):
-    """Write the sum of each of some strips."""
+def take_rows(turns, x, rows, out):
+    """Copy some of the rows."""
     while another(turns):
-        for strip in range(turns[BEGIN], turns[END]):
-            sums[strip] = total(flat(x, strip * STRIP, min((strip + 1) * STRIP, x.size)))
+        for i in range(turns[BEGIN], turns[END]):
+            loops.copy(x[rows[i]], out[i])
+
+
+def take(x, rows):
+    """Return some rows of a matrix: the twin of ``x[rows]``, in memory that was used before."""
+    if x.ndim != 2 or x.dtype not in TYPES or not x.flags.c_contiguous or (
+            len(rows) and not 0 <= rows.min() <= rows.max() < len(x)):
+        return x[rows]
+    out = empty((len(rows), x.shape[1]), x.dtype)
+    threads.run(take_rows, len(rows), x, rows, out)
+    return out
 
 
 def _strips(x):
@@ -43,11 +52,3 @@ def copy(out, x):
 def _same_kind(out, x):
     return (isinstance(x, np.ndarray) and x.shape == out.shape and x.dtype == out.dtype
             and out.flags.c_contiguous and x.flags.c_contiguous)
-
-
-def finite(x):
-    """Say whether no number is infinite and none is not a number: the twin of :func:`ibpcl.numerics.finite`."""
-    (x,) = as_arrays("vectors.finite", x)
-    sums = np.empty(_strips(x), x.dtype)
-    threads.run(add_strips, len(sums), x.reshape(-1), sums, small=threads.LIGHT)
-    return bool(np.isfinite(sums).all() or np.isfinite(x).all())    # sums of large numbers may overflow

@@ -50,10 +50,10 @@ class Layout:
             if block.stop != start:
                 raise ValueError(f"Layout: block {entry.block!r} is interrupted before {entry.name!r}")
             self._blocks[entry.block] = slice(block.start, self.size)
-        self._layers = {}
+        self._layers = {}                                    # looked up at every step
         for entry in self.entries:
             layer, _, name = entry.name.partition(".")
-            self._layers.setdefault(layer, {})[name] = entry.name
+            self._layers.setdefault(layer, []).append((name, self._slices[entry.name], entry.shape))
 
     def __eq__(self, other):
         return isinstance(other, Layout) and self.entries == other.entries
@@ -75,9 +75,12 @@ class Layout:
 
     def view(self, vector, name):
         """Return one of the views, that of the parameter ``name``."""
+        self._check(vector)
+        return vector[self._slices[name]].reshape(self._shapes[name])
+
+    def _check(self, vector):
         if vector.shape != (self.size,):
             raise ValueError(f"Layout.view: the vector must have shape ({self.size},), got {vector.shape}")
-        return vector[self._slices[name]].reshape(self._shapes[name])
 
     def layers(self, vector):
         """Return the views by layer: a dict of dicts, from the name before its first dot and from what comes after it.
@@ -85,8 +88,9 @@ class Layout:
         >>> Layout([Entry("head.mu", (1,), "mu"), Entry("head.rho", (1,), "rho")]).layers(np.arange(2.0))
         {'head': {'mu': array([0.]), 'rho': array([1.])}}
         """
-        return {layer: {name: self.view(vector, whole) for name, whole in names.items()}
-                for layer, names in self._layers.items()}
+        self._check(vector)
+        return {layer: {name: vector[place].reshape(shape) for name, place, shape in parts}
+                for layer, parts in self._layers.items()}
 
     def transfer(self, vector, larger, target):
         """Write the parameters of ``vector`` into ``target``, of the layout ``larger``, each into its corner."""
