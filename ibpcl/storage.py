@@ -223,7 +223,7 @@ def read_csv(path):
 
 
 def _column(cells):
-    if cells and all(_INTEGER.fullmatch(cell) and abs(int(cell)) < 2**63 for cell in cells):
+    if cells and all(_INTEGER.fullmatch(cell) and len(cell) < 30 and abs(int(cell)) < 2**63 for cell in cells):
         return np.array(cells, dtype=np.int64)
     if all(cell == "" or _NUMBER.fullmatch(cell) for cell in cells):
         return np.array([float(cell or "nan") for cell in cells], dtype=float)
@@ -254,7 +254,7 @@ def write_toml(path, table):
 
 def read_toml(path):
     """Read TOML, or raise ValueError naming the line that is none."""
-    text = read_text(path)
+    text = read_text(path).removeprefix("\ufeff")         # which editors on Windows begin a file with
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -221,6 +221,12 @@ def test_image_files_that_are_as_published(capsys, mnist):
     assert (code, err) == (0, []) and "0/1" in "\n".join(out)
     code, out, err = typed(capsys, "data", "verify", "--data-dir", "data")
     assert (code, err) == (0, []) and any(line.startswith("mnist: verified") for line in out)
+    code, out, err = typed(capsys, "data", "verify", "glyphs")
+    assert (code, out, err) == (0, ["glyphs: drawn by the program, nothing to verify"], [])
+
+
+def test_a_folder_that_is_named_for_bench_must_have_mnist(capsys, own_folder):
+    assert "missing" in refused(capsys, "bench", "--quick", "--data-dir", "nowhere")
 
 
 def test_a_missing_file(capsys, mnist, own_folder):
@@ -279,7 +285,7 @@ def test_an_elbo_that_is_not_finite(capsys, small_glyphs):
 
 
 def test_more_memory_than_there_is(capsys, small_glyphs):
-    complaint = refused(capsys, "run", *TINY, "--set", "hidden=100000000000000", code=1)
+    complaint = refused(capsys, "run", *TINY, "--set", "hidden=2147483647", code=1)
     assert "not enough memory" in complaint
 
 

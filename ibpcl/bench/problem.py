@@ -6,6 +6,8 @@ import numpy as np
 
 from ibpcl.adam import start
 from ibpcl.data import registry
+from ibpcl.data.dataset import DataError
+from ibpcl.errors import UserError
 from ibpcl.models import packing
 from ibpcl.models.classifier import Classifier
 from ibpcl.models.supervised import Elbo, Prior
@@ -39,10 +41,19 @@ class Images(NamedTuple):
 
 
 def images(classes=None, data_dir=None):
-    """Return MNIST's training images of some classes, or the drawn letters where MNIST is not at hand."""
+    """Return MNIST's training images of some classes, or the drawn letters if it is not at hand and no folder is named.
+
+    Raises
+    ------
+    UserError
+        If a folder is named, and MNIST is not there.
+    """
     there = {status.name for status in registry.status(data_dir) if status.summary not in ("missing", "damaged")}
-    name = "mnist" if "mnist" in there else "glyphs"
-    data = registry.load(name, data_dir)
+    name = "mnist" if "mnist" in there or data_dir is not None else "glyphs"
+    try:
+        data = registry.load(name, data_dir)
+    except DataError as error:                               # of a folder that the user has named
+        raise UserError(str(error)) from error
     chosen = slice(None) if classes is None else np.isin(data.train_labels, classes)
     x = data.train_images[chosen].reshape(-1, data.train_images[0].size)
     return Images(name, x, data.train_labels[chosen].astype(np.int64))

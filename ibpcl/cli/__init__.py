@@ -7,6 +7,8 @@ the user ends with exit code 2 and one line on standard error; a mistake of the 
 import importlib
 import os
 import sys
+import warnings
+from functools import partial
 
 from ibpcl.cli.parser import parser
 from ibpcl.errors import TrainingError, UserError
@@ -32,7 +34,9 @@ def main(arguments=None):
         for stream in (sys.stdout, sys.stderr):            # a terminal that has no "±" shall not end a command
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
-        code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = partial(tell, otherwise=warnings.showwarning)
+            code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
         if sys.stdout is not None:                         # the shell may have closed it
             sys.stdout.flush()                             # here, where a closed pipe is understood
         return code or OK
@@ -49,6 +53,14 @@ def main(arguments=None):
         return complain(f"not enough memory: {error}; make hidden, samples or batch smaller", FAILED)
     except TrainingError as error:
         return complain(error, FAILED)
+
+
+def tell(message, category, *place, otherwise, **options):
+    """Print a warning of the package on standard error in a line; others, as Python does."""
+    if category is UserWarning:
+        complain(message, OK)
+    else:
+        otherwise(message, category, *place, **options)
 
 
 def complain(message, code):

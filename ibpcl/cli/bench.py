@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ibpcl import storage
 from ibpcl.bench import figure, measure
+from ibpcl.bench.problem import images
 
 TARGETS = (                                                # key, what it is, at most or at least, how much
     ("step_over_products", "step over its dense products, ten classes", "<=", 1.0),
@@ -27,6 +28,7 @@ def execute(options):
     plan = measure.QUICK if options.quick else measure.Plan()
     talk = not options.json
     out = Path(options.out)
+    images((0,), options.data_dir)                         # a wrong folder is refused, and one for the files is made,
     out.mkdir(parents=True, exist_ok=True)                 # before the minutes that it takes
     found = measure.everything(plan, options.data_dir, say if talk else lambda title: None)
     storage.write_json(out / "bench.json", found)

@@ -2,7 +2,7 @@
 
 import sys
 
-from ibpcl.data import registry
+from ibpcl.data import glyphs, registry
 from ibpcl.data.dataset import DataError
 from ibpcl.errors import UserError
 
@@ -18,7 +18,7 @@ def execute(options):
 def show(options):
     """Print every image set with its state; what is wrong with a damaged file stands below."""
     for status in registry.status(options.data_dir):
-        print(f"{status.name:14} {status.summary:23} {status.folder}")
+        print(f"{status.name:14} {status.summary:23} {status.folder or ''}".rstrip())
         if status.summary in ("damaged", "incomplete"):
             for file in status.files:
                 if file.problem:
@@ -31,7 +31,8 @@ def verify(options):
                               if status.files and status.summary != "missing"]
     for name in names:
         folder = registry.verify(name, options.data_dir)
-        print(f"{name}: verified, {folder}", flush=True)
+        drawn = "drawn by the program, nothing to verify"
+        print(f"{name}: {drawn if name in glyphs.CHARACTERS else f'verified, {folder}'}", flush=True)
 
 
 def fetch(options):

@@ -7,7 +7,7 @@ import numpy as np
 from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import configure
-from ibpcl.experiments.folder import CONFIG, free_folder
+from ibpcl.experiments.folder import CONFIG, free_folder, is_run
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.run import run
 
@@ -48,7 +48,11 @@ def resumed(options):
     file = Path(options.resume, CONFIG)
     if not file.is_file():
         raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
-    return configure(file, key_texts(options)), options.resume
+    config = configure(file, key_texts(options))
+    if not is_run(options.resume):
+        raise UserError(f"{file} has not all keys of a run's configuration; without --resume, `ibpcl run {file} --out "
+                        "FOLDER` begins anew")
+    return config, options.resume
 
 
 def key_texts(options):

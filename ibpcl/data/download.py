@@ -54,13 +54,14 @@ def fetch(name, data_dir=None, progress=False):
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if SOURCES[name].archive:
-            contents = _first_good(name, SOURCES[name].urls, lambda url: _from_archive(name, url, download))
+            contents = _first_good(name, folder, SOURCES[name].urls, lambda url: _from_archive(name, url, download))
             for file, path in wanted.items():
                 _keep(path, contents[file])
         else:
             for file, path in wanted.items():
                 urls = [f"{url}{file}.gz" for url in SOURCES[name].urls]
-                _keep(path, _first_good(name, urls, lambda url, file=file: _one_file(name, file, url, download)))
+                _keep(path, _first_good(name, folder, urls,
+                                         lambda url, file=file: _one_file(name, file, url, download)))
     except OSError as error:                                # the mirrors' own errors never get here
         raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
     return folder
@@ -93,20 +94,31 @@ def _downloader(name, folder, progress):
         try:
             get(url, buffer, None)
         except OSError as error:                            # every error of requests is one
-            raise DataError(f"{url}: the download failed: {error}") from error
+            raise DataError(f"{url}: the download failed: {_reason(error)}") from error
         return buffer.getvalue()
 
     return download
 
 
-def _first_good(name, urls, get):
+def _reason(error):
+    """Return what an error of requests comes from: its text has the errors around it, each with its address.
+
+    >>> _reason(OSError("Pool(host='a'): Max retries exceeded with url: /b (Caused by Failed('no such host'))"))
+    "Failed('no such host')"
+    """
+    _, caused, inner = str(error).rpartition("Caused by ")
+    return inner.removesuffix(")") if caused else str(error)
+
+
+def _first_good(name, folder, urls, get):
     problems = []
     for url in urls:
         try:
             return get(url)
         except DataError as error:
             problems.append(str(error))
-    raise DataError(f"{name} could not be downloaded: {'; '.join(problems)}")
+    raise DataError(f"{name} could not be downloaded: {'; '.join(problems)}; try again later, put the files into "
+                    f"{folder}, or name another folder with --data-dir or IBPCL_DATA")
 
 
 def _one_file(name, file, url, download):

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from ibpcl.data import glyphs, idx
+from ibpcl.data import cache, glyphs, idx
 from ibpcl.data.dataset import DataError, Dataset, check_dataset
 from ibpcl.data.download import fetch
 from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, find_files, given_folder, read_verified
@@ -117,7 +117,7 @@ def verify(name, data_dir=None):
     Parameters
     ----------
     name : str
-        One of :func:`available`; rendered sets have nothing to verify.
+        One of :func:`available`; rendered sets have no files that are published.
     data_dir : path-like, optional
         As for :func:`load`.
 
@@ -163,23 +163,31 @@ def _check_name(name, where):
 def _read(name, data_dir):
     paths = find_files(name, data_dir)
     missing = [file for file in FILES if paths[file] is None]
+    where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
     if missing:
-        where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
         folder = data_folder(data_dir) / name
         raise DataError(f"{folder}: missing {', '.join(missing)} (plain or .gz); put the files there, name another "
                         f"folder with --data-dir or IBPCL_DATA, or run `ibpcl data fetch {name}{where}`")
-    contents = {file: idx.contents(paths[file]) for file in FILES}
-    arrays = [idx.parse(contents[file], paths[file], 3 if "images" in file else 1) for file in FILES]
-    for part in (0, 2):                                     # training images and labels, then test
-        idx.check_pair(*arrays[part:part + 2], *(paths[file] for file in FILES[part:part + 2]))
-    for file in FILES:                                      # last: the checks above say more about what is wrong
-        check_sum(name, file, paths[file], contents[file])
+    try:
+        contents = {file: idx.contents(paths[file]) for file in FILES}
+        arrays = [idx.parse(contents[file], paths[file], 3 if "images" in file else 1) for file in FILES]
+        for part in (0, 2):                                 # training images and labels, then test
+            idx.check_pair(*arrays[part:part + 2], *(paths[file] for file in FILES[part:part + 2]))
+        for file in FILES:                                  # last: the checks above say more about what is wrong
+            check_sum(name, file, paths[file], contents[file])
+    except DataError as error:
+        raise DataError(f"{error}; replace it, for example with `ibpcl data fetch {name}{where}`") from error
     return arrays
 
 
 def _file_status(name, data_dir):
     files = []
-    for file, path in find_files(name, data_dir).items():
+    given = given_folder(data_dir)                          # a wrong one is refused
+    try:
+        folder, found = data_folder(given) / name, find_files(name, given)
+    except (DataError, OSError) as error:                   # no home, or a folder that may not be looked into
+        return Status(name, None, (), False, f"missing: {error}")
+    for file, path in found.items():
         problem = "missing" if path is None else ""
         if path is not None:
             try:
@@ -191,10 +199,13 @@ def _file_status(name, data_dir):
     found = [problem for problem in problems if problem != "missing"]
     summary = ("verified" if not problems else "damaged" if found else
                "missing" if len(problems) == len(files) else "incomplete")
-    return Status(name, data_folder(data_dir) / name, tuple(files), not problems, summary)
+    return Status(name, folder, tuple(files), not problems, summary)
 
 
 def _rendered_status(name):
-    path = glyphs.cache_path(name, 0)
-    files = (FileStatus(path.name, path, ""),) if path.is_file() else ()
+    try:
+        path = glyphs.cache_path(name, 0)
+    except DataError:                                       # no folder for a cache
+        return Status(name, None, (), True, "rendered when asked for")
+    files = (FileStatus(path.name, path, ""),) if cache.read_arrays(path) is not None else ()
     return Status(name, path.parent, files, True, "cached" if files else "rendered when asked for")

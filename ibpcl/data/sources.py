@@ -117,7 +117,11 @@ def data_folder(data_dir=None):
     folder : Path
         It need not exist.
     """
-    return given_folder(data_dir) or cache_folder() / "data"
+    chosen = given_folder(data_dir)
+    try:
+        return chosen or cache_folder() / "data"
+    except DataError as error:
+        raise DataError(f"{error}, or name a folder of image sets with --data-dir or IBPCL_DATA") from error
 
 
 def find_files(name, data_dir=None):
@@ -193,5 +197,4 @@ def check_sum(name, file, where, content):
     expected, got = SOURCES[name].sha256[FILES.index(file)], hashlib.sha256(content).hexdigest()
     if got != expected:
         raise DataError(f"{where}: wrong checksum: expected sha256 {expected} of the uncompressed contents, "
-                        f"got {got}; this is not the published {name} file: replace it, for example with "
-                        f"`ibpcl data fetch {name}`")
+                        f"got {got}; this is not the published {name} file")

@@ -23,7 +23,8 @@ from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method, option
 
 STREAMS = ("split", "permuted", "strips", "classes")
 TERRAIN = "terrain"                                          # the one data set that is not of images
-LARGEST_SEED = 2**63 - 1                                     # the largest whole number of TOML
+SEEDS, LARGEST_SEED = ("seed", "data_seed"), 2**63 - 1       # the largest whole number of TOML
+SIZES = 2**31                                                # sizes and counts are below
 
 
 class Key(NamedTuple):
@@ -65,7 +66,7 @@ class RunConfig:
         _require(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.experiment), "experiment",
                  "letters, digits, dots, dashes and underscores", self.experiment)
         _require(self.stream in STREAMS, "stream", f"one of {', '.join(STREAMS)}", self.stream)
-        for name in ("seed", "data_seed"):
+        for name in SEEDS:
             _require(0 <= getattr(self, name) <= LARGEST_SEED, name, f"in 0 .. {LARGEST_SEED}", getattr(self, name))
         for name in ("tasks", "train_limit", "test_limit"):
             value = getattr(self, name)
@@ -260,7 +261,8 @@ def _read(target):
     except ValueError as error:
         raise UserError(str(error)) from error
     if "experiment" not in given:
-        return target, {"experiment": Path(target).stem, **given}, NO_PRESET
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(target).stem).strip("-.") or "run"
+        return target, {"experiment": name, **given}, NO_PRESET
     name = values.convert(f"{target}: experiment", given["experiment"], str)
     if name not in PRESETS and not {"dataset", "stream"} <= given.keys():
         raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
@@ -280,6 +282,10 @@ def _build(method_name, chosen):
     if method_name in GENERATIVE:
         parts["measurement"] = Measurement
     of_part = {f.name: part for part, kind in parts.items() for f in fields(kind)}
+    for key, value in chosen.items():
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int) and abs(number) >= SIZES and key not in SEEDS:
+                raise UserError(f"{key} must be below 2**31, got {number}")
     try:
         made = {part: kind(**{key: value for key, value in chosen.items() if of_part.get(key) == part})
                 for part, kind in parts.items()}

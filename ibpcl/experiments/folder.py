@@ -146,7 +146,7 @@ def _claim(folder, table, force):
             raise UserError(f"{folder} is not empty and not the folder of a run; name another with --out")
         if not _same(earlier, table):
             if not force:
-                raise UserError(f"{folder} holds a run with {_difference(portable(earlier), portable(table))}; name "
+                raise UserError(f"{folder} holds a run with {difference(portable(earlier), portable(table))}; name "
                                 "another folder with --out, or replace that run with --force")
             for name in (*RESULTS, *OF_REGRESSION, *OF_IMAGES):
                 Path(folder, name).unlink(missing_ok=True)
@@ -185,7 +185,12 @@ def _earlier(folder):
     return table if run_keys().keys() - {"data_dir"} <= table.keys() else None
 
 
-def _difference(earlier, table):
+def is_run(folder):
+    """Say whether a folder holds the whole configuration of a run."""
+    return _earlier(Path(folder)) is not None
+
+
+def difference(earlier, table):
     """Name the first key that differs."""
     for key in table | earlier:
         if earlier.get(key) != table.get(key):

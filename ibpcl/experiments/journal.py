@@ -13,7 +13,7 @@ from ibpcl.adam import State
 from ibpcl.continual.journal import Partial
 from ibpcl.continual.loop import Progress
 from ibpcl.errors import UserError
-from ibpcl.experiments.folder import portable
+from ibpcl.experiments.folder import difference, portable
 from ibpcl.inference.loop import Record, Snapshot
 
 FILE = "checkpoint.npz"
@@ -71,8 +71,9 @@ class RunJournal:
             arrays, meta, self.warning = checkpoints.latest(self.path.parent, FILE)
         except ValueError as error:
             raise UserError(f"{error}; start the run again without --resume") from error
-        if portable(meta["config"]) != portable(self.table):
-            raise UserError(f"{self.path} is of a run with another configuration")
+        earlier, now = portable(meta["config"]), portable(self.table)
+        if earlier != now:
+            raise UserError(f"{self.path} is of a run with {difference(earlier, now)}: change the configuration back")
         self.began -= meta.get("seconds", 0.0)               # older files do not say
         self._learner = _under("learner/", arrays)
         learner.load_state(self._learner)

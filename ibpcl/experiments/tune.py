@@ -112,6 +112,8 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT):
         raise UserError(f"no search space is declared for {method} (there are: {', '.join(SPACES)}; "
                         "ibpcl/experiments/search_spaces.py)")
     space = {key: where for key, where in SPACES[method].items() if key not in texts}
+    if not space:
+        raise UserError(f"{', '.join(SPACES[method])} are all given: nothing is left to search; use ibpcl run")
     known = keys(method)
     given = {key: values.parse(key, text, known[key].kind) for key, text in texts.items() if key != "data_dir"}
     fixed = {"validation": config.validation, "search_seed": seed, "learner_seed": LEARNER_SEED, "repeats": repeats}
@@ -155,6 +157,8 @@ def tune(search, trials=TRIALS, on_trial=None):
     if trials < 1:
         raise UserError(f"trials must be at least 1, got {trials}")
     done = recorded(search)
+    if len(done) < trials:
+        _check_writable(search.record)
     while (number := len(done)) < trials:
         trial, there = _try(search, number), recorded(search)
         if len(there) > number:
@@ -165,6 +169,15 @@ def tune(search, trials=TRIALS, on_trial=None):
         if on_trial is not None:
             on_trial(done[number])
     return done[:trials]
+
+
+def _check_writable(record):
+    """Write a file beside the record and take it away, before hours are spent on what goes into it."""
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        storage.write_temporary(record, [b""]).unlink()
+    except OSError as error:
+        raise UserError(f"cannot write {record}: {error.strerror}; name another folder with --out") from error
 
 
 def best(trials):

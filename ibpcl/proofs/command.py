@@ -1,6 +1,8 @@
 """``ibpcl check``: what is typed, and what is printed."""
 
+import contextlib
 import json
+import os
 import sys
 import time
 from argparse import RawDescriptionHelpFormatter
@@ -68,6 +70,8 @@ def _run(arguments):
     apart = [name for name in ("mutants", "list", "paper", "html") if getattr(arguments, name)]
     if len(apart) > 1 and apart[0] in ("mutants", "list"):
         raise UserError(f"check: --{apart[0]} goes without --{apart[1]}")
+    if arguments.list and arguments.json:
+        raise UserError("check: --list goes without --json: it prints names, a line each")
     if arguments.mutants:
         return _mutants(arguments)
     if arguments.html:
@@ -79,8 +83,10 @@ def _run(arguments):
         return _paper(arguments)
     wrt = [name.strip() for name in arguments.wrt.split(",")] if arguments.wrt else None
     shapes = user.parse_shapes(arguments.shape)
-    results = [_of_user(report) for target in files
-               for report in user.check_target(target, shapes, wrt, arguments.seed)]
+    # What their code prints shall not come between the lines of the JSON.
+    with contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext():
+        results = [_of_user(report) for target in files
+                   for report in user.check_target(target, shapes, wrt, arguments.seed)]
     if not arguments.json:
         for result in results:
             print(result.outcome.text)
@@ -143,8 +149,9 @@ def _of_user(report):
 
 
 def _refuse_no_folder(path):
-    if not Path(path).absolute().parent.is_dir() or Path(path).is_dir():
-        raise UserError(f"check: --html cannot write {path}: give a file in a folder that exists")
+    folder = Path(path).absolute().parent
+    if not folder.is_dir() or Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"check: --html cannot write {path}: give a file in a folder that exists and may be written")
 
 
 class _Printer:

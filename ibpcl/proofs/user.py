@@ -154,7 +154,8 @@ def parse_shapes(texts):
     for text in texts:
         name, equals, sizes = text.partition("=")
         parts = [part.strip() for part in sizes.split(",") if part.strip()]
-        if not name or not equals or not all(part.isdecimal() for part in parts):
-            raise UserError(f"check: --shape takes NAME=SIZES, such as x=3,4 (or tau= for a number), got {text!r}")
+        if not name or not equals or not all(part.isdecimal() and int(part) > 0 for part in parts):
+            raise UserError("check: --shape takes NAME=SIZES of at least 1, such as x=3,4 (or tau= for a number), "
+                            f"got {text!r}")
         shapes[name.strip()] = tuple(map(int, parts))
     return shapes

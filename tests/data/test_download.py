@@ -86,7 +86,8 @@ def test_no_connection_is_one_clear_line(tiny):
     pytest.importorskip("pooch", reason="downloads need the extra data")
     with pytest.raises(DataError, match=r"http://127\.0\.0\.1:9/.*the download failed") as caught:
         registry.load("mnist")
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(caught.value) and "Max retries" not in str(caught.value)
+    assert "put the files into" in str(caught.value) and "IBPCL_DATA" in str(caught.value)
 
 
 def test_without_pooch_the_message_says_what_to_install(tiny, monkeypatch, cache):

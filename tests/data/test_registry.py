@@ -93,6 +93,34 @@ def test_a_set_of_which_some_files_are_there_is_incomplete(tiny):
     assert [file.file for file in status.files if file.problem] == ["t10k-labels-idx1-ubyte"]
 
 
+def test_what_to_do_about_a_damaged_file_names_the_folder_that_was_given(tiny):
+    folder = tiny[1]
+    (folder / "mnist" / f"{FILES[1]}.gz").write_bytes(b"")
+    with pytest.raises(DataError, match=f"{FILES[1]}.*`ibpcl data fetch mnist --data-dir {folder}`"):
+        registry.load("mnist", folder)
+
+
+def test_without_a_home_the_sets_of_a_named_folder_are_listed(tiny, monkeypatch):
+    def homeless():
+        raise RuntimeError("no home")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("IBPCL_DATA", raising=False)
+    monkeypatch.setattr(registry.Path, "home", homeless)
+    by_name = {status.name: status for status in registry.status(tiny[1])}
+    assert by_name["mnist"].summary == "verified" and by_name["glyphs"].summary == "rendered when asked for"
+    by_name = {status.name: status for status in registry.status()}
+    assert "--data-dir or IBPCL_DATA" in by_name["mnist"].summary and by_name["glyphs"].usable
+
+
+def test_a_damaged_cache_is_not_called_one(tiny):
+    path = registry.glyphs.cache_path("glyphs", 0)
+    assert registry.cache.write_arrays(path, {"x": np.ones(3)})
+    assert {status.name: status.summary for status in registry.status(tiny[1])}["glyphs"] == "cached"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert {status.name: status.summary for status in registry.status(tiny[1])}["glyphs"] == "rendered when asked for"
+
+
 def test_status_says_verified_damaged_or_missing(tiny):
     _, folder = tiny
     by_name = {status.name: status for status in registry.status(folder)}

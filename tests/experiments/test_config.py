@@ -145,6 +145,18 @@ def test_a_value_out_of_range(changes, key):
         configure(**changes)
 
 
+def test_names_of_files_and_editors_on_windows(tmp_path):
+    config = configure(write(tmp_path, "\ufefftasks = 2\n", "über my run.toml"))
+    assert config.tasks == 2 and config.experiment == "ber-my-run"
+
+
+@pytest.mark.parametrize("key", ["samples", "prediction_samples", "hidden", "train_limit"])
+def test_sizes_that_no_machine_has_are_refused_at_once(key):
+    with pytest.raises(UserError, match=f"{key} must be below"):
+        configure("split-glyphs", {key: str(2**32)})
+    assert configure("split-glyphs", {"seed": str(2**62)}).seed == 2**62
+
+
 def test_a_file_that_is_not_toml_or_not_there(tmp_path):
     with pytest.raises(UserError, match=r"broken\.toml is not TOML"):
         configure(write(tmp_path, "epochs 5\n", "broken.toml"))

@@ -182,6 +182,27 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(uninterrupte
     assert_same(folder, uninterrupted["plain"])
 
 
+@pytest.mark.filterwarnings("default")
+def test_what_the_command_says_of_configurations_and_checkpoints_that_do_not_fit(tmp_path, capsys):
+    folder = tmp_path / "run"
+    interrupted(folder, 9, **TINY)
+    config, path = folder / "config.toml", folder / "checkpoint.npz"
+    whole = config.read_text(encoding="utf-8")
+
+    def resumed(text):
+        config.write_text(text, encoding="utf-8")
+        code = main(["run", "--resume", str(folder), "--quiet"])
+        return code, capsys.readouterr().err
+
+    code, err = resumed(whole.replace("alpha = ", "alpha = 1"))
+    assert code == 2 and "checkpoint.npz is of a run with alpha = " in err
+    code, err = resumed("")
+    assert code == 2 and "has not all keys of a run's configuration" in err and len(err.splitlines()) == 1
+    path.write_bytes(path.read_bytes()[:-1])
+    code, err = resumed(whole)
+    assert code == 0 and err.startswith("ibpcl: ") and "was taken instead" in err and len(err.splitlines()) == 1
+
+
 def test_when_every_checkpoint_is_damaged_the_user_is_told_what_to_do(tmp_path, capsys):
     folder = tmp_path / "run"
     interrupted(folder, 3, **TINY)

@@ -98,6 +98,19 @@ def test_the_validation_of_a_file_counts(tmp_path):
     assert plan("split-glyphs", "naive").fixed["validation"] == VALIDATION
 
 
+def test_that_the_record_can_be_written_is_made_sure_before_the_first_trial(tmp_path, drawn, monkeypatch):
+    (tmp_path / "file").write_text("here already")
+    monkeypatch.setattr(tune_module, "_try", None)
+    with pytest.raises(UserError, match=r"cannot write .*--out"):
+        tune(plan("split-glyphs", "naive", out=tmp_path / "file"), 1)
+
+
+def test_a_search_for_nothing_is_refused(tmp_path):
+    with pytest.raises(UserError, match="are all given: nothing is left to search"):
+        plan("split-glyphs", "naive", texts={key: str(getattr(configure(method="naive").settings, key))
+                                             for key in SPACES["naive"]}, out=tmp_path)
+
+
 def test_a_search_does_not_go_without_validation(tmp_path):
     with pytest.raises(UserError, match="validation must be a share"):
         plan("split-glyphs", "naive", texts={"validation": "none"})

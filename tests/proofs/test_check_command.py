@@ -32,6 +32,26 @@ def test_errata_stand_beside_each_other(check):
     assert "all 27 ok" in out or "all " in out.splitlines()[-1]
 
 
+def test_what_a_users_file_prints_does_not_come_into_the_json(check, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "print('hello')\n"
+        "def square(x):\n    print('here')\n    return x * x, x\n"
+        "def square_vjp(d, x):\n    return 2 * d * x\n", encoding="utf-8")
+    code, out, err = check("--json", f"{tmp_path / 'mine.py'}:square", "--shape", "x=3")
+    assert code == 0 and json.loads(out)["ok"] and "hello" in err and "here" in err
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("--list", "--json"), "--list goes without --json"),
+    (("mine.py:f", "--shape", "x=0"), "sizes of at least 1"),
+])
+def test_what_would_say_nothing_is_refused(check, tmp_path, arguments, words):
+    (tmp_path / "mine.py").write_text("def f(x):\n    return x, x\ndef f_vjp(d, x):\n    return d\n", encoding="utf-8")
+    code, out, err = check(*(str(tmp_path / argument) if argument.startswith("mine") else argument
+                             for argument in arguments))
+    assert (code, out) == (2, "") and words in err.lower()
+
+
 def test_the_summary_counts_and_names_the_largest_error(check):
     code, out, _ = check("gradients/gaussian.*", "gradients/layers.fixed")
     assert code == 0
