@@ -41,7 +41,8 @@ def curves(matrices, ax, title=None, printed=()):
     method_comparison(matrices, ax, drawn)
     T = max(np.shape(seeds)[-1] for seeds in matrices.values())
     for row, value in printed:
-        ax.plot(T + 0.12, value, marker="_", markersize=9, color=looks[row]["color"], clip_on=False, linestyle="none")
+        ax.plot(T + 0.2, value, markersize=5, markerfacecolor="white", clip_on=False, zorder=3,
+                **{**looks[row], "linestyle": "none"})
     canvas.percent_axis(ax)
     ax.set_title(title or "", fontsize=canvas.LABEL, color=canvas.INK)
     return ax

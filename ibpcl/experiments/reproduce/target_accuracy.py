@@ -119,9 +119,9 @@ class Curves:
 
     @staticmethod
     def summarize(found):
-        """Make a table and a panel a benchmark."""
-        tables, axes = [], pictures.panels(len(found.benchmarks))
-        for ax, b in zip(axes, found.benchmarks, strict=True):
+        """Make a table a benchmark, and a panel; where the paper has values one with these and one without."""
+        tables, drawn = [], []
+        for b in found.benchmarks:
             entries, matrices, printed = [], {}, []
             for row in found.rows_on(b):
                 cells = found.of(row, b)
@@ -132,10 +132,14 @@ class Curves:
                 matrices[row.label] = [results.matrix(m) for m in cells]
                 printed += [(row.label, theirs.value)] if theirs is not None else []
             tables.append(Table(f"{b.label}: mean accuracy so far, percent, after task", tuple(entries), "method"))
-            pictures.curves(matrices, ax, b.label, printed)
+            drawn += [(matrices, f"{b.label}, and the paper's values", printed)] * bool(printed)
+            drawn.append((matrices, b.label, []))
+        axes = pictures.panels(len(drawn))
+        for ax, (matrices, title, printed) in zip(axes, drawn, strict=True):
+            pictures.curves(matrices, ax, title, printed)
         pictures.one_legend(axes)
         return Summary(tuple(tables), (
-            "The paper shows curves and prints their last values, in its table: short lines at the right edge.",
+            "The paper shows curves and prints their last values, in its table: hollow markers at the right edge.",
         ), {"curves": axes})
 
 

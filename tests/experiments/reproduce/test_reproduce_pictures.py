@@ -84,9 +84,10 @@ def test_a_row_that_a_panel_lacks_leaves_the_looks_of_the_others(draw):
     assert looks(part)["new"] not in looks(whole).values()
 
 
-def test_what_the_paper_prints_has_the_colour_of_its_row():
+def test_what_the_paper_prints_has_the_colour_and_the_marker_of_its_row_but_hollow():
     whole, part = pictures.panels(2)
     draw_curves(whole)
     draw_curves(part, LABELS[3:])
-    (mark,) = (line for line in part.lines if line.get_marker() == "_")
-    assert mark.get_color() == looks(part)[LABELS[3]][0]
+    (mark,) = (line for line in part.lines if line.get_markerfacecolor() == "white")
+    assert (mark.get_color(), mark.get_marker()) == looks(part)[LABELS[3]][:2]
+    assert mark.get_linestyle() == "None"
