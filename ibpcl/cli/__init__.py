@@ -56,7 +56,7 @@ def main(arguments=None):
 
 
 def tell(message, category, *place, otherwise, **options):
-    """Print a warning of the package on standard error in a line; others, as Python does."""
+    """Print a plain warning on standard error in a line; one for developers, such as a deprecation, as Python does."""
     if category is UserWarning:
         complain(message, OK)
     else:

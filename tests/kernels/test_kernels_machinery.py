@@ -230,6 +230,26 @@ def test_live_arrays_never_share_memory_and_dead_ones_are_used_again():
     assert (view == 2).all()                                 # its memory was not handed out: a view is alive
 
 
+def test_arrays_of_one_block_do_not_overlap_and_keep_it_while_one_is_alive():
+    shapes = ((3, 700), (5,), (0,), (1 << 16,), (7, 11))
+    arrays = memory.several(shapes, SINGLE)
+    for i, array in enumerate(arrays):
+        assert array.shape == shapes[i] and array.flags.c_contiguous and array.flags.writeable
+        assert array.ctypes.data % memory.LINE == 0
+        array[...] = i
+    assert all((array == i).all() for i, array in enumerate(arrays))
+    address, last = arrays[0].ctypes.data, arrays[-1]
+    del array, arrays
+    for _ in range(3):
+        again = memory.several(shapes, SINGLE)
+        assert again[0].ctypes.data != address
+        again[-1][...] = -1
+    assert (last == 4).all()
+    del last
+    found = [memory.several(shapes, SINGLE) for _ in range(3)]
+    assert address in {arrays[0].ctypes.data for arrays in found}
+
+
 def test_free_memory_is_bounded():
     arrays = [memory.empty((1 << 24,), SINGLE) for _ in range(3)]
     del arrays

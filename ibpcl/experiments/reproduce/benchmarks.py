@@ -72,8 +72,7 @@ def benchmark(name, family="task"):
     ('vae-notmnist', 'domain-mnist')
     """
     plain, known = name.strip().replace("_", "-"), {b.name: b for b in BENCHMARKS.values() if b.family == family}
-    for candidate in (plain, f"{BEFORE[family]}-{plain}", f"{plain}-mnist", f"{BEFORE[family]}-{plain}-mnist",
-                      f"{plain}-mnist-10-domain"):
+    for candidate in (plain, f"{BEFORE[family]}-{plain}", f"{plain}-mnist", f"{BEFORE[family]}-{plain}-mnist"):
         if candidate in known:
             return known[candidate]
     raise UserError(f"no data set {name!r} here{nearest(plain, known)} (known: {', '.join(known)})")
