@@ -69,13 +69,20 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     return vector - rates * (factor * direction), State(first, second, step)
 
 
-def checked_update(vector, gradient, state, rates, **options):
+def checked_update(vector, gradient, state, rates, in_place=False, **options):
     """Take one step as :func:`update` does, and say whether the gradient is finite; if not, the step is worth nothing.
+
+    Parameters
+    ----------
+    vector, gradient, state, rates, **options
+        As of :func:`update`.
+    in_place : bool
+        Whether vector and moments may become the new ones, as the compiled twin makes them; else they stay as they are.
 
     Returns
     -------
     vector, state
-        As from :func:`update`; what was given is as it was.
+        As from :func:`update`.
     finite : bool
         Whether no number of the gradient is infinite and none is not a number.
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ibpcl.adam import start
 from ibpcl.bench.problem import TAU
 from ibpcl.models import layers
 
@@ -21,6 +22,7 @@ def parts(problem):
     gaussian = (problem.vector[model.layout.block("mu")], problem.vector[model.layout.block("log_sigma")],
                 problem.prior.mu, problem.prior.log_sigma)
     gradient = np.zeros_like(problem.vector)
+    vector, state = problem.vector.copy(), start(problem.vector)
 
     def outputs():
         on, activation_cache = who.activations.relu(h)
@@ -40,5 +42,5 @@ def parts(problem):
         "product x' dh": lambda: who.linear_vjp(dh, linear_cache, False),
         "gradient of masked weights": lambda: who.sample_masked_weights_vjp(sampled, weights_cache),
         "divergence of weights": divergence,
-        "Adam": lambda: who.adam(problem.vector, gradient, problem.state, problem.rates),
+        "Adam": lambda: who.adam(vector, gradient, state, problem.rates, in_place=True),
     }

@@ -117,7 +117,8 @@ class Problem:
         """Take one step of training: noise, ELBO, gradient, Adam, the check that all is finite."""
         self.step_number += 1
         _, gradient = self.elbo_and_gradient(self.noise(self.step_number))
-        self.vector, self.state, finite = self.backend.adam(self.vector, gradient, self.state, self.rates)
+        self.vector, self.state, finite = self.backend.adam(self.vector, gradient, self.state, self.rates,
+                                                            in_place=True)
         if not finite:
             raise FloatingPointError("bench: the gradient is not finite")
 

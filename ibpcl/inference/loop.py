@@ -120,6 +120,7 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
     """
     per_epoch = math.ceil(examples / batch)
     steps, state, history, first, mean = epochs * per_epoch, adam.start(vector), [], 0, None
+    ours = False                                             # vector and moments: nobody else has them
     if resume is not None:
         _, first, vector, state, history, mean, _ = resume
     averaged = round(average * steps)                        # how many of the last steps
@@ -131,9 +132,9 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
                 *moved, finite = backend.adam(vector, gradient, state, rates,
-                                              factor=geometric(1.0, rate_end, step, steps))
+                                              factor=geometric(1.0, rate_end, step, steps), in_place=ours)
                 _refuse_non_finite(parts, finite, phase, epoch, step)
-                vector, state = moved
+                (vector, state), ours = moved, True
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))
@@ -145,6 +146,7 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
                                         **dict(zip(names, means, strict=True)))]
             if on_epoch is not None:
                 on_epoch(Snapshot(phase, epoch + 1, vector, state, history, mean))
+                ours = False
             bar.set_postfix_str(f"ELBO/N {elbo / examples:.4f}")
     return (vector if mean is None else mean), history
 

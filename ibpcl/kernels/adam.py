@@ -1,7 +1,8 @@
 r"""One step of Adam over the flat vector of all parameters: the twin of ``ibpcl.adam``.
 
-Fused, each number is read once and written once; NumPy would pass over the vector a dozen times.  Whether the gradient
-is finite is seen on the way, from the sums of its strips.
+Fused, each number is read once and written once, where it was; NumPy would pass over the vector a dozen times, and to
+write elsewhere is a third more to the memory.  Whether the gradient is finite is seen on the way, from the sums of its
+strips.
 """
 
 import numpy as np
@@ -13,39 +14,36 @@ from ibpcl.kernels.elementary import total
 from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import as_arrays, several
 from ibpcl.kernels.turns import BEGIN, END, another
+from ibpcl.kernels.vectors import copy
 
 STRIP = 1024
 
 
 @inlined
-def _moments(gradient, first, second, beta1, beta2, new_first, new_second):
+def _moments(gradient, beta1, beta2, first, second):
     one = gradient.dtype.type(1)
     for i in range(wide(gradient.size)):
-        new_first[i] = beta1 * first[i] + (one - beta1) * gradient[i]
-        new_second[i] = beta2 * second[i] + (one - beta2) * gradient[i] * gradient[i]
+        first[i] = beta1 * first[i] + (one - beta1) * gradient[i]
+        second[i] = beta2 * second[i] + (one - beta2) * gradient[i] * gradient[i]
 
 
 @inlined
-def _move(vector, rates, first, second, correction1, correction2, epsilon, new_vector):
+def _move(rates, first, second, correction1, correction2, epsilon, vector):
     for i in range(wide(vector.size)):
         scale = np.sqrt(second[i] * correction2) + epsilon
-        new_vector[i] = vector[i] - rates[i] * (first[i] * correction1) / scale
+        vector[i] -= rates[i] * (first[i] * correction1) / scale
 
 
 @compiled
-def step(
-    turns, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon,
-    new_vector, new_first, new_second, sums,
-):
-    """Write a part of the new vector and of its moments, and the gradient's sums; a piece is a strip."""
+def step(turns, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon, sums):
+    """Move a part of the vector and of its moments, and write the gradient's sums; a piece is a strip."""
     while another(turns):
         begin, end = turns[BEGIN], turns[END]
         for i in range(begin * STRIP, min(end * STRIP, vector.size), STRIP):
             j = min(i + STRIP, vector.size)
-            m, s = flat(new_first, i, j), flat(new_second, i, j)
-            _moments(flat(gradient, i, j), flat(first, i, j), flat(second, i, j), beta1, beta2, m, s)
-            _move(flat(vector, i, j), flat(rates, i, j), m, s, correction1, correction2, epsilon,
-                  flat(new_vector, i, j))
+            m, s = flat(first, i, j), flat(second, i, j)
+            _moments(flat(gradient, i, j), beta1, beta2, m, s)
+            _move(flat(rates, i, j), m, s, correction1, correction2, epsilon, flat(vector, i, j))
             sums[i // STRIP] = total(flat(gradient, i, j))
 
 
@@ -79,7 +77,8 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     return checked_update(vector, gradient, state, rates, beta1, beta2, epsilon, factor)[:2]
 
 
-def checked_update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
+def checked_update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0,
+                   in_place=False):
     """Take one step, and say whether the gradient is finite: the twin of :func:`ibpcl.adam.checked_update`."""
     arrays = as_arrays("adam.update", vector, gradient, state.first, state.second, rates)
     if any(array.shape != arrays[0].shape or array.ndim != 1 for array in arrays):
@@ -89,8 +88,12 @@ def checked_update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsil
                                         factor=factor)
     number, t = arrays[0].dtype.type, state.step + 1
     scalars = (number(x) for x in (beta1, beta2, factor / (1 - beta1**t), 1 / (1 - beta2**t), epsilon))
-    strips, shape = -(-arrays[0].size // STRIP), arrays[0].shape
-    *out, sums = several((shape, shape, shape, (strips,)), arrays[0].dtype)
-    threads.run(step, strips, *arrays, *scalars, *out, sums)
-    finite = bool(np.isfinite(sums).all() or np.isfinite(arrays[1]).all())        # sums of large numbers may overflow
-    return out[0], state._replace(first=out[1], second=out[2], step=t), finite
+    vector, gradient, first, second, rates = arrays
+    sums = np.empty(-(-vector.size // STRIP), vector.dtype)
+    if not in_place:
+        given, (vector, first, second) = (vector, first, second), several((vector.shape,) * 3, vector.dtype)
+        for one, other in zip((vector, first, second), given, strict=True):
+            copy(one, other)
+    threads.run(step, sums.size, vector, gradient, first, second, rates, *scalars, sums)
+    finite = bool(np.isfinite(sums).all() or np.isfinite(gradient).all())        # sums of large numbers may overflow
+    return vector, state._replace(first=first, second=second, step=t), finite

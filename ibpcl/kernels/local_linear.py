@@ -17,17 +17,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.kernels import blas, loops, sparse_matrix, thin_products, threads
-from ibpcl.kernels.compilation import compiled, inlined, wide
+from ibpcl.kernels import activations, blas, loops, sparse_matrix, thin_products, threads
+from ibpcl.kernels.compilation import compiled, inlined, part, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.loops import fill, flat
 from ibpcl.kernels.memory import as_arrays, several, writable
-from ibpcl.kernels.preactivations import add_through_squares, draw, mean_gradient, variance_gradient
-from ibpcl.kernels.turns import BEGIN, END, another
+from ibpcl.kernels.preactivations import add_through_squares, draw, pull_back
+from ibpcl.kernels.turns import BEGIN, END, another, wait_for
+from ibpcl.primitives.activations import LEAK
 
 STRIP = 4096                                                 # weights, a piece
 ROWS = 64                                                    # examples, a piece
 PRODUCT = 2**18                                              # multiplications from which on a product is shared
+
+
+# What a number that is not positive is multiplied by; other activations are apart from their layers.
+LEAN = {None: 1.0, "relu": 0.0, "leaky_relu": LEAK}
 
 
 class HardMask(NamedTuple):
@@ -49,11 +54,30 @@ def hard_mask(mask):
     (array([0, 2]), array([0, 4], dtype=uint32), array([ True,  True, False]))
     """
     places = np.flatnonzero(mask)
-    starts = np.searchsorted(places, STRIP * np.arange(-(-mask.size // STRIP) + 1))
+    starts = np.searchsorted(places, STRIP * np.arange(_strips(mask.size) + 1))
     return HardMask(mask, starts, places.astype(np.uint32), mask.any(axis=0))
 
 
 EVERYTHING = HardMask(None, np.empty(0, np.int64), np.empty(0, np.uint32), True)     # where there is no mask
+
+
+class Cache(NamedTuple):
+    """What the way back of a layer needs; ``apart`` is an activation that is not ``lean``, with its own cache."""
+
+    noise: np.ndarray
+    h: np.ndarray
+    lean: float
+    apart: tuple | None
+    x: np.ndarray
+    sparse: sparse_matrix.Sparse | None
+    squares: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+    kept: HardMask
+    kept_variances: np.ndarray
+    whole: bool
+    bias_variance: np.ndarray
+    slope: np.ndarray
 
 
 def densest(columns):
@@ -64,6 +88,16 @@ def densest(columns):
     return 0.0 if columns < 64 else min(0.3, 0.1 + columns / 700)
 
 
+@part
+def _strips(size):
+    return -(-size // STRIP)
+
+
+@part
+def _rows(count):
+    return -(-count // ROWS)
+
+
 @inlined
 def _variances(log_sigma, out):
     two = out.dtype.type(2)
@@ -71,26 +105,28 @@ def _variances(log_sigma, out):
         out[i] = exp(two * log_sigma[i])
 
 
-@compiled
-def square_deviations(turns, log_sigma, out):
-    """Write the variances of some strips of weights."""
-    while another(turns):
-        first, last = turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size)
-        _variances(flat(log_sigma, first, last), flat(out, first, last))
+@inlined
+def _strip_moments(strip, mu, log_sigma, starts, places, kept_variances, mean, variance):
+    """Write means and variances of a strip of weights: given those that a mask keeps, and their places; or all."""
+    begin, end = strip * STRIP, min((strip + 1) * STRIP, variance.size)
+    if starts.size == 0:                                     # no mask: the means are there
+        _variances(flat(log_sigma, begin, end), flat(variance, begin, end))
+        return
+    fill(0, flat(mean, begin, end))
+    fill(0, flat(variance, begin, end))
+    first, last = starts[strip], starts[strip + 1]
+    _variances(flat(log_sigma, first, last), flat(kept_variances, first, last))
+    means, variances = flat(mean, 0, mean.size), flat(variance, 0, variance.size)
+    for j in range(first, last):
+        means[places[j]], variances[places[j]] = mu[j], kept_variances[j]
 
 
 @compiled
-def spread(turns, mu, log_sigma, starts, places, kept_variances, mean, variance):
-    """Write means and variances of some strips of weights, given those that the mask keeps, and their places."""
+def moments(turns, mu, log_sigma, starts, places, kept_variances, mean, variance):
+    """Write means and variances of some strips of weights."""
     while another(turns):
         for strip in range(turns[BEGIN], turns[END]):
-            begin, end = strip * STRIP, min((strip + 1) * STRIP, mean.size)
-            fill(0, flat(mean, begin, end))
-            fill(0, flat(variance, begin, end))
-            first, last = starts[strip], starts[strip + 1]
-            _variances(flat(log_sigma, first, last), flat(kept_variances, first, last))
-            for j in range(first, last):
-                mean[places[j]], variance[places[j]] = mu[j], kept_variances[j]
+            _strip_moments(strip, mu, log_sigma, starts, places, kept_variances, mean, variance)
 
 
 @inlined
@@ -117,113 +153,123 @@ def _by_log_sigma(variance, places, kept_variances, dvariances, dlog_sigma):
 
 
 @compiled
-def dense_forward(turns, x, mu, variances, bias_mean, bias_variance, eps, squares, mean, slope, h):
-    """Write means, slopes (N, K) and samples (R, N, K) for some rows of x (N, D), and their squares."""
-    N, D = x.shape
+def dense_forward(
+    turns, kept_mu, log_sigma, starts, places, kept_variances, mu, variances, x, bias_mean, bias_variance, eps, lean,
+    squares, mean, slope, h,
+):
+    """Write the weights' means and variances; then means, slopes (N, K) and samples (R, N, K) for rows of x (N, D).
+
+    The first pieces are strips of the weights, the others rows, whose squares are written too.
+    """
+    (N, D), strips = x.shape, _strips(variances.size)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            first, last = piece * ROWS, min((piece + 1) * ROWS, N)
+            if piece < strips:
+                _strip_moments(piece, kept_mu, log_sigma, starts, places, kept_variances, mu, variances)
+                continue
+            wait_for(turns, strips, piece)
+            first, last = (piece - strips) * ROWS, min((piece - strips + 1) * ROWS, N)
             loops.square(flat(x, first * D, last * D), flat(squares, first * D, last * D))
             np.dot(squares[first:last], variances, slope[first:last])
             np.dot(x[first:last], mu, mean[first:last])
             for n in range(first, last):
-                draw(n, mean[n], bias_mean, bias_variance, eps, slope, h)
+                draw(n, mean[n], bias_mean, bias_variance, eps, lean, slope, h)
+
+
+@inlined
+def _weight_gradients(variances, places, kept_variances, dmeans, dvariances, dmu, dlog_sigma, moment):
+    """Turn the gradients at all weights' means, moment 0, or variances into those at the parameters."""
+    size = variances.size
+    if moment > 0:
+        _by_log_sigma(flat(variances, 0, size), places, kept_variances, flat(dvariances, 0, size), dlog_sigma)
+    else:
+        _collect(flat(dmeans, 0, size), places, dmu)
 
 
 @compiled
 def dense_backward(
-    turns, dh, eps, slope, x, squares, mu, variances, places, kept_variances, dmeans, dvariances, dmu,
+    turns, dh, h, lean, eps, slope, x, squares, mu, variances, places, kept_variances, dmeans, dvariances, dmu,
     dlog_sigma, sums, gradients, through, dx,
 ):
-    """Write the gradients at all weights (D, K) and the kept ones, one moment a piece, then those at some rows of x.
+    """Write the gradients at some rows of both moments; then those at all weights (D, K) and the kept ones, and at x.
 
-    ``sums`` (2, K) are those of the gradients at the moments' rows; an empty ``dx`` is not needed; ``gradients``
-    (3, N, K) and ``through`` (N, D) are scratch.
+    The first pieces are rows of the moments, whose gradients are ``gradients`` (2, N, K) and add up to ``sums`` (2, K);
+    then come the variances, the means, and rows of x.  An empty ``dx`` is not needed; ``through`` (N, D) is scratch.
     """
-    (N, D), size = x.shape, mu.size
+    (N, D), rows = x.shape, _rows(x.shape[0])
+    dmean, dvariance = gradients[0], gradients[1]
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            gradient = gradients[min(piece, 2)]
-            first, last = (0, N) if piece < 2 else ((piece - 2) * ROWS, min((piece - 1) * ROWS, N))
-            if piece != 1:
-                for n in range(first, last):
-                    variance_gradient(n, dh, eps, slope, gradient[n])
-            if piece == 0:
-                loops.sum_rows(gradient, sums[1])
-                np.dot(squares.T, gradient, dvariances)
-                _by_log_sigma(flat(variances, 0, size), places, kept_variances, flat(dvariances, 0, size),
-                              dlog_sigma)
+            if piece < rows:
+                for n in range(piece * ROWS, min((piece + 1) * ROWS, N)):
+                    pull_back(n, dh, h, lean, eps, slope, dmean[n], dvariance[n])
                 continue
-            if piece > 1:
-                np.dot(gradient[first:last], variances.T, through[first:last])
-            for n in range(first, last):
-                mean_gradient(n, dh, gradient[n])
-            if piece == 1:
-                loops.sum_rows(gradient, sums[0])
-                np.dot(x.T, gradient, dmeans)
-                _collect(flat(dmeans, 0, size), places, dmu)
+            wait_for(turns, rows, piece)
+            if piece == rows:
+                loops.sum_rows(dvariance, sums[1])
+                np.dot(squares.T, dvariance, dvariances)
+                _weight_gradients(variances, places, kept_variances, dmeans, dvariances, dmu, dlog_sigma, 1)
+            elif piece == rows + 1:
+                loops.sum_rows(dmean, sums[0])
+                np.dot(x.T, dmean, dmeans)
+                _weight_gradients(variances, places, kept_variances, dmeans, dvariances, dmu, dlog_sigma, 0)
             else:
-                np.dot(gradient[first:last], mu.T, dx[first:last])
+                first, last = (piece - rows - 2) * ROWS, min((piece - rows - 1) * ROWS, N)
+                np.dot(dvariance[first:last], variances.T, through[first:last])
+                np.dot(dmean[first:last], mu.T, dx[first:last])
                 begin, end = first * D, last * D
                 add_through_squares(flat(x, begin, end), flat(through, begin, end), flat(dx, begin, end))
 
 
 @compiled
-def sparse_moments(turns, starts, ends, places, values, mu, variances, mean, variance):
-    """Write means and variances (N, K) for a sparse x (N, D), one moment a piece."""
+def sparse_forward(
+    turns, kept_mu, log_sigma, weight_starts, weight_places, kept_variances, mu, variances, starts, ends, places,
+    values, bias_mean, bias_variance, eps, lean, mean, slope, h,
+):
+    """Do what :func:`dense_forward` does for a sparse x: a piece is a strip of weights, a moment, then some rows."""
+    N, strips = mean.shape[0], _strips(variances.size)
     nothing, totals = np.zeros(mu.shape[1], mu.dtype), np.empty(0, mu.dtype)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            if piece == 0:
+            if piece < strips:
+                _strip_moments(piece, kept_mu, log_sigma, weight_starts, weight_places, kept_variances, mu, variances)
+            elif piece < strips + 2:
+                wait_for(turns, strips, piece)
                 squares = np.empty_like(values)
-                loops.square(values, squares)
-                sparse_matrix.multiply(starts, ends, places, squares, variances, nothing, variance, totals)
+                by, weights, out = values, mu, mean
+                if piece == strips:
+                    loops.square(values, squares)
+                    by, weights, out = squares, variances, slope
+                sparse_matrix.multiply(starts, ends, places, by, weights, nothing, out, totals)
             else:
-                sparse_matrix.multiply(starts, ends, places, values, mu, nothing, mean, totals)
-
-
-@compiled
-def sparse_draw(turns, mean, bias_mean, bias_variance, eps, slope, h):
-    """Turn the variances of some rows (N, K) into slopes, and sample h (R, N, K) there."""
-    while another(turns):
-        for n in range(turns[BEGIN] * ROWS, min(turns[END] * ROWS, mean.shape[0])):
-            draw(n, mean[n], bias_mean, bias_variance, eps, slope, h)
+                wait_for(turns, strips + 2, piece)
+                for n in range((piece - strips - 2) * ROWS, min((piece - strips - 1) * ROWS, N)):
+                    draw(n, mean[n], bias_mean, bias_variance, eps, lean, slope, h)
 
 
 @compiled
 def sparse_backward(
-    turns, dh, eps, slope, x_starts, x_ends, x_places, x_values, variances, places, kept_variances, dmeans,
-    dvariances, dmu, dlog_sigma, sums,
+    turns, dh, h, lean, eps, slope, x_starts, x_ends, x_places, x_values, variances, places, kept_variances, dmeans,
+    dvariances, dmu, dlog_sigma, sums, gradients,
 ):
-    """Write the gradients at all weights and the kept ones for a sparse matrix, x transposed, one moment a piece."""
-    (N, K), size = slope.shape, variances.size
-    nothing, gradient = np.zeros(K, slope.dtype), np.empty((N, K), slope.dtype)
+    """Do what :func:`dense_backward` does for a sparse matrix, x transposed, which needs no gradient."""
+    (N, K), rows = slope.shape, _rows(slope.shape[0])
+    nothing = np.zeros(K, slope.dtype)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
-            if piece == 0:
-                for n in range(N):
-                    variance_gradient(n, dh, eps, slope, gradient[n])
-                squares = np.empty_like(x_values)
+            if piece < rows:
+                for n in range(piece * ROWS, min((piece + 1) * ROWS, N)):
+                    pull_back(n, dh, h, lean, eps, slope, gradients[0, n], gradients[1, n])
+                continue
+            wait_for(turns, rows, piece)
+            moment = rows + 1 - piece                        # variances first
+            squares = np.empty_like(x_values)
+            by, out = x_values, dmeans
+            if moment > 0:
                 loops.square(x_values, squares)
-                sparse_matrix.multiply(x_starts, x_ends, x_places, squares, gradient, nothing, dvariances, sums[1])
-                _by_log_sigma(flat(variances, 0, size), places, kept_variances, flat(dvariances, 0, size),
-                              dlog_sigma)
-            else:
-                for n in range(N):
-                    mean_gradient(n, dh, gradient[n])
-                sparse_matrix.multiply(x_starts, x_ends, x_places, x_values, gradient, nothing, dmeans, sums[0])
-                _collect(flat(dmeans, 0, size), places, dmu)
-
-
-def _moments(mu, log_sigma, kept, out):
-    """Write means and variances (D, K), and the variances of the kept weights, to ``out`` and return them."""
-    means, variances, kept_variances = out
-    if kept.mask is None:
-        threads.run(square_deviations, -(-mu.size // STRIP), log_sigma.reshape(-1), variances.reshape(-1))
-        return mu, variances, kept_variances
-    threads.run(spread, kept.starts.size - 1, mu, log_sigma, kept.starts, kept.places, kept_variances,
-                means.reshape(-1), variances.reshape(-1))
-    return means, variances, kept_variances
+                by, out = squares, dvariances
+            sparse_matrix.multiply(x_starts, x_ends, x_places, by, gradients[moment], nothing, out, sums[moment])
+            _weight_gradients(variances, places, kept_variances, dmeans, dvariances, dmu, dlog_sigma, moment)
 
 
 def _check(mu, log_sigma, kept):
@@ -237,8 +283,8 @@ def _small(rows, columns):
     return 0 if rows.size * columns >= PRODUCT else threads.SMALL
 
 
-def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None):
-    """Draw the pre-activations: the twin of :func:`ibpcl.primitives.local_linear.sample`.
+def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None, limit=None):
+    """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`.
 
     ``mask`` may be a :class:`HardMask` too.  ``limit`` is the largest share of shared inputs that are not zero for
     which the sparse way is taken; without it :func:`densest` says.  If it is 0, nobody looks.
@@ -256,24 +302,30 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, limit=None
     rows = x.reshape(prod(x.shape[:-1]), D)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
     noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, len(rows), columns)
-    mean, slope, h, squares, *of_weights = several(
+    mean, slope, h, squares, means, variances, kept_variances = several(
         ((len(rows), columns), (len(rows), columns), noise.shape, rows.shape, *of_weights), x.dtype)
-    means, variances, kept_variances = _moments(mu, log_sigma, kept, of_weights)
-    pieces, biases, sparse = -(-len(rows) // ROWS), (bias_mean, bias_variance), None
+    means, lean = means if kept.mask is not None else mu, x.dtype.type(LEAN.get(activation, 1.0))
+    weights = (mu.reshape(-1), log_sigma.reshape(-1), kept.starts, kept.places, kept_variances, means, variances)
+    strips, pieces, sparse = _strips(variances.size), _rows(len(rows)), None
+    drawing = (bias_mean, bias_variance, noise, lean)
     if columns <= thin_products.WIDEST:
-        thin_products.sample(rows, np.ascontiguousarray([means.T, variances.T]), *biases, noise, slope, h)
+        threads.run(moments, strips, *weights)
+        thin_products.sample(rows, np.ascontiguousarray([means.T, variances.T]), *drawing, slope, h)
     else:
         limit = densest(columns) if limit is None else limit
         sparse = sparse_matrix.sparse(rows, limit) if limit > 0 and x.ndim == 2 else None
         if sparse is not None:
-            threads.run(sparse_moments, 2, *sparse, means, variances, mean, slope)
-            threads.run(sparse_draw, pieces, mean, *biases, noise, slope, h)
+            threads.run(sparse_forward, strips + 2 + pieces, *weights, *sparse, *drawing, mean, slope, h, singly=True)
         else:
             with blas.one_thread():
-                threads.run(dense_forward, pieces, rows, means, variances, *biases, noise, squares, mean, slope, h,
-                            small=_small(rows, columns))
-    return h.reshape(eps.shape), (noise, x, sparse, squares, means, variances, bias_variance, kept, kept_variances,
-                                  whole, slope)
+                threads.run(dense_forward, strips + pieces, *weights, rows, *drawing, squares, mean, slope, h,
+                            small=_small(rows, columns), singly=True)
+    out, apart = h.reshape(eps.shape), None
+    if activation not in LEAN:
+        out, active = getattr(activations, activation)(out)
+        apart = getattr(activations, activation + "_vjp"), active
+    return out, Cache(noise, h, lean, apart, x, sparse, squares, means, variances, kept, kept_variances, whole,
+                      bias_variance, slope)
 
 
 def sample_vjp(dh, cache, needs_dx=True, out=None):
@@ -281,12 +333,16 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
 
     Those at the weights' parameters are written into the arrays ``out``, if these are given and it can be done.
     """
-    noise, x, sparse, squares, means, variances, bias_variance, kept, kept_variances, whole, slope = cache
+    (noise, h, lean, apart, x, sparse, squares, means, variances, kept, kept_variances, whole, bias_variance,
+     slope) = cache
+    if apart is not None:
+        pull_activation_back, active = apart
+        dh = pull_activation_back(dh, active)
     (D, K), dtype, rows = means.shape, means.dtype, x.reshape(len(slope), means.shape[0])
-    dh = np.ascontiguousarray(dh, dtype).reshape(noise.shape)
+    given = np.ascontiguousarray(dh, dtype).reshape(noise.shape), h, lean, noise, slope
     if K <= thin_products.WIDEST:
         matrices = np.ascontiguousarray([means.T, variances.T])
-        dx, (dmu, dvariances), sums = thin_products.pull_back(dh, noise, slope, rows, matrices, needs_dx)
+        dx, (dmu, dvariances), sums = thin_products.pull_back(*given, rows, matrices, needs_dx)
         dmu, dlog_sigma = dmu.T, 2 * variances * dvariances.T
         if kept.mask is not None:
             dmu, dlog_sigma = dmu[kept.mask], dlog_sigma[kept.mask]
@@ -295,19 +351,20 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
         needed = len(rows) * (needs_dx and sparse is None)
         own = (kept_variances.shape, kept_variances.shape) if out is None or kept.mask is None else ()
         sums, dx, through, gradients, dmeans, dvariances, *found = several(
-            ((2, K), (needed, D), (needed, D), (3, len(rows), K), (D, K), (D, K), *own), dtype)
+            ((2, K), (needed, D), (needed, D), (2, len(rows), K), (D, K), (D, K), *own), dtype)
         if kept.mask is None:
             dmeans, dvariances = dmu, dlog_sigma = out or (dmeans, dvariances)
         else:
             dmu, dlog_sigma = found = out or found
-        after = (kept.places, kept_variances, dmeans, dvariances, *found, sums)
+        after = (kept.places, kept_variances, dmeans, dvariances, *found, sums, gradients)
         if sparse is not None:
-            threads.run(sparse_backward, 2, dh, noise, slope, *sparse_matrix.transposed(sparse, D), variances, *after)
-            dx = _dense_dx(dh, noise, slope, rows, means, variances) if needs_dx else None    # images need none
+            threads.run(sparse_backward, _rows(len(rows)) + 2, *given, *sparse_matrix.transposed(sparse, D), variances,
+                        *after, singly=True)
+            dx = _dense_dx(gradients, rows, means, variances) if needs_dx else None       # images need none
         else:
             with blas.one_thread():
-                threads.run(dense_backward, 2 + -(-len(dx) // ROWS), dh, noise, slope, rows, squares, means, variances,
-                            *after, gradients, through, dx, small=_small(rows, K))
+                threads.run(dense_backward, _rows(len(rows)) + 2 + _rows(len(dx)), *given, rows, squares, means,
+                            variances, *after, through, dx, small=_small(rows, K), singly=True)
     if whole:
         dmu, dlog_sigma = (_at(kept.mask, part) for part in (dmu, dlog_sigma))
     return (dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, sums[0] * kept.active,
@@ -321,6 +378,6 @@ def _at(mask, values):
     return out
 
 
-def _dense_dx(dh, eps, slope, x, means, variances):
-    dvariance = (dh * eps).sum(axis=0) * slope
-    return dh.sum(axis=0) @ means.T + 2 * x * (dvariance @ variances.T)
+def _dense_dx(gradients, x, means, variances):
+    dmean, dvariance = gradients
+    return dmean @ means.T + 2 * x * (dvariance @ variances.T)

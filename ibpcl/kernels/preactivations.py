@@ -1,10 +1,11 @@
 r"""Pre-activations drawn from their means and variances, and the way back: the loops that all ways of a layer share.
 
-.. math:: h_{snk} = m_{nk} + \mu_k + s_{nk}\, \varepsilon_{snk}, \qquad s^2_{nk} = v_{nk} + \sigma_k^2
+.. math:: h_{snk} = f(m_{nk} + \mu_k + s_{nk}\, \varepsilon_{snk}), \qquad s^2_{nk} = v_{nk} + \sigma_k^2
 
-with the :math:`\mu` and :math:`\sigma` of the biases.  Back come :math:`dm = \sum_s dh_s`, summed over the samples that
-share their inputs, and :math:`dv = \sum_s dh_s \odot \varepsilon_s / (2 s)`, which is nothing for a unit without any
-noise, s = 0.
+with the :math:`\mu` and :math:`\sigma` of the biases, and f(x) = x for x > 0, else ``lean`` times x: 1 for none at
+all.  With the gradients before it, :math:`g_s = f' \odot dh_s`, back come :math:`dm = \sum_s g_s`, summed
+over the samples that share their inputs, and :math:`dv = \sum_s g_s \odot \varepsilon_s / (2 s)`, which is nothing for
+a unit without any noise, s = 0.
 """
 
 import numpy as np
@@ -20,9 +21,11 @@ def _deviations(bias_variance, variance):
 
 
 @inlined
-def _sample(mean, bias_mean, deviation, eps, h):
+def _sample(mean, bias_mean, deviation, eps, lean, h):
+    zero, one = h.dtype.type(0), h.dtype.type(1)
     for k in range(wide(h.size)):
-        h[k] = mean[k] + bias_mean[k] + deviation[k] * eps[k]
+        x = mean[k] + bias_mean[k] + deviation[k] * eps[k]
+        h[k] = x * (one if x > zero else lean)
 
 
 @inlined
@@ -33,34 +36,36 @@ def _slopes(deviation):
 
 
 @inlined
-def draw(n, mean, bias_mean, bias_variance, eps, slope, h):
+def draw(n, mean, bias_mean, bias_variance, eps, lean, slope, h):
     """Sample row n of ``h`` (R, N, K), and turn that of ``slope`` (N, K) from variances v into ds / dv = 1 / (2 s)."""
     _deviations(bias_variance, slope[n])
     for r in range(eps.shape[0]):
-        _sample(mean, bias_mean, slope[n], eps[r, n], h[r, n])
+        _sample(mean, bias_mean, slope[n], eps[r, n], lean, h[r, n])
     _slopes(slope[n])
 
 
 @inlined
-def mean_gradient(n, dh, out):
-    """Write the gradient at row n of the means, (K,)."""
-    loops.fill(0, out)
-    for r in range(dh.shape[0]):
-        loops.add(dh[r, n], out)
-
-
-@inlined
-def _add_products(x, y, z, out):
+def _add_to_mean(dh, h, lean, out):
+    zero, one = h.dtype.type(0), h.dtype.type(1)
     for k in range(wide(out.size)):
-        out[k] += x[k] * y[k] * z[k]
+        out[k] += dh[k] * (one if h[k] > zero else lean)
 
 
 @inlined
-def variance_gradient(n, dh, eps, slope, out):
-    """Write the gradient at row n of the variances, (K,)."""
-    loops.fill(0, out)
-    for r in range(dh.shape[0]):
-        _add_products(dh[r, n], eps[r, n], slope[n], out)
+def _add_to_variance(dh, h, lean, eps, slope, out):
+    zero, one = h.dtype.type(0), h.dtype.type(1)
+    for k in range(wide(out.size)):
+        out[k] += dh[k] * (one if h[k] > zero else lean) * eps[k] * slope[k]
+
+
+@inlined
+def pull_back(n, dh, h, lean, eps, slope, dmean, dvariance):
+    """Write the gradients at row n of the means and of the variances, (K,) each."""
+    loops.fill(0, dmean)
+    loops.fill(0, dvariance)
+    for r in range(dh.shape[0]):                             # two loops, or the compiler sees too many arrays
+        _add_to_mean(dh[r, n], h[r, n], lean, dmean)
+        _add_to_variance(dh[r, n], h[r, n], lean, eps[r, n], slope[n], dvariance)
 
 
 @inlined

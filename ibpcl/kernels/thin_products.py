@@ -13,12 +13,11 @@ import functools
 
 import numpy as np
 
-from ibpcl.kernels import loops, threads
+from ibpcl.kernels import loops, preactivations, threads
 from ibpcl.kernels.compilation import compiled, summing, wide
 from ibpcl.kernels.elementary import total
 from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import empty
-from ibpcl.kernels.preactivations import add_through_squares, draw, mean_gradient, variance_gradient
 from ibpcl.kernels.sparse_matrix import BLOCK, multiply
 from ibpcl.kernels.turns import BEGIN, END, another
 
@@ -38,7 +37,7 @@ def _dots(x, mu, variances, other_mu, other_variances):
 
 
 @compiled
-def forward(turns, x, mu, variances, bias_mean, bias_variance, eps, slope, h):
+def forward(turns, x, mu, variances, bias_mean, bias_variance, eps, lean, slope, h):
     """Write slopes (N, K) and samples (R, N, K) for some pieces of the rows of x (N, D)."""
     K = mu.shape[0]
     mean = np.empty(K, x.dtype)
@@ -47,12 +46,12 @@ def forward(turns, x, mu, variances, bias_mean, bias_variance, eps, slope, h):
             for k in range(0, K, 2):
                 j = min(k + 1, K - 1)                        # the last of an odd number is its own neighbour
                 mean[k], slope[n, k], mean[j], slope[n, j] = _dots(x[n], mu[k], variances[k], mu[j], variances[j])
-            draw(n, mean, bias_mean, bias_variance, eps, slope, h)
+            preactivations.draw(n, mean, bias_mean, bias_variance, eps, lean, slope, h)
 
 
 @compiled
 def backward(
-    turns, dh, eps, slope, x, matrices, starts, places, row_starts, row_ends, row_places, dmatrices, sums, dx
+    turns, dh, h, lean, eps, slope, x, matrices, starts, places, row_starts, row_ends, row_places, dmatrices, sums, dx,
 ):
     """Write the gradients that come from some pieces of the rows of x: at both ``matrices``, and at these rows.
 
@@ -69,8 +68,7 @@ def backward(
             first, last = piece * ROWS, min((piece + 1) * ROWS, N)
             rows = last - first
             for i in range(rows):
-                mean_gradient(first + i, dh, by_row[0, i])
-                variance_gradient(first + i, dh, eps, slope, by_row[1, i])
+                preactivations.pull_back(first + i, dh, h, lean, eps, slope, by_row[0, i], by_row[1, i])
             for moment in range(moments):
                 for k in range(K):
                     for i in range(rows):
@@ -90,8 +88,8 @@ def backward(
                     multiply(row_starts, row_ends, row_places, flat(by_row, moment * ROWS * K, by_row.size),
                              matrices[moment], nothing, out, totals)
             if dx.size > 0:
-                add_through_squares(flat(x, first * D, last * D), flat(through, 0, rows * D),
-                                    flat(dx, first * D, last * D))
+                preactivations.add_through_squares(flat(x, first * D, last * D), flat(through, 0, rows * D),
+                                                   flat(dx, first * D, last * D))
 
 
 @functools.cache
@@ -111,15 +109,15 @@ def _pieces(x):
     return -(-x.shape[0] // ROWS)
 
 
-def sample(x, matrices, bias_mean, bias_variance, eps, slope, h):
+def sample(x, matrices, bias_mean, bias_variance, eps, lean, slope, h):
     """Write ``slope`` (N, K) and samples ``h`` (R, N, K), for x (N, D) and ``matrices`` (2, K, D)."""
-    threads.run(forward, _pieces(x), x, *matrices, bias_mean, bias_variance, eps, slope, h)
+    threads.run(forward, _pieces(x), x, *matrices, bias_mean, bias_variance, eps, lean, slope, h)
 
 
-def pull_back(dh, eps, slope, x, matrices, needs_dx):
+def pull_back(dh, h, lean, eps, slope, x, matrices, needs_dx):
     """Pull the gradient back to ``x`` (None if not needed), to both matrices (2, K, D), and to both biases (2, K)."""
     _, K, D = matrices.shape
     partial, sums = (np.empty((2, _pieces(x), *shape), x.dtype) for shape in ((K, D), (K,)))
     dx = empty((len(x) * needs_dx, D), x.dtype)
-    threads.run(backward, _pieces(x), dh, eps, slope, x, matrices, *_all_entries(K), partial, sums, dx)
+    threads.run(backward, _pieces(x), dh, h, lean, eps, slope, x, matrices, *_all_entries(K), partial, sums, dx)
     return dx if needs_dx else None, partial.sum(axis=1), sums.sum(axis=1)

@@ -79,8 +79,8 @@ class _Team:
         self.job = (0, None, 0, 0, ())
         self.helpers = [_Helper(self) for _ in range(helpers)]
 
-    def run(self, kernel, pieces, arguments):
-        number, size = self.job[0] + 1, max(1, pieces // (TURNS * (1 + len(self.helpers))))
+    def run(self, kernel, pieces, arguments, singly):
+        number, size = self.job[0] + 1, 1 if singly else max(1, pieces // (TURNS * (1 + len(self.helpers))))
         mine = self.mine.of(number, pieces, size)
         self.job = (number, kernel, pieces, size, arguments)
         for helper in self.helpers:
@@ -110,7 +110,7 @@ def _team(process, helpers):
     return _Team(helpers)
 
 
-def run(kernel, pieces, *arguments, small=SMALL):
+def run(kernel, pieces, *arguments, small=SMALL, singly=False):
     """Do the pieces 0 ... pieces - 1, in any order, on several threads.
 
     A job whose arrays are all small is done by the calling thread alone: handing it over would cost more.
@@ -123,6 +123,8 @@ def run(kernel, pieces, *arguments, small=SMALL):
         How many there are.
     small : int
         Fewer numbers than so many, in each array, are small.
+    singly : bool
+        Whether each piece is a turn, as it should be where few of many pieces have most of the work.
     """
     if pieces < 1:
         return
@@ -136,7 +138,7 @@ def run(kernel, pieces, *arguments, small=SMALL):
         if team is None:
             kernel(turns.alone(pieces), *arguments)
         else:
-            team.run(kernel, pieces, arguments)
+            team.run(kernel, pieces, arguments, singly)
     finally:
         subnormals.restore(before)
         if team is not None:

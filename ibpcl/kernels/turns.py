@@ -13,6 +13,9 @@ that calls (:data:`CALLER`) opens the job, after the interpreter's lock was rele
 instruction; when none is left the caller waits for the others, and a helper for the next job, by looking again and
 again, for a limited time.
 
+Pieces that need what others make come after these, in the same job, and wait for them (:func:`wait_for`): turns are
+taken in the order of the pieces, so somebody is at work on those that are waited for.
+
 The state that threads share has two numbers, each in a cache line of its own: the job's number (upper half) with the
 next piece (lower half), and how many pieces are finished.  A helper that comes too late finds another job's number and
 takes nothing.
@@ -126,6 +129,19 @@ def another(turns):
         return True
     _wait(turns)
     return False
+
+
+@part
+def wait_for(turns, pieces, piece):
+    """Wait until the first ``pieces`` of the job are finished; the calling thread is about to do a later ``piece``.
+
+    No piece that comes after them may be done without waiting for them.
+    """
+    if turns[ROLE] == ALONE:
+        return
+    own = max(0, min(piece, pieces) - turns[BEGIN])          # of this turn: they are counted when it is over
+    while _load(turns[STATE] + 8 * FINISHED) + own < pieces:
+        pass
 
 
 def alone(pieces):

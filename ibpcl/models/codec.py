@@ -224,19 +224,15 @@ class Codec:
             What :meth:`evaluate_vjp` needs.
         """
         parameters, caches = self.layers(vector), {}
-        functions = backend.activations
-        activate, activate_vjp = (getattr(functions, self.activation + suffix) for suffix in ("", "_vjp"))
         drawn, kind_of = (dict(zip(self.names, values, strict=True)) for values in (noise.layers, self.kinds))
         divergence = np.zeros(len(noise.latent), vector.dtype)
 
         def layer(name, h, active=True):
             nonlocal divergence
             mask = None if masks is None else masks.get(name)
-            (h, own), cache = kinds.evaluate(kind_of[name], parameters[name], h, drawn[name], mask, tau,
-                                             self.mask_model, backend)
+            (h, own), caches[name] = kinds.evaluate(kind_of[name], parameters[name], h, drawn[name], mask, tau,
+                                                    self.mask_model, backend, self.activation if active else None)
             divergence = divergence + own
-            h, activation_cache = activate(h) if active else (h, None)
-            caches[name] = (cache, activation_cache)
             return h
 
         h = x
@@ -253,20 +249,17 @@ class Codec:
             h = layer(f"decoder{i}", h)
         outputs = layer("pixels", h, active=False)
         return (outputs, z_mean, z_log_sigma, divergence), (
-            vector, caches, activate_vjp, code_cache, [part.ndim == 2 for part in codes], backend)
+            vector, caches, code_cache, [part.ndim == 2 for part in codes], backend)
 
     def evaluate_vjp(self, dout, cache):
         """Pull the gradients at the four outputs back to ``vector``."""
         dh, dmean, dscale, ddivergence = dout
-        vector, caches, activate_vjp, code_cache, shared, backend = cache
+        vector, caches, code_cache, shared, backend = cache
         gradient, found = backend.empty(vector.shape, vector.dtype), {}
         views = self.layout.layers(gradient)
 
         def layer(name, dh, needs_dx=True):
-            layer_cache, activation_cache = caches[name]
-            if activation_cache is not None:
-                dh = activate_vjp(dh, activation_cache)
-            dh, found[name] = kinds.evaluate_vjp((dh, ddivergence), layer_cache, needs_dx, views[name])
+            dh, found[name] = kinds.evaluate_vjp((dh, ddivergence), caches[name], needs_dx, views[name])
             return dh
 
         dh = layer("pixels", dh)

@@ -2,7 +2,7 @@ r"""A layer of any of three kinds: ``masked`` (:math:`W = B \odot V`), ``gaussia
 
 A masked layer samples sticks, relaxed masks and weights, or is given its hard mask; where nothing but weights is random
 pre-activations are drawn (:mod:`ibpcl.models.layers`).  A plain one has the parameters ``weight.mu`` and ``bias.mu``
-alone.
+alone.  Any of them may have an activation.
 """
 
 from ibpcl.models import layers
@@ -10,7 +10,7 @@ from ibpcl.models import layers
 KINDS = ("masked", "gaussian", "plain")
 
 
-def evaluate(kind, parameters, x, noise, mask, tau, mask_model, backend):
+def evaluate(kind, parameters, x, noise, mask, tau, mask_model, backend, activation=None):
     """Evaluate a layer.
 
     Parameters
@@ -31,37 +31,49 @@ def evaluate(kind, parameters, x, noise, mask, tau, mask_model, backend):
         How masks are modelled.
     backend : Backend
         Who computes.
+    activation : str, optional
+        The name of the layer's activation (:mod:`ibpcl.primitives.activations`), if it has one.
 
     Returns
     -------
     out : tuple
-        Pre-activations, (S, N, K) or, of a plain layer with inputs (N, D), (N, K); and the divergence of sampled masks
-        (S,), nats, else 0.
+        What the layer puts out, (S, N, K) or, of a plain layer with inputs (N, D), (N, K); and the divergence of
+        sampled masks (S,), nats, else 0.
     cache : tuple
         What :func:`evaluate_vjp` needs.
     """
-    if kind == "plain":                                      # one matrix for all samples: join their axes
+    if kind == "gaussian" or (kind == "masked" and mask is not None):
+        h, cache = layers.fixed(parameters, mask if kind == "masked" else None, x, noise, backend, activation)
+        return (h, 0), ("fixed", cache, None)
+    divergence = 0
+    if kind == "masked":
+        kind = "relaxed"
+        (h, divergence), cache = layers.relaxed(parameters, x, noise, tau, mask_model, backend)
+    else:                                                    # one matrix for all samples: join their axes
         h, cache = backend.linear(_rows(x), parameters["weight.mu"][None], parameters["bias.mu"][None])
-        return (h.reshape(*x.shape[:-1], h.shape[-1]), 0), (kind, (cache, x.shape, backend))
-    if kind == "masked" and mask is None:
-        out, cache = layers.relaxed(parameters, x, noise, tau, mask_model, backend)
-        return out, ("relaxed", cache)
-    h, cache = layers.fixed(parameters, mask if kind == "masked" else None, x, noise, backend)
-    return (h, 0), ("fixed", cache)
+        h, cache = h.reshape(*x.shape[:-1], h.shape[-1]), (cache, x.shape, backend)
+    active = None
+    if activation is not None:
+        h, active = getattr(backend.activations, activation)(h)
+        active = getattr(backend.activations, activation + "_vjp"), active
+    return (h, divergence), (kind, cache, active)
 
 
 def evaluate_vjp(dout, cache, needs_dx=True, out=None):
-    """Pull the gradients at the pre-activations and the divergence back to ``x`` and the parameters (a dict).
+    """Pull the gradients at the outputs and the divergence back to ``x`` and the parameters (a dict).
 
     ``out`` are arrays, a dict too, of which some may become the gradients.
     """
-    kind, inner = cache
-    if kind == "relaxed":
-        return layers.relaxed_vjp(dout, inner, needs_dx, out)
+    (dh, ddivergence), (kind, inner, active) = dout, cache
     if kind == "fixed":
-        return layers.fixed_vjp(dout[0], inner, needs_dx, out)
+        return layers.fixed_vjp(dh, inner, needs_dx, out)
+    if active is not None:
+        pull_back, activation_cache = active
+        dh = pull_back(dh, activation_cache)
+    if kind == "relaxed":
+        return layers.relaxed_vjp((dh, ddivergence), inner, needs_dx, out)
     linear_cache, shape, backend = inner
-    dx, dweight, dbias = backend.linear_vjp(_rows(dout[0])[None], linear_cache, needs_dx)
+    dx, dweight, dbias = backend.linear_vjp(_rows(dh)[None], linear_cache, needs_dx)
     return dx.reshape(shape) if needs_dx else None, {"weight.mu": dweight[0], "bias.mu": dbias[0]}
 
 

@@ -163,10 +163,10 @@ def _one_row(array):
     return array.reshape(*array.shape[:-2], 1, array.shape[-2] * array.shape[-1])
 
 
-def fixed(parameters, mask, x, eps, backend=None):
+def fixed(parameters, mask, x, eps, backend=None, activation=None):
     r"""Evaluate a layer whose binary mask is given, sampling its pre-activations.
 
-    .. math:: h \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
+    .. math:: f^{-1}(h) \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
     Kumar et al. (2021), Sec. 4.5, "Selective Finetuning"; sampled as in Kingma, Salimans and Welling (2015).
@@ -184,16 +184,18 @@ def fixed(parameters, mask, x, eps, backend=None):
         Standard normal noise.
     backend : Backend, optional
         Who computes; the primitives if not given.
+    activation : str, optional
+        The name of f (:mod:`ibpcl.primitives.activations`), if the layer has one.
     """
     sample, sample_vjp = local_linear.sample, local_linear.sample_vjp
     if backend is not None:
         sample, sample_vjp = backend.local_linear, backend.local_linear_vjp
-    h, cache = sample(eps, x, *(parameters[name] for name in GAUSSIAN), mask)
+    h, cache = sample(eps, x, *(parameters[name] for name in GAUSSIAN), mask, activation)
     return h, (sample_vjp, cache)
 
 
 def fixed_vjp(dh, cache, needs_dx=True, out=None):
-    """Pull the gradient at the pre-activations back to ``x`` and the Gaussian parameters (a dict).
+    """Pull the gradient at the layer's outputs back to ``x`` and the Gaussian parameters (a dict).
 
     ``out`` are arrays, a dict too, of which some may become the gradients.
     """

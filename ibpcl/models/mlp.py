@@ -205,25 +205,21 @@ class MaskedMLP:
 
         The primitives compute it if no backend is given.
         """
-        activate, activate_vjp = self._activation(backend)
         h, caches = x, []
         for i, (parameters, mask) in enumerate(zip(self.layers(vector), (*masks, None), strict=True)):
-            h, cache = layers.fixed(parameters, mask, h, noise[i], backend)
-            h, activation_cache = activate(h) if i < len(self.hidden) else (h, None)
-            caches.append((cache, activation_cache))
-        return h, (vector, caches, activate_vjp, backend)
+            activation = self.activation if i < len(self.hidden) else None
+            h, cache = layers.fixed(parameters, mask, h, noise[i], backend, activation)
+            caches.append(cache)
+        return h, (vector, caches, backend)
 
     def fixed_vjp(self, doutputs, cache):
         """Pull the gradient at the outputs back to ``vector``; masks and sticks get none."""
-        vector, caches, activate_vjp, backend = cache
+        vector, caches, backend = cache
         gradient, views, copy = self._gradient(vector, backend)
         found, dh = {}, doutputs
         for i in reversed(range(len(caches))):
-            layer_cache, activation_cache = caches[i]
-            if activation_cache is not None:
-                dh = activate_vjp(dh, activation_cache)
             name = f"hidden{i}" if i < len(caches) - 1 else "head"
-            dh, found[name] = layers.fixed_vjp(dh, layer_cache, i > 0, views[name])
+            dh, found[name] = layers.fixed_vjp(dh, caches[i], i > 0, views[name])
         collect(found, views, copy)
         return gradient
 

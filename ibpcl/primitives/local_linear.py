@@ -10,6 +10,8 @@ import math
 
 import numpy as np
 
+from ibpcl.primitives import activations
+
 
 def masked_moments(mu, log_sigma, bias_mu, bias_log_sigma, mask):
     r"""Compute means and standard deviations of a layer's Gaussian weights and biases under a binary mask.
@@ -159,10 +161,10 @@ def apply_vjp(dh, cache, needs_dx=True):
     return dx, dmu, dsigma, dbias_mu, dbias_sigma
 
 
-def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None):
-    r"""Draw the pre-activations of a layer whose binary mask is given, if it has one.
+def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
+    r"""Draw what a layer puts out whose binary mask is given, if it has one: pre-activations, or f of them.
 
-    .. math:: h \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
+    .. math:: f^{-1}(h) \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
     Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is one function because fine-tuning consists of it:
@@ -180,11 +182,13 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None):
         Mean and log standard deviation of the biases.
     mask : ndarray of bool, shape (D, K), optional
         Which weights are on; all of them if not given.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
+        The name of f in :mod:`ibpcl.primitives.activations`, if the layer has one.
 
     Returns
     -------
     h : ndarray, shape (S, N, K)
-        Pre-activations.
+        The layer's outputs.
     cache : tuple
         What :func:`sample_vjp` needs.
 
@@ -198,7 +202,10 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None):
     kept = mu.ndim == 1
     moments, moments_cache = (kept_moments if kept else masked_moments)(mu, log_sigma, bias_mu, bias_log_sigma, mask)
     h, cache = apply(eps, x, *moments)
-    return h, (kept, moments_cache, cache)
+    if activation is None:
+        return h, (kept, moments_cache, cache, None)
+    h, active = getattr(activations, activation)(h)
+    return h, (kept, moments_cache, cache, (getattr(activations, activation + "_vjp"), active))
 
 
 def sample_vjp(dh, cache, needs_dx=True, out=None):
@@ -206,7 +213,10 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
 
     ``out`` is for the compiled twin, which may write those at ``mu`` and ``log_sigma`` there; here it is not used.
     """
-    kept, moments_cache, inner = cache
+    kept, moments_cache, inner, activation = cache
+    if activation is not None:
+        pull_back, active = activation
+        dh = pull_back(dh, active)
     dx, *dmoments = apply_vjp(dh, inner, needs_dx)
     dparameters = (kept_moments_vjp if kept else masked_moments_vjp)(dmoments, moments_cache)
     return (dx, *dparameters)

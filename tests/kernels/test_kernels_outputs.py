@@ -28,13 +28,14 @@ def layer(S, N, D, K, shared, density, seed):
     return rng.normal(size=(S, N, K)), x, *weights, rng.normal(size=K), rng.uniform(-2, 0, K)
 
 
-def like_the_reference(given_, mask, dtype, tolerance, limit=None):
+def like_the_reference(given_, mask, dtype, tolerance, activation=None, limit=None):
     """Compare value and gradients of a layer with the reference's, and return its gradients."""
-    expected, exact_cache = reference_local_linear.sample(*given_, mask)
-    found, cache = local_linear.sample(*(array.astype(dtype) for array in given_), mask, limit)
+    expected, exact_cache = reference_local_linear.sample(*given_, mask, activation)
+    found, cache = local_linear.sample(*(array.astype(dtype) for array in given_), mask, activation, limit)
     assert found.dtype == dtype
     close(found, expected, tolerance)
     dh = np.random.default_rng(0).normal(size=expected.shape)
+    dh[np.abs(expected) < 1e-4] = 0                          # at a kink nobody knows the slope
     gradients = local_linear.sample_vjp(dh.astype(dtype), cache)
     for one, other in zip(gradients, reference_local_linear.sample_vjp(dh, exact_cache), strict=True):
         assert one.dtype == dtype
@@ -43,32 +44,33 @@ def like_the_reference(given_, mask, dtype, tolerance, limit=None):
     return gradients
 
 
+ACTIVATIONS = [None, "relu", "leaky_relu", "softplus", "tanh"]
 COLUMNS = [1, 2, 5, thin_products.WIDEST, thin_products.WIDEST + 1, 70]
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
 @given(S=st.integers(1, 4), N=st.integers(1, 300), D=st.sampled_from([1, 7, 16, 113, 200]), K=st.sampled_from(COLUMNS),
        shared=st.booleans(), density=st.sampled_from([0.0, 0.1, 0.3, 1.0]), limit=st.sampled_from([None, 0.0, 1.0]),
-       seed=st.integers(0, 2**32 - 1))
-def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, density, limit, seed):
-    like_the_reference(layer(S, N, D, K, shared, density, seed), None, dtype, tolerance, limit)
+       activation=st.sampled_from(ACTIVATIONS), seed=st.integers(0, 2**32 - 1))
+def test_a_layer_sampled_at_its_outputs(dtype, tolerance, S, N, D, K, shared, density, limit, activation, seed):
+    like_the_reference(layer(S, N, D, K, shared, density, seed), None, dtype, tolerance, activation, limit)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
 @given(S=st.integers(1, 3), N=st.integers(1, 130), D=st.integers(1, 150), K=st.sampled_from(COLUMNS),
        shared=st.booleans(), density=st.sampled_from([0.1, 1.0]), kept=st.sampled_from([0.0, 0.02, 0.5, 1.0]),
-       seed=st.integers(0, 2**32 - 1))
+       activation=st.sampled_from(ACTIVATIONS), seed=st.integers(0, 2**32 - 1))
 def test_a_masked_layer_with_all_of_its_weights_and_with_those_that_are_kept(
-        dtype, tolerance, S, N, D, K, shared, density, kept, seed):
+        dtype, tolerance, S, N, D, K, shared, density, kept, activation, seed):
     given_ = layer(S, N, D, K, shared, density, seed)
     mask = np.random.default_rng(seed).random((D, K)) < kept
-    whole = like_the_reference(given_, mask, dtype, tolerance)
+    whole = like_the_reference(given_, mask, dtype, tolerance, activation)
     for one in whole[1:3]:
         assert not one[~mask].any()
     for one in whole[3:]:
         assert not one[~mask.any(axis=0)].any()
     packed = (*given_[:2], given_[2][mask], given_[3][mask], *given_[4:])
-    for one, other in zip(like_the_reference(packed, mask, dtype, tolerance), whole, strict=True):
+    for one, other in zip(like_the_reference(packed, mask, dtype, tolerance, activation), whole, strict=True):
         np.testing.assert_array_equal(one, other if one.shape == other.shape else other[mask])
 
 

@@ -83,7 +83,7 @@ def test_fine_tuning_looks_for_zeros_where_they_can_pay():
     x = inputs(2, 50, 60, 70, 0.1, True, 0)[0]
     for columns, limit, sparse in ((70, None, True), (40, None, False), (40, 1.0, True), (70, 0.0, False)):
         w, b, eps = np.ones((60, columns)), np.ones(columns), np.ones((2, 50, columns))
-        assert (local_linear.sample(eps, x, w, w, b, b, limit=limit)[1][2] is not None) == sparse
+        assert (local_linear.sample(eps, x, w, w, b, b, limit=limit)[1].sparse is not None) == sparse
 
 
 def test_rows_that_are_not_like_the_others_do_not_mislead():

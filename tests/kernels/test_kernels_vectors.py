@@ -92,6 +92,17 @@ def test_adam_leaves_its_arguments_and_elements_without_a_rate_alone():
     assert new.step == 1
 
 
+def test_adam_in_place_takes_the_same_step_into_what_was_given():
+    vector = np.random.default_rng(0).normal(size=20_000).astype(np.float32)
+    gradient, state = vector[::-1].copy(), reference_adam.State(vector**2, vector**2, 3)
+    expected = adam.checked_update(vector.copy(), gradient, state, vector)
+    moments = reference_adam.State(state.first.copy(), state.second.copy(), 3)
+    found = adam.checked_update(given_vector := vector.copy(), gradient, moments, vector, in_place=True)
+    assert found[0] is given_vector and found[1].first is moments.first and found[1].second is moments.second
+    for one, other in zip((found[0], *found[1]), (expected[0], *expected[1]), strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_adam_has_the_same_defaults_and_refuses_what_does_not_fit():
     x = np.linspace(-1, 1, 7)
     state = reference_adam.start(x)
