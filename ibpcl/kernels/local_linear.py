@@ -58,7 +58,8 @@ def hard_mask(mask):
     return HardMask(mask, starts, places.astype(np.uint32), mask.any(axis=0))
 
 
-EVERYTHING = HardMask(None, np.empty(0, np.int64), np.empty(0, np.uint32), True)     # where there is no mask
+# Where there is no mask.
+EVERYTHING = HardMask(None, np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, bool))
 
 
 class Cache(NamedTuple):
@@ -177,24 +178,34 @@ def dense_forward(
 
 
 @inlined
-def _weight_gradients(variances, places, kept_variances, dmeans, dvariances, dmu, dlog_sigma, moment):
-    """Turn the gradients at all weights' means, moment 0, or variances into those at the parameters."""
+def _parameter_gradients(
+    variances, places, kept_variances, active, bias_variance, dmeans, dvariances, dmu, dlog_sigma, dbias_mu,
+    dbias_log_sigma, moment,
+):
+    """Turn the gradients at all weights' and biases' means, moment 0, or variances into those at the parameters.
+
+    Of the biases all is in place.
+    """
     size = variances.size
     if moment > 0:
         _by_log_sigma(flat(variances, 0, size), places, kept_variances, flat(dvariances, 0, size), dlog_sigma)
+        _times_twice(bias_variance, dbias_log_sigma)
     else:
         _collect(flat(dmeans, 0, size), places, dmu)
+        for k in range(active.size):
+            if not active[k]:
+                dbias_mu[k] = 0
 
 
 @compiled
 def dense_backward(
-    turns, dh, h, lean, eps, slope, x, squares, mu, variances, places, kept_variances, dmeans, dvariances, dmu,
-    dlog_sigma, sums, gradients, through, dx,
+    turns, dh, h, lean, eps, slope, x, squares, mu, variances, places, kept_variances, active, bias_variance, dmeans,
+    dvariances, dmu, dlog_sigma, dbias_mu, dbias_log_sigma, gradients, through, dx,
 ):
     """Write the gradients at some rows of both moments; then those at all weights (D, K) and the kept ones, and at x.
 
-    The first pieces are rows of the moments, whose gradients are ``gradients`` (2, N, K) and add up to ``sums`` (2, K);
-    then come the variances, the means, and rows of x.  An empty ``dx`` is not needed; ``through`` (N, D) is scratch.
+    The first pieces are rows of the moments, whose gradients are ``gradients`` (2, N, K); then come the variances, the
+    means, each with the biases' part, and rows of x.  An empty ``dx`` is not needed; ``through`` (N, D) is scratch.
     """
     (N, D), rows = x.shape, _rows(x.shape[0])
     dmean, dvariance = gradients[0], gradients[1]
@@ -206,13 +217,15 @@ def dense_backward(
                 continue
             wait_for(turns, rows, piece)
             if piece == rows:
-                loops.sum_rows(dvariance, sums[1])
+                loops.sum_rows(dvariance, dbias_log_sigma)
                 np.dot(squares.T, dvariance, dvariances)
-                _weight_gradients(variances, places, kept_variances, dmeans, dvariances, dmu, dlog_sigma, 1)
+                _parameter_gradients(variances, places, kept_variances, active, bias_variance, dmeans, dvariances,
+                                     dmu, dlog_sigma, dbias_mu, dbias_log_sigma, 1)
             elif piece == rows + 1:
-                loops.sum_rows(dmean, sums[0])
+                loops.sum_rows(dmean, dbias_mu)
                 np.dot(x.T, dmean, dmeans)
-                _weight_gradients(variances, places, kept_variances, dmeans, dvariances, dmu, dlog_sigma, 0)
+                _parameter_gradients(variances, places, kept_variances, active, bias_variance, dmeans, dvariances,
+                                     dmu, dlog_sigma, dbias_mu, dbias_log_sigma, 0)
             else:
                 first, last = (piece - rows - 2) * ROWS, min((piece - rows - 1) * ROWS, N)
                 np.dot(dvariance[first:last], variances.T, through[first:last])
@@ -249,8 +262,8 @@ def sparse_forward(
 
 @compiled
 def sparse_backward(
-    turns, dh, h, lean, eps, slope, x_starts, x_ends, x_places, x_values, variances, places, kept_variances, dmeans,
-    dvariances, dmu, dlog_sigma, sums, gradients,
+    turns, dh, h, lean, eps, slope, x_starts, x_ends, x_places, x_values, variances, places, kept_variances, active,
+    bias_variance, dmeans, dvariances, dmu, dlog_sigma, dbias_mu, dbias_log_sigma, gradients,
 ):
     """Do what :func:`dense_backward` does for a sparse matrix, x transposed, which needs no gradient."""
     (N, K), rows = slope.shape, _rows(slope.shape[0])
@@ -264,12 +277,13 @@ def sparse_backward(
             wait_for(turns, rows, piece)
             moment = rows + 1 - piece                        # variances first
             squares = np.empty_like(x_values)
-            by, out = x_values, dmeans
+            by, out, total = x_values, dmeans, dbias_mu
             if moment > 0:
                 loops.square(x_values, squares)
-                by, out = squares, dvariances
-            sparse_matrix.multiply(x_starts, x_ends, x_places, by, gradients[moment], nothing, out, sums[moment])
-            _weight_gradients(variances, places, kept_variances, dmeans, dvariances, dmu, dlog_sigma, moment)
+                by, out, total = squares, dvariances, dbias_log_sigma
+            sparse_matrix.multiply(x_starts, x_ends, x_places, by, gradients[moment], nothing, out, total)
+            _parameter_gradients(variances, places, kept_variances, active, bias_variance, dmeans, dvariances, dmu,
+                                 dlog_sigma, dbias_mu, dbias_log_sigma, moment)
 
 
 def _check(mu, log_sigma, kept):
@@ -298,7 +312,9 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     _check(mu, log_sigma, kept)
     (D, columns), of_weights = (mu.shape, ((0, 0), mu.shape, (0,))) if kept.mask is None else (
         kept.mask.shape, (kept.mask.shape, kept.mask.shape, mu.shape))
-    bias_mean, bias_variance = bias_mu * kept.active, np.exp(2 * bias_log_sigma) * kept.active
+    bias_mean, bias_variance = bias_mu, np.exp(2 * bias_log_sigma)
+    if kept.mask is not None:
+        bias_mean, bias_variance = bias_mean * kept.active, bias_variance * kept.active
     rows = x.reshape(prod(x.shape[:-1]), D)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
     noise = eps.reshape(eps.shape[0] if x.ndim == 2 else 1, len(rows), columns)
@@ -331,7 +347,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
 def sample_vjp(dh, cache, needs_dx=True, out=None):
     """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``.
 
-    Those at the weights' parameters are written into the arrays ``out``, if these are given and it can be done.
+    Those at the parameters are written into the arrays ``out``, if these are given and it can be done.
     """
     (noise, h, lean, apart, x, sparse, squares, means, variances, kept, kept_variances, whole, bias_variance,
      slope) = cache
@@ -343,20 +359,21 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
     if K <= thin_products.WIDEST:
         matrices = np.ascontiguousarray([means.T, variances.T])
         dx, (dmu, dvariances), sums = thin_products.pull_back(*given, rows, matrices, needs_dx)
-        dmu, dlog_sigma = dmu.T, 2 * variances * dvariances.T
+        found = [dmu.T, 2 * variances * dvariances.T, sums[0], 2 * bias_variance * sums[1]]
         if kept.mask is not None:
-            dmu, dlog_sigma = dmu[kept.mask], dlog_sigma[kept.mask]
+            found = [*(part[kept.mask] for part in found[:2]), found[2] * kept.active, found[3]]
     else:
         out = out if not whole and writable(out, dtype) else None
         needed = len(rows) * (needs_dx and sparse is None)
-        own = (kept_variances.shape, kept_variances.shape) if out is None or kept.mask is None else ()
-        sums, dx, through, gradients, dmeans, dvariances, *found = several(
-            ((2, K), (needed, D), (needed, D), (2, len(rows), K), (D, K), (D, K), *own), dtype)
-        if kept.mask is None:
-            dmeans, dvariances = dmu, dlog_sigma = out or (dmeans, dvariances)
-        else:
-            dmu, dlog_sigma = found = out or found
-        after = (kept.places, kept_variances, dmeans, dvariances, *found, sums, gradients)
+        every, ours = ((0, 0), (D, K)) if kept.mask is None else ((D, K), kept_variances.shape)
+        own = (ours, ours, (K,), (K,)) if out is None else ()
+        dx, through, gradients, dmeans, dvariances, *found = several(
+            ((needed, D), (needed, D), (2, len(rows), K), every, every, *own), dtype)
+        dmu, dlog_sigma, *dbias = found = out or found
+        if kept.mask is None:                                # every weight is one of ours
+            dmeans, dvariances, dmu, dlog_sigma = dmu, dlog_sigma, kept_variances, kept_variances
+        after = (kept.places, kept_variances, kept.active, bias_variance, dmeans, dvariances, dmu, dlog_sigma, *dbias,
+                 gradients)
         if sparse is not None:
             threads.run(sparse_backward, _rows(len(rows)) + 2, *given, *sparse_matrix.transposed(sparse, D), variances,
                         *after, singly=True)
@@ -366,9 +383,8 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
                 threads.run(dense_backward, _rows(len(rows)) + 2 + _rows(len(dx)), *given, rows, squares, means,
                             variances, *after, through, dx, small=_small(rows, K), singly=True)
     if whole:
-        dmu, dlog_sigma = (_at(kept.mask, part) for part in (dmu, dlog_sigma))
-    return (dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, sums[0] * kept.active,
-            2 * bias_variance * sums[1])
+        found = (*(_at(kept.mask, part) for part in found[:2]), *found[2:])
+    return (dx.reshape(x.shape) if needs_dx else None, *found)
 
 
 def _at(mask, values):

@@ -1,67 +1,65 @@
 """What the kernels ask of their arguments, and where their results go.
 
 Each gradient step makes some 40 MB of arrays and drops them again.  Given back to the operating system they would have
-to be cleared and mapped anew at every step, which costs as much time as the matrix products: so blocks that nobody
-refers to any more are kept and handed out again.
+to be cleared and mapped anew at every step, which costs as much time as the matrix products: so blocks of memory are
+kept, and one that no array refers to any more is handed out again.  Whether any does, Python's own count of references
+says; an object that told when it goes would be made and dropped with every array.
 """
 
+import functools
 import threading
 from math import prod
+from sys import getrefcount
 
 import numpy as np
 
-KEPT = 128 * 2**20                                           # bytes of free blocks, at most
+KEPT = 256 * 2**20                                           # bytes of blocks, in use or not, at most
 SMALLEST = 2**16                                             # bytes; below, the C library keeps the memory itself
 BYTE = np.dtype(np.uint8)
 TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 LINE = 64                                                    # bytes of a cache line: vectors must not straddle two
 
 
-class _Memory(np.ndarray):
-    """Memory of a block.  Its type is its own, or NumPy would have arrays refer to it at once, past the block."""
+class _Block:
+    """Bytes of memory, where its first cache line begins, and how often it is referred to while no array does."""
+
+    def __init__(self, size):
+        self.memory = np.empty(size + LINE, np.uint8)
+        self.first = -self.memory.ctypes.data % LINE
+        self.idle = getrefcount(self.memory)
 
 
-class _Free:
-    """The free blocks, by their size."""
+class _Pool:
+    """The blocks that are kept, by their size."""
 
     def __init__(self):
-        self.lock = threading.RLock()                        # of the re-entrant kind: a block may be given back inside
+        self.lock = threading.RLock()                        # of the re-entrant kind: for what a collector calls
         self.blocks, self.total = {}, 0
 
-    def take(self, size):
-        """Return a free block of exactly that many bytes, or a new one, and where its first cache line begins."""
+    def array(self, shape, dtype, size):
+        """Make an array in a block of so many bytes."""
         with self.lock:
-            if same := self.blocks.get(size):
-                self.total -= size
-                return same.pop()
-        memory = _Memory(size, np.uint8)
-        return memory, -memory.ctypes.data % LINE
+            for block in self.blocks.get(size, ()):
+                if getrefcount(block.memory) == block.idle:
+                    return np.ndarray(shape, dtype, block.memory, block.first)
+            block = _Block(size)
+            self.keep(block, size)
+            return np.ndarray(shape, dtype, block.memory, block.first)
 
-    def give(self, block):
-        """Keep a block, and drop others if there are too many; those of the size that is least in demand go first."""
-        with self.lock:
-            size = block[0].nbytes
-            same = self.blocks.pop(size, [])
-            self.blocks[size] = same                         # sizes in the order of their last use
-            same.append(block)
+    def keep(self, block, size):
+        """Keep a block, if need be in place of all idle ones; where there is no room it is its array's alone."""
+        if self.total + size > KEPT:
+            for other, blocks in self.blocks.items():
+                busy = [one for one in blocks if getrefcount(one.memory) != one.idle]
+                self.total -= other * (len(blocks) - len(busy))
+                blocks[:] = busy
+            self.blocks = {other: blocks for other, blocks in self.blocks.items() if blocks}
+        if self.total + size <= KEPT:
+            self.blocks.setdefault(size, []).append(block)
             self.total += size
-            while self.total > KEPT:
-                oldest = next(iter(self.blocks))
-                if not self.blocks[oldest]:
-                    del self.blocks[oldest]
-                    continue
-                self.total -= oldest
-                self.blocks[oldest].pop()
 
 
-_free = _Free()
-
-
-class _Block(np.ndarray):
-    """A block that returns to the free ones when the last array that refers to it is gone."""
-
-    def __del__(self, free=_free):                           # bound here: at exit the module's names go first
-        free.give(self.block)
+_pool = _Pool()
 
 
 def empty(shape, dtype):
@@ -74,12 +72,17 @@ def empty(shape, dtype):
     True
     """
     size = prod(shape) * dtype.itemsize
-    if size < SMALLEST:
-        return np.empty(shape, dtype)
-    block = _free.take(size + LINE)
-    own = _Block(size + LINE, np.uint8, block[0])
-    own.block = block
-    return np.ndarray(shape, dtype, own, block[1])
+    return np.empty(shape, dtype) if size < SMALLEST else _pool.array(shape, dtype, size)
+
+
+@functools.lru_cache(maxsize=1024)
+def _side_by_side(shapes, itemsize):
+    """Return where arrays of these shapes begin in a block, and its size, in bytes."""
+    starts, end = [], 0
+    for shape in shapes:
+        starts.append(end)
+        end += -(-prod(shape) * itemsize // LINE) * LINE
+    return starts, max(end, SMALLEST)
 
 
 def several(shapes, dtype):
@@ -87,14 +90,11 @@ def several(shapes, dtype):
 
     They share the block, which is free again when the last of them is gone.
 
-    >>> [array.shape for array in several([(2, 300), (7,)], np.dtype(np.float32))]
+    >>> [array.shape for array in several(((2, 300), (7,)), np.dtype(np.float32))]
     [(2, 300), (7,)]
     """
-    starts, end = [], 0
-    for shape in shapes:
-        starts.append(end)
-        end += -(-prod(shape) * dtype.itemsize // LINE) * LINE
-    whole = empty((max(end, SMALLEST),), BYTE)
+    starts, size = _side_by_side(shapes, dtype.itemsize)
+    whole = _pool.array((size,), BYTE, size)
     return [np.ndarray(shape, dtype, whole, start) for shape, start in zip(shapes, starts, strict=True)]
 
 

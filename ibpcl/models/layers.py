@@ -200,5 +200,5 @@ def fixed_vjp(dh, cache, needs_dx=True, out=None):
     ``out`` are arrays, a dict too, of which some may become the gradients.
     """
     sample_vjp, inner = cache
-    dx, *found = sample_vjp(dh, inner, needs_dx, None if out is None else tuple(out[name] for name in GAUSSIAN[:2]))
+    dx, *found = sample_vjp(dh, inner, needs_dx, None if out is None else tuple(out[name] for name in GAUSSIAN))
     return dx, dict(zip(GAUSSIAN, found, strict=True))

@@ -211,7 +211,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
 def sample_vjp(dh, cache, needs_dx=True, out=None):
     """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``.
 
-    ``out`` is for the compiled twin, which may write those at ``mu`` and ``log_sigma`` there; here it is not used.
+    ``out`` is for the compiled twin, which may write those at the parameters there; here it is not used.
     """
     kept, moments_cache, inner, activation = cache
     if activation is not None:

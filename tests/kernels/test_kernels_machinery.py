@@ -250,12 +250,28 @@ def test_arrays_of_one_block_do_not_overlap_and_keep_it_while_one_is_alive():
     assert address in {arrays[0].ctypes.data for arrays in found}
 
 
-def test_free_memory_is_bounded():
-    arrays = [memory.empty((1 << 24,), SINGLE) for _ in range(3)]
-    del arrays
-    memory.empty((1 << 17,), SINGLE)
-    kept = sum(block.nbytes for blocks in memory._free.blocks.values() for block, _ in blocks)
-    assert kept == memory._free.total <= memory.KEPT
+def test_memory_that_is_kept_is_bounded():
+    pool = memory._Pool()
+
+    def kept():
+        sizes = [size for size, blocks in pool.blocks.items() for _ in blocks]
+        assert all(block.memory.nbytes == size + memory.LINE for size, blocks in pool.blocks.items()
+                   for block in blocks)
+        assert sum(sizes) == pool.total <= memory.KEPT
+        return sorted(sizes)
+
+    size, small = memory.KEPT // 4, memory.KEPT // 8
+    in_use = [pool.array((size,), memory.BYTE, size) for _ in range(3)]
+    assert kept() == [size] * 3
+    in_use.append(pool.array((2 * size,), memory.BYTE, 2 * size))    # no room: its own
+    assert kept() == [size] * 3
+    del in_use[1]
+    assert kept() == [size] * 3                              # idle, for the next one
+    again = [pool.array((small,), memory.BYTE, small) for _ in range(3)]
+    assert kept() == [small] * 3 + [size] * 2                # the third one took its place
+    for i, array in enumerate([*in_use, *again]):
+        array[:] = i
+    assert all((array == i).all() for i, array in enumerate([*in_use, *again]))
 
 
 def test_a_new_cache_folder_takes_the_place_of_those_of_other_versions(tmp_path):
