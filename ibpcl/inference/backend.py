@@ -40,6 +40,7 @@ class Backend(NamedTuple):
     gaussian_kl_vjp: Callable
     add_gaussian_kl_gradient: Callable
     latent_kl: Callable
+    latent_kl_vjp: Callable
     adam: Callable
 
 
@@ -108,5 +109,5 @@ def backend(name="numba"):
         sticks.log_odds, sticks.log_odds_vjp, sticks.divergence, sticks.divergence_vjp, masked_weights.sample,
         masked_weights.sample_vjp, linear.apply, linear.apply_vjp, hard_mask, local_linear.sample,
         local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
-        latent.kl, adam.checked_update,
+        latent.kl, latent.kl_vjp, adam.checked_update,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from ibpcl.kernels import threads
+from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -87,46 +87,50 @@ def all_threads():
 
 
 @compiled
-def multiply(turns, length, x, w, out):
-    """Multiply rows of x (R, N, D), R = 1 or S, by w (S, D, K), into out (S, N, K); a piece has ``length`` rows."""
+def multiply(turns, length, x, w, b, out):
+    """Write x w + b to out (S, N, K), x (R, N, D), R = 1 or S, w (S, D, K), b (S, K); a piece has ``length`` rows."""
     blocks = -(-x.shape[1] // length)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
             s, first = piece // blocks, piece % blocks * length
             rows = slice(first, min(first + length, x.shape[1]))
             np.dot(x[s % x.shape[0], rows], w[s], out[s, rows])
+            for n in range(first, min(first + length, x.shape[1])):
+                loops.add(b[s], out[s, n])
 
 
 @compiled
-def pull_back(turns, dh, x, w, dx, dw):
-    """Write the gradients dw (S, D, K), then dx (S, N, D), of the product; an empty array is not needed."""
+def pull_back(turns, dh, x, w, dx, dw, db):
+    """Write the gradients dw (S, D, K) with db (S, K), then dx (S, N, D); an empty dw, then db too, is not needed."""
     blocks = -(-x.shape[1] // ROWS)
     while another(turns):
         for piece in range(turns[BEGIN], turns[END]):
             if piece < dw.shape[0]:
                 np.dot(x[piece % x.shape[0]].T, dh[piece], dw[piece])
+                loops.sum_rows(dh[piece], db[piece])
             else:
                 s, first = (piece - dw.shape[0]) // blocks, (piece - dw.shape[0]) % blocks * ROWS
                 rows = slice(first, min(first + ROWS, x.shape[1]))
                 np.dot(dh[s, rows], w[s].T, dx[s, rows])
 
 
-def product(x, w):
-    """Multiply ``x`` (N, D) or (S, N, D) by ``w`` (S, D, K): (S, N, K)."""
+def product(x, w, b):
+    """Multiply ``x`` (N, D) or (S, N, D) by ``w`` (S, D, K) and add ``b`` (S, K): (S, N, K)."""
     x = x if x.ndim == 3 else x[None]
     (S, _, K), N = w.shape, x.shape[1]
     # One product is cut into two, where BLAS begins a new group of rows anyway, so that no digit changes.
     rows = ROWS if S > 1 or N > ROWS else GROUP * max(1, -(-N // (2 * GROUP)))
     out = empty((S, N, K), w.dtype)
     with one_thread():
-        threads.run(multiply, S * -(-N // rows), rows, x, w, out)
+        threads.run(multiply, S * -(-N // rows), rows, x, w, b, out)
     return out
 
 
 def gradients(dh, x, w, needs_dx=True, needs_dw=True):
-    """Pull the gradient at the product (S, N, K) back to each sample's ``x`` and to ``w``; None if not needed."""
+    """Pull the gradient at :func:`product` back to each sample's ``x``, and to ``w`` and ``b``; None if not needed."""
     x, S = x if x.ndim == 3 else x[None], len(w)
     dx, dw = empty((S * needs_dx, *x.shape[1:]), w.dtype), empty((S * needs_dw, *w.shape[1:]), w.dtype)
+    db = np.empty((S, dh.shape[2]), w.dtype)
     with one_thread():
-        threads.run(pull_back, len(dw) + len(dx) * -(-x.shape[1] // ROWS), dh, x, w, dx, dw)
-    return dx if needs_dx else None, dw if needs_dw else None
+        threads.run(pull_back, len(dw) + len(dx) * -(-x.shape[1] // ROWS), dh, x, w, dx, dw, db)
+    return dx if needs_dx else None, *((dw, db) if needs_dw else (None, None))

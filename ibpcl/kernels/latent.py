@@ -1,8 +1,8 @@
-"""The divergence of codes, fused: the twin of ``primitives.latent.kl``, whose cache it makes too."""
+"""The divergence of codes, fused: the twin of ``primitives.latent.kl``, whose cache it makes too, and its gradient."""
 
 import numpy as np
 
-from ibpcl.kernels import threads
+from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
 from ibpcl.kernels.elementary import expm1, total
 from ibpcl.kernels.memory import as_arrays, empty
@@ -31,8 +31,37 @@ def forward(turns, mean, log_sigma, prior_mu, prior_log_sigma, inverse, shift, e
             divergence[r] = total(terms)
 
 
+@inlined
+def _square_gradients(ddivergence, shift, out):
+    for k in range(wide(out.size)):
+        out[k] = ddivergence * (shift[k] * shift[k])
+
+
+@inlined
+def _gradients(ddivergence, shift, excess, inverse, dmean, dlog_sigma):
+    for k in range(wide(dmean.size)):
+        dmean[k], dlog_sigma[k] = ddivergence * (shift[k] * inverse[k]), ddivergence * excess[k]
+
+
+@compiled
+def backward(ddivergence, shift, excess, inverse, dmean, dlog_sigma, dprior_mu, dprior_log_sigma):
+    """Write the gradients at the codes' parameters (R, K) and at the prior's (K,), where they add up."""
+    squares = np.empty_like(inverse)
+    for gradient in (dprior_mu, dprior_log_sigma):
+        loops.fill(0, gradient)
+    for r in range(dmean.shape[0]):
+        _gradients(ddivergence[r], shift[r], excess[r], inverse, dmean[r], dlog_sigma[r])
+        _square_gradients(ddivergence[r], shift[r], squares)
+        loops.add(dlog_sigma[r], squares)
+        loops.add(dmean[r], dprior_mu)
+        loops.add(squares, dprior_log_sigma)
+    for gradient in (dprior_mu, dprior_log_sigma):
+        for k in range(gradient.size):
+            gradient[k] = -gradient[k]
+
+
 def kl(z_mean, z_log_sigma, prior_mu, prior_log_sigma):
-    """Compute each example's divergence: the twin of :func:`ibpcl.primitives.latent.kl`, with the same ``kl_vjp``."""
+    """Compute each example's divergence: the twin of :func:`ibpcl.primitives.latent.kl`, with the same cache."""
     z_mean, z_log_sigma, prior_mu, prior_log_sigma = as_arrays("latent.kl", z_mean, z_log_sigma, prior_mu,
                                                                prior_log_sigma)
     S, N, K = z_mean.shape
@@ -45,3 +74,14 @@ def kl(z_mean, z_log_sigma, prior_mu, prior_log_sigma):
                 prior_log_sigma, inverse, *(array.reshape(S * N, K) for array in (shift, excess)),
                 divergence.reshape(-1))
     return divergence, (shift, excess, inverse)
+
+
+def kl_vjp(ddivergence, cache):
+    """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.latent.kl_vjp`."""
+    shift, excess, inverse = cache
+    rows, (dmean, dlog_sigma) = (-1, inverse.size), (empty(shift.shape, shift.dtype) for _ in range(2))
+    dprior = np.empty((2, inverse.size), shift.dtype)
+    given = np.ascontiguousarray(ddivergence, shift.dtype).reshape(-1)
+    backward(given, shift.reshape(rows), excess.reshape(rows), inverse, dmean.reshape(rows), dlog_sigma.reshape(rows),
+             *dprior)
+    return dmean, dlog_sigma, *dprior

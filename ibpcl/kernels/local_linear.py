@@ -36,9 +36,10 @@ LEAN = {None: 1.0, "relu": 0.0, "leaky_relu": LEAK}
 
 
 class HardMask(NamedTuple):
-    """A mask (D, K), and what follows from it: the places of the kept weights, and which units (K,) have any.
+    """A mask (D, K), and what follows from it: the places of the kept weights, and which units have any.
 
-    Strip i of the mask has the weights ``starts[i]`` ... ``starts[i + 1] - 1`` of those that are kept.
+    Strip i of the mask has the weights ``starts[i]`` ... ``starts[i + 1] - 1`` of those that are kept.  ``active`` (K,)
+    is empty where all units have some: then no bias is switched off.
     """
 
     mask: np.ndarray
@@ -53,9 +54,9 @@ def hard_mask(mask):
     >>> hard_mask(np.eye(2, 3, dtype=bool))[1:]
     (array([0, 2]), array([0, 4], dtype=uint32), array([ True,  True, False]))
     """
-    places = np.flatnonzero(mask)
+    places, active = np.flatnonzero(mask), mask.any(axis=0)
     starts = np.searchsorted(places, STRIP * np.arange(_strips(mask.size) + 1))
-    return HardMask(mask, starts, places.astype(np.uint32), mask.any(axis=0))
+    return HardMask(mask, starts, places.astype(np.uint32), active[:0] if active.all() else active)
 
 
 # Where there is no mask.
@@ -253,7 +254,7 @@ def sparse_forward(
                 if piece == strips:
                     loops.square(values, squares)
                     by, weights, out = squares, variances, slope
-                sparse_matrix.multiply(starts, ends, places, by, weights, nothing, out, totals)
+                sparse_matrix.multiply(starts, ends, places, by, weights, nothing, out, totals, 0, N)
             else:
                 wait_for(turns, strips + 2, piece)
                 for n in range((piece - strips - 2) * ROWS, min((piece - strips - 1) * ROWS, N)):
@@ -281,7 +282,8 @@ def sparse_backward(
             if moment > 0:
                 loops.square(x_values, squares)
                 by, out, total = squares, dvariances, dbias_log_sigma
-            sparse_matrix.multiply(x_starts, x_ends, x_places, by, gradients[moment], nothing, out, total)
+            sparse_matrix.multiply(x_starts, x_ends, x_places, by, gradients[moment], nothing, out, total, 0,
+                                   out.shape[0])
             _parameter_gradients(variances, places, kept_variances, active, bias_variance, dmeans, dvariances, dmu,
                                  dlog_sigma, dbias_mu, dbias_log_sigma, moment)
 
@@ -313,7 +315,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     (D, columns), of_weights = (mu.shape, ((0, 0), mu.shape, (0,))) if kept.mask is None else (
         kept.mask.shape, (kept.mask.shape, kept.mask.shape, mu.shape))
     bias_mean, bias_variance = bias_mu, np.exp(2 * bias_log_sigma)
-    if kept.mask is not None:
+    if kept.active.size > 0:
         bias_mean, bias_variance = bias_mean * kept.active, bias_variance * kept.active
     rows = x.reshape(prod(x.shape[:-1]), D)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
@@ -361,7 +363,9 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
         dx, (dmu, dvariances), sums = thin_products.pull_back(*given, rows, matrices, needs_dx)
         found = [dmu.T, 2 * variances * dvariances.T, sums[0], 2 * bias_variance * sums[1]]
         if kept.mask is not None:
-            found = [*(part[kept.mask] for part in found[:2]), found[2] * kept.active, found[3]]
+            found[:2] = (part[kept.mask] for part in found[:2])
+        if kept.active.size > 0:
+            found[2] = found[2] * kept.active
     else:
         out = out if not whole and writable(out, dtype) else None
         needed = len(rows) * (needs_dx and sparse is None)

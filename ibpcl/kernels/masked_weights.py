@@ -21,13 +21,15 @@ write a dozen arrays; to vectorize it the compiler would have to check that no t
 it gives up.
 """
 
+import functools
+
 import numpy as np
 
 from ibpcl.kernels import logistic_divergence, loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, summing, wide
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.loops import fill, flat
-from ibpcl.kernels.memory import common_type, empty, writable
+from ibpcl.kernels.memory import TYPES, common_type, empty, writable
 from ibpcl.kernels.noise import Later, fill_span, numbers
 from ibpcl.kernels.turns import BEGIN, END, another
 from ibpcl.noise import CHUNK
@@ -35,6 +37,7 @@ from ibpcl.noise import STRIP as WORDS
 
 ROWS, EVEN, STRIP = 64, 4, 512
 TOGETHER = 18                                                # log-odds: of four numbers e^-18, no product underflows
+LIMITS = {dtype: dtype.type(-0.995 * np.log(np.finfo(dtype).tiny)) for dtype in TYPES}
 
 
 @inlined
@@ -202,11 +205,16 @@ def forward(
 
 
 @compiled
-def combine(largest, where, activity, rows):
-    """Find the largest of all blocks, the first of equals, starting from an activity of zero."""
-    for block in range(largest.shape[0]):
-        for s in range(activity.shape[0]):
+def combine(largest, where, partial, activity, rows, divergence):
+    """Find the largest of all blocks, the first of equals, and add up their divergences."""
+    for s in range(activity.shape[0]):
+        fill(0, activity[s])
+        fill(0, rows[s])
+        total = 0.0
+        for block in range(largest.shape[0]):
             _fold_largest(largest[block, s], where[block, s], activity[s], rows[s])
+            total += partial[block, s]
+        divergence[s] = total
 
 
 @inlined
@@ -219,12 +227,28 @@ def _gradients(dw, w, z, mu, inverse_tau, dmu, dlog_sigma, dlogit):
         dlogit[i] = by_weight * (one - z[i]) * inverse_tau
 
 
+@inlined
+def _through_mask(dactivity, activity, inverse_tau, dlogit):
+    one = dlogit.dtype.type(1)
+    for k in range(wide(dlogit.size)):
+        dlogit[k] = dactivity[k] * activity[k] * (one - activity[k]) * inverse_tau
+
+
 @compiled
-def add_activity(dlogit, rows, drho):
-    """Add the gradients (S, K) at the masks that are the activity: of column k the one in row ``rows[s, k]``."""
-    for s in range(dlogit.shape[0]):
-        for k in range(dlogit.shape[1]):
-            drho[rows[s, k], k] += dlogit[s, k]
+def add_activity(dactivity, activity, rows, inverse_tau, partial, drho, dlogit_pi):
+    """Add up the blocks' gradients at the sticks, and add those at the masks that are the activity, (S, K).
+
+    The activity of column k is its mask in row ``rows[s, k]``.
+    """
+    dlogit = np.empty(activity.shape[1], activity.dtype)
+    for s in range(activity.shape[0]):
+        fill(0, dlogit_pi[s])
+        for block in range(partial.shape[0]):
+            loops.add(partial[block, s], dlogit_pi[s])
+        _through_mask(dactivity[s], activity[s], inverse_tau, dlogit)
+        loops.add(dlogit, dlogit_pi[s])
+        for k in range(dlogit.size if drho.size > 0 else 0):
+            drho[int(rows[s, k]), k] += dlogit[k]
 
 
 @inlined
@@ -287,21 +311,42 @@ def _flat(arrays):
     return [array.reshape(*array.shape[:-2], array.shape[-2] * array.shape[-1]) for array in arrays]
 
 
-def _tiles(logit_pi, rows):
-    """Return each sample's row of sticks (S, K), so many times, as (4, S, rows * K).
+@compiled
+def tile(logit_pi, odds_against, out, together):
+    """Repeat each sample's row of sticks (S, K), and of what follows from them, in the rows of ``out`` (4, S, rows, K).
 
     First ``logit_pi``, then pi, 1 - pi (by itself: a difference would lose its digits near pi = 1), and (1 - pi) / pi.
-    In the last three, and so in the divergence, log-odds end where these would not be normal numbers: at 86.9 in
+    ``together`` (S,) says of which samples quarters may be taken together.
+    """
+    one = out.dtype.type(1)
+    for s in range(logit_pi.shape[0]):
+        together[s] = True
+        for k in range(logit_pi.shape[1]):
+            odds = odds_against[s, k]
+            pi = one / (one + odds)
+            out[0, s, 0, k], out[1, s, 0, k], out[2, s, 0, k], out[3, s, 0, k] = logit_pi[s, k], pi, odds * pi, odds
+            together[s] &= abs(logit_pi[s, k]) < TOGETHER
+        for i in range(out.shape[0]):
+            for row in range(1, out.shape[2]):
+                loops.copy(out[i, s, 0], out[i, s, row])
+
+
+def _tiles(logit_pi, rows):
+    """Return what :func:`tile` writes, as (4, S, rows * K), and which samples may be taken together.
+
+    In all but the first, and so in the divergence, log-odds end where these would not be normal numbers: at 86.9 in
     float32, 704.8 in float64.
     """
     S, K = logit_pi.shape
-    out = np.empty((4, S, rows, K), logit_pi.dtype)
-    limit = logit_pi.dtype.type(-0.995 * np.log(np.finfo(logit_pi.dtype).tiny))
-    odds_against = np.exp(np.clip(-logit_pi, -limit, limit))
-    pi = 1 / (1 + odds_against)
-    for part, row in zip(out, (logit_pi, pi, odds_against * pi, odds_against), strict=True):
-        part[:] = row[:, None, :]
-    return out.reshape(4, S, rows * K)
+    limit, out, together = LIMITS[logit_pi.dtype], np.empty((4, S, rows, K), logit_pi.dtype), np.empty(S, bool)
+    tile(logit_pi, np.exp(np.minimum(np.maximum(-logit_pi, -limit), limit)), out, together)
+    return out.reshape(4, S, rows * K), together
+
+
+@functools.lru_cache(maxsize=256)
+def _row_numbers(rows, K, dtype):
+    """Return the number of its row for each element of a strip of so many rows."""
+    return np.repeat(np.arange(rows, dtype=dtype), K)
 
 
 def _blocks(D, K):
@@ -313,7 +358,7 @@ def _noise(eps, logistic, dtype):
     given = (eps, logistic)
     if all(isinstance(noise, Later) and noise.dtype == dtype == np.float32 for noise in given):
         nothing = np.empty((eps.shape[0], 0), dtype)
-        return np.stack([numbers(noise.kind, noise.key) for noise in given]), nothing, nothing
+        return np.array([numbers(noise.kind, noise.key) for noise in given], np.uint64), nothing, nothing
     return np.empty((0, 5), np.uint64), *_flat([np.ascontiguousarray(noise, dtype) for noise in given])
 
 
@@ -333,20 +378,15 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     partial = np.zeros((blocks, S), dtype)
     inverse_tau = dtype.type(1 / tau)
     per_strip = max(STRIP // max(K, 1), 1)
-    sticks = _tiles(logit_pi, per_strip)
-    together = (np.abs(logit_pi) < TOGETHER).all(axis=1)
-    row = np.repeat(np.arange(per_strip, dtype=dtype), K)
+    sticks, together = _tiles(logit_pi, per_strip)
     threads.run(
         forward, blocks, *_noise(eps, logistic, dtype), *_flat((mu, log_sigma, rho)), sticks, together, inverse_tau,
-        bernoulli, row, w.reshape(S, D * K), z, largest, where, partial)
-    if bernoulli:
-        divergence = partial.sum(axis=0, dtype=np.float64).astype(dtype)
-    else:                                                    # a function of rho alone, the same for each sample
-        divergence = np.full(S, logistic_divergence.value(rho).sum(dtype=np.float64), dtype)
-    activity, rows = np.zeros((S, K), dtype), np.zeros((S, K), dtype)
-    combine(largest, where, activity, rows)
-    return (w, activity, divergence), (w, z, mu, rho, sticks, inverse_tau, bernoulli, activity,
-                                       rows.astype(np.int64))
+        bernoulli, _row_numbers(per_strip, K, dtype), w.reshape(S, D * K), z, largest, where, partial)
+    (activity, rows), divergence = np.empty((2, S, K), dtype), np.empty(S, dtype)
+    combine(largest, where, partial, activity, rows, divergence)
+    if not bernoulli:                                        # a function of rho alone, the same for each sample
+        divergence[:] = logistic_divergence.value(rho).sum(dtype=np.float64)
+    return (w, activity, divergence), (w, z, mu, rho, sticks, inverse_tau, bernoulli, activity, rows)
 
 
 def sample_vjp(dout, cache, out=None):
@@ -363,11 +403,8 @@ def sample_vjp(dout, cache, out=None):
     threads.run(
         backward, blocks, dw.reshape(S, D * K), ddivergence * dtype.type(bernoulli), w.reshape(S, D * K), z,
         *_flat((mu, rho)), sticks, inverse_tau, *_flat((dmu, dlog_sigma, drho)), partial)
-    dlogit_pi = partial.sum(axis=0)
-    if blocks > 0:                                           # the activity is one mask value of each column
-        dlogit = dactivity * activity * (1 - activity) * inverse_tau
-        add_activity(dlogit, rows, drho)
-        dlogit_pi += dlogit
+    dlogit_pi = np.empty((S, K), dtype)
+    add_activity(dactivity, activity, rows, inverse_tau, partial, drho, dlogit_pi)
     if not bernoulli:                                        # the sticks cancel in this divergence
         drho += ddivergence.sum() * logistic_divergence.slope(rho)
     return dmu, dlog_sigma, drho, dlogit_pi

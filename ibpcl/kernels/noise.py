@@ -165,7 +165,7 @@ def fill_float64(turns, described, starts, out):
 
 def numbers(kind, key):
     """Describe noise by the numbers that a kernel takes: its kind, and the cipher's step, task, stream, seed."""
-    return np.array([kind, key.step, key.task, key.stream, key.seed], np.uint64)
+    return kind, key.step, key.task, key.stream, key.seed
 
 
 def _fill(caller, wanted, dtype):

@@ -7,7 +7,7 @@ numbers that are not zero.
 
 import numpy as np
 
-from ibpcl.kernels import blas, loops, sparse_matrix, threads
+from ibpcl.kernels import blas, sparse_matrix, threads
 from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
@@ -23,29 +23,26 @@ def densest(columns):
 
 
 @compiled
-def product(turns, starts, ends, places, values, matrices, first, out, totals):
+def product(turns, parts, starts, ends, places, values, matrices, first, out, totals):
     """Multiply the sparse matrix by some of ``matrices`` (S, M, K), into ``out`` (S, R, K), and add up their rows.
 
-    ``first`` (S, K) is what each row of a result begins with; ``totals``, the sums of the matrices' rows, (S, K), or
-    (S, 0) where they are not needed.
+    A piece is one of so many ``parts`` of a result's rows.  ``first`` (S, K) is what each of these begins with;
+    ``totals``, the sums of the matrices' rows, (S, K), or (S, 0) where they are not needed.
     """
+    R = out.shape[1]
     while another(turns):
-        for s in range(turns[BEGIN], turns[END]):
-            sparse_matrix.multiply(starts, ends, places, values, matrices[s], first[s], out[s], totals[s])
-
-
-@compiled
-def column_sums(turns, dh, out):
-    """Write the sums over the rows of some of the matrices ``dh`` (S, N, K)."""
-    while another(turns):
-        for s in range(turns[BEGIN], turns[END]):
-            loops.sum_rows(dh[s], out[s])
+        for piece in range(turns[BEGIN], turns[END]):
+            s, part = piece // parts, piece % parts
+            total = totals[s] if part == 0 else totals[s, :0]
+            sparse_matrix.multiply(starts, ends, places, values, matrices[s], first[s], out[s], total,
+                                   part * R // parts, (part + 1) * R // parts)
 
 
 def _product(sparse, matrices, first, rows, needs_totals):
     S, _, K = matrices.shape
     out, totals = empty((S, rows, K), matrices.dtype), np.empty((S, K * needs_totals), matrices.dtype)
-    threads.run(product, S, *sparse, matrices, first, out, totals)
+    parts = 2 if S == 1 else 1
+    threads.run(product, S * parts, parts, *sparse, matrices, first, out, totals)
     return out, totals
 
 
@@ -60,21 +57,17 @@ def apply(x, w, b, limit=None):
     sparse = sparse_matrix.sparse(x, limit) if x.ndim == 2 else None
     if sparse is not None:
         return _product(sparse, w, b, x.shape[0], False)[0], (x, w, sparse)
-    h = blas.product(x, w)
-    h += b[:, None, :]
-    return h, (x, w, None)
+    return blas.product(x, w, b), (x, w, None)
 
 
 def apply_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to ``x``, ``w`` and ``b``: the twin of :func:`ibpcl.primitives.linear.apply_vjp`."""
     x, w, sparse = cache
     dh = np.ascontiguousarray(dh, w.dtype)
-    dx, dw = blas.gradients(dh, x, w, needs_dx, sparse is None)
+    dx, dw, db = blas.gradients(dh, x, w, needs_dx, sparse is None)
     if needs_dx and x.ndim == 2:
         dx = dx.sum(axis=0)                                  # x was shared by all samples
-    db = np.zeros((dh.shape[0], dh.shape[2]), dh.dtype)      # b was broadcast over N
     if sparse is not None:
-        dw, db = _product(sparse_matrix.transposed(sparse, x.shape[1]), dh, db, x.shape[1], True)
-    else:
-        threads.run(column_sums, len(db), dh, db, small=threads.LIGHT)
+        nothing = np.zeros((dh.shape[0], dh.shape[2]), dh.dtype)
+        dw, db = _product(sparse_matrix.transposed(sparse, x.shape[1]), dh, nothing, x.shape[1], True)
     return dx, dw, db

@@ -139,14 +139,14 @@ def _copy_and_add(x, out, total):
 
 
 @part
-def multiply(starts, ends, places, values, matrix, start, result, total):
+def multiply(starts, ends, places, values, matrix, start, result, total, first, last):
     """Multiply by a matrix (M, K), whose rows add up to ``total``, unless that is empty: it is not needed then.
 
-    Rows of ``result`` (R, K) begin with ``start``.
+    Rows of ``result`` (R, K) begin with ``start``; those from ``first`` to ``last - 1`` are written.
     """
-    (M, K), R = matrix.shape, result.shape[0]
+    M, K = matrix.shape
     fill(0, total)
-    for r in range(R):
+    for r in range(first, last):
         loops.copy(start, result[r])
     sums, lanes = flat(result, 0, result.size), VECTOR_BYTES // result.itemsize
     vectors = -(-K // lanes)
@@ -164,7 +164,7 @@ def multiply(starts, ends, places, values, matrix, start, result, total):
                     _copy_and_add(row, out, flat(total, column, column + width))
                 else:
                     loops.copy(row, out)
-            for r in range(R):
+            for r in range(first, last):
                 begin, end = starts[block, r], ends[block, r]
                 if begin < end:
                     at = r * K + column

@@ -112,8 +112,9 @@ def psi(x):
     """Compute digamma and trigamma of x > 0."""
     digamma, trigamma = 0.0, 0.0
     while x < 10:
-        digamma -= 1 / x
-        trigamma += 1 / (x * x)
+        inverse = 1 / x
+        digamma -= inverse
+        trigamma += inverse * inverse
         x += 1
     t = 1 / (x * x)
     # Bernoulli numbers over 2 n, and alone: at x = 10 the first term left out is below 1e-15.

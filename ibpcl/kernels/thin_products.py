@@ -82,11 +82,11 @@ def backward(
             for moment in range(moments):
                 given = squares[:rows] if moment > 0 else x[first:last]
                 multiply(starts, ends, places, flat(by_column, moment * K * ROWS, by_column.size), given, nothing,
-                         dmatrices[moment, piece], totals)
+                         dmatrices[moment, piece], totals, 0, K)
                 if dx.size > 0:
                     out = through[:rows] if moment > 0 else dx[first:last]
                     multiply(row_starts, row_ends, row_places, flat(by_row, moment * ROWS * K, by_row.size),
-                             matrices[moment], nothing, out, totals)
+                             matrices[moment], nothing, out, totals, 0, rows)
             if dx.size > 0:
                 preactivations.add_through_squares(flat(x, first * D, last * D), flat(through, 0, rows * D),
                                                    flat(dx, first * D, last * D))

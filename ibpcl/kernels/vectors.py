@@ -20,21 +20,23 @@ def copy_strips(turns, x, out):
 
 
 @compiled
-def take_rows(turns, x, rows, out):
-    """Copy some of the rows."""
+def take_rows(turns, x, rows, out, missing):
+    """Copy some of the rows; ``missing`` (1,) becomes 1 if one is not there."""
     while another(turns):
         for i in range(turns[BEGIN], turns[END]):
-            loops.copy(x[rows[i]], out[i])
+            if 0 <= rows[i] < x.shape[0]:
+                loops.copy(x[rows[i]], out[i])
+            else:
+                missing[0] = 1
 
 
 def take(x, rows):
     """Return some rows of a matrix: the twin of ``x[rows]``, in memory that was used before."""
-    if x.ndim != 2 or x.dtype not in TYPES or not x.flags.c_contiguous or (
-            len(rows) and not 0 <= rows.min() <= rows.max() < len(x)):
+    if x.ndim != 2 or x.dtype not in TYPES or not x.flags.c_contiguous:
         return x[rows]
-    out = empty((len(rows), x.shape[1]), x.dtype)
-    threads.run(take_rows, len(rows), x, rows, out)
-    return out
+    out, missing = empty((len(rows), x.shape[1]), x.dtype), np.zeros(1, np.int8)
+    threads.run(take_rows, len(rows), x, rows, out, missing)
+    return x[rows] if missing[0] else out                    # counted from the end, or an error
 
 
 def _strips(x):

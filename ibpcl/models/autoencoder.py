@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.models.codec import Codec
-from ibpcl.primitives import latent, likelihoods
+from ibpcl.primitives import likelihoods
 
 LIKELIHOODS = ("bernoulli", "gaussian")
 
@@ -121,8 +121,8 @@ class Autoencoder(Codec):
         dlikelihood, dkl_latent, dkl_weights, dkl_masks, dkl_sticks = dparts
         samples = log_p.shape[0]
         doutputs = self.log_density_vjp(np.full_like(log_p, dlikelihood * scale), likelihood_cache)
-        dmean, dscale, dprior_mu, dprior_log_sigma = latent.kl_vjp(np.full_like(log_p, dkl_latent * scale),
-                                                                   latent_cache)
+        dmean, dscale, dprior_mu, dprior_log_sigma = backend.latent_kl_vjp(
+            np.full_like(log_p, dkl_latent * scale), latent_cache)
         gradient = self.evaluate_vjp(
             (doutputs, dmean, dscale, np.full(samples, dkl_masks / samples, log_p.dtype)), network_cache)
         if self.learns_prior:

@@ -232,7 +232,8 @@ class Codec:
             mask = None if masks is None else masks.get(name)
             (h, own), caches[name] = kinds.evaluate(kind_of[name], parameters[name], h, drawn[name], mask, tau,
                                                     self.mask_model, backend, self.activation if active else None)
-            divergence = divergence + own
+            if masks is None:                                # given ones have none
+                divergence = divergence + own
             return h
 
         h = x

@@ -89,7 +89,8 @@ class Layout:
         {'head': {'mu': array([0.]), 'rho': array([1.])}}
         """
         self._check(vector)
-        return {layer: {name: vector[place].reshape(shape) for name, place, shape in parts}
+        return {layer: {name: vector[place] if len(shape) == 1 else vector[place].reshape(shape)
+                        for name, place, shape in parts}
                 for layer, parts in self._layers.items()}
 
     def transfer(self, vector, larger, target):

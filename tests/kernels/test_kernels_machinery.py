@@ -126,11 +126,12 @@ def test_kernels_take_subnormal_numbers_as_zero_and_numpy_still_does_not(count):
     threads.set_count(count)
     tiny, smaller = np.full((40, 900, 30), 1e-30, np.float32), np.full((40, 30, 20), 1e-10, np.float32)
     subnormal, smallest = np.full((40, 30, 20), 1e-40, np.float32), np.finfo(np.float32).smallest_normal
+    nothing = np.zeros((40, 20), np.float32)
     for factors in ((tiny, smaller), (tiny * 1e30, subnormal)):      # as a result, and as an operand
-        assert (blas.product(*factors) == 0).all()
+        assert (blas.product(*factors, nothing) == 0).all()
         expected = factors[0] @ factors[1]
         assert (expected > 0).all() and (expected < smallest).all()
-    np.testing.assert_allclose(blas.product(tiny, smaller * 1e4), tiny @ (smaller * 1e4), rtol=1e-5)
+    np.testing.assert_allclose(blas.product(tiny, smaller * 1e4, nothing), tiny @ (smaller * 1e4), rtol=1e-5)
 
     def fail(turns):
         while another(turns):
@@ -151,18 +152,21 @@ def test_a_forked_child_has_threads_of_its_own():
 
 
 def test_dense_products_do_not_depend_on_threads_and_leave_blas_as_it_was():
-    a, b = noise.normal((1, 0, 0, 0), (3, 300, 40)), noise.normal((1, 0, 0, 1), (3, 40, 50))
+    a, b, c = (noise.normal((1, 0, 0, i), shape) for i, shape in enumerate(((3, 300, 40), (3, 40, 50), (3, 50))))
     library = blas._library()
     before = library[0]() if library else None
     found = []
     for count in (1, 2, 3):
         threads.set_count(count)
-        h = blas.product(a, b)
-        found.append((h, blas.product(a[0], b), *blas.gradients(h, a, b), *blas.gradients(h, a[0], b)))
+        h = blas.product(a, b, c)
+        found.append((h, blas.product(a[0], b, c), *blas.gradients(h, a, b), *blas.gradients(h, a[0], b)))
     for one, other in itertools.product(found, found):
         assert all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
-    h, back = a @ b, (a @ b) @ np.swapaxes(b, 1, 2)
-    for x, y in zip(found[0], (h, a[0] @ b, back, np.swapaxes(a, 1, 2) @ h, back, a[0].T @ h), strict=True):
+    bias = c[:, None, :]
+    h, total = a @ b + bias, (a @ b + bias).sum(axis=1)
+    back = h @ np.swapaxes(b, 1, 2)
+    expected = (h, a[0] @ b + bias, back, np.swapaxes(a, 1, 2) @ h, total, back, a[0].T @ h, total)
+    for x, y in zip(found[0], expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-3)
     assert blas.gradients(h, a, b, needs_dw=False)[1] is None and blas.gradients(h, a, b, needs_dx=False)[0] is None
     assert library is None or library[0]() == before

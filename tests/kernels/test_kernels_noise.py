@@ -88,7 +88,7 @@ def test_described_noise_is_the_noise_that_is_drawn(name):
 def test_a_span_of_noise_is_a_part_of_it(key, first, length):
     words = np.empty((4, noise.STRIP), np.uint32)
     out = np.empty((length // noise.CHUNK + 2, 4, noise.STRIP), np.float32)
-    at = fill_span(noise.numbers(noise.LOGISTIC, key), first, first + length, words, out)
+    at = fill_span(np.array(noise.numbers(noise.LOGISTIC, key), np.uint64), first, first + length, words, out)
     whole = noise.logistic(key, first + length)
     assert np.array_equal(out.reshape(-1)[at:at + length], whole[first:])
 

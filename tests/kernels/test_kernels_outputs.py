@@ -101,7 +101,8 @@ def test_a_prepared_mask_knows_where_each_of_its_strips_begins(shape):
     kept, flat = local_linear.hard_mask(mask), mask.reshape(-1)
     assert kept.starts.tolist() == [flat[:i * local_linear.STRIP].sum() for i in range(len(kept.starts))]
     assert kept.starts[-1] == len(kept.places) and flat[kept.places].all() and flat.sum() == len(kept.places)
-    assert np.array_equal(kept.active, mask.any(axis=0))
+    active = mask.any(axis=0)
+    assert np.array_equal(kept.active, [] if active.all() else active)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -185,10 +186,11 @@ def test_the_divergence_of_codes(dtype, tolerance, S, N, K, scale, seed):
     # Near zero too: a term is a difference of numbers of the scale's size.
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=8 * K * scale * np.finfo(dtype).eps)
     ddivergence = rng.normal(size=(S, N))
-    for one, other in zip(reference_latent.kl_vjp(ddivergence.astype(dtype), cache),
-                          reference_latent.kl_vjp(ddivergence, exact_cache), strict=True):
-        assert one.dtype == dtype
-        close(one, other, tolerance)
+    exact = reference_latent.kl_vjp(ddivergence, exact_cache)
+    for pull_back in (latent.kl_vjp, reference_latent.kl_vjp):
+        for one, other in zip(pull_back(ddivergence.astype(dtype), cache), exact, strict=True):
+            assert one.dtype == dtype
+            close(one, other, tolerance)
 
 
 def test_codes_and_a_prior_of_other_widths_are_refused():
