@@ -124,11 +124,21 @@ def _strip_moments(strip, mu, log_sigma, starts, places, kept_variances, mean, v
 
 
 @compiled
-def moments(turns, mu, log_sigma, starts, places, kept_variances, mean, variance):
-    """Write means and variances of some strips of weights."""
+def square_deviations(turns, log_sigma, out):
+    """Write the variances of some strips of weights."""
     while another(turns):
-        for strip in range(turns[BEGIN], turns[END]):
-            _strip_moments(strip, mu, log_sigma, starts, places, kept_variances, mean, variance)
+        first, last = turns[BEGIN] * STRIP, min(turns[END] * STRIP, out.size)
+        _variances(flat(log_sigma, first, last), flat(out, first, last))
+
+
+def _spread(mu, log_sigma, kept, kept_variances, means, variances):
+    """Write means and variances of a layer with few columns."""
+    given = variances if kept.mask is None else kept_variances
+    threads.run(square_deviations, _strips(given.size), log_sigma, given.reshape(-1))
+    if kept.mask is not None:
+        for out, values in ((means, mu), (variances, given)):
+            out[...] = 0
+            out[kept.mask] = values
 
 
 @inlined
@@ -327,7 +337,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     strips, pieces, sparse = _strips(variances.size), _rows(len(rows)), None
     drawing = (bias_mean, bias_variance, noise, lean)
     if columns <= thin_products.WIDEST:
-        threads.run(moments, strips, *weights)
+        _spread(mu, log_sigma.reshape(-1), kept, kept_variances, means, variances)
         thin_products.sample(rows, np.ascontiguousarray([means.T, variances.T]), *drawing, slope, h)
     else:
         limit = densest(columns) if limit is None else limit

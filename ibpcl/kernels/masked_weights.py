@@ -227,28 +227,23 @@ def _gradients(dw, w, z, mu, inverse_tau, dmu, dlog_sigma, dlogit):
         dlogit[i] = by_weight * (one - z[i]) * inverse_tau
 
 
-@inlined
-def _through_mask(dactivity, activity, inverse_tau, dlogit):
-    one = dlogit.dtype.type(1)
-    for k in range(wide(dlogit.size)):
-        dlogit[k] = dactivity[k] * activity[k] * (one - activity[k]) * inverse_tau
-
-
 @compiled
-def add_activity(dactivity, activity, rows, inverse_tau, partial, drho, dlogit_pi):
+def add_activity(dactivity, activity, rows, inverse_tau, partial, dlogit, drho, dlogit_pi):
     """Add up the blocks' gradients at the sticks, and add those at the masks that are the activity, (S, K).
 
-    The activity of column k is its mask in row ``rows[s, k]``.
+    The activity of column k is its mask in row ``rows[s, k]``; ``dlogit`` (S, K) is scratch.
     """
-    dlogit = np.empty(activity.shape[1], activity.dtype)
-    for s in range(activity.shape[0]):
-        fill(0, dlogit_pi[s])
-        for block in range(partial.shape[0]):
-            loops.add(partial[block, s], dlogit_pi[s])
-        _through_mask(dactivity[s], activity[s], inverse_tau, dlogit)
-        loops.add(dlogit, dlogit_pi[s])
-        for k in range(dlogit.size if drho.size > 0 else 0):
-            drho[int(rows[s, k]), k] += dlogit[k]
+    (blocks, S, K), one = partial.shape, activity.dtype.type(1)
+    for s in range(S):
+        for k in range(K):
+            z = activity[s, k]
+            dlogit[s, k], dlogit_pi[s, k] = dactivity[s, k] * z * (one - z) * inverse_tau, 0
+            for block in range(blocks):
+                dlogit_pi[s, k] += partial[block, s, k]
+    for s in range(S if drho.size > 0 else 0):
+        for k in range(K):
+            dlogit_pi[s, k] += dlogit[s, k]
+            drho[int(rows[s, k]), k] += dlogit[s, k]
 
 
 @inlined
@@ -312,8 +307,8 @@ def _flat(arrays):
 
 
 @compiled
-def tile(logit_pi, odds_against, out, together):
-    """Repeat each sample's row of sticks (S, K), and of what follows from them, in the rows of ``out`` (4, S, rows, K).
+def follow(logit_pi, odds_against, out, together):
+    """Write what follows from the sticks (S, K) to the first rows of ``out`` (4, S, rows, K).
 
     First ``logit_pi``, then pi, 1 - pi (by itself: a difference would lose its digits near pi = 1), and (1 - pi) / pi.
     ``together`` (S,) says of which samples quarters may be taken together.
@@ -326,20 +321,18 @@ def tile(logit_pi, odds_against, out, together):
             pi = one / (one + odds)
             out[0, s, 0, k], out[1, s, 0, k], out[2, s, 0, k], out[3, s, 0, k] = logit_pi[s, k], pi, odds * pi, odds
             together[s] &= abs(logit_pi[s, k]) < TOGETHER
-        for i in range(out.shape[0]):
-            for row in range(1, out.shape[2]):
-                loops.copy(out[i, s, 0], out[i, s, row])
 
 
 def _tiles(logit_pi, rows):
-    """Return what :func:`tile` writes, as (4, S, rows * K), and which samples may be taken together.
+    """Return what :func:`follow` writes, so many times, as (4, S, rows * K), and which samples may be taken together.
 
     In all but the first, and so in the divergence, log-odds end where these would not be normal numbers: at 86.9 in
     float32, 704.8 in float64.
     """
     S, K = logit_pi.shape
     limit, out, together = LIMITS[logit_pi.dtype], np.empty((4, S, rows, K), logit_pi.dtype), np.empty(S, bool)
-    tile(logit_pi, np.exp(np.minimum(np.maximum(-logit_pi, -limit), limit)), out, together)
+    follow(logit_pi, np.exp(np.minimum(np.maximum(-logit_pi, -limit), limit)), out, together)
+    out[:, :, 1:] = out[:, :, :1]
     return out.reshape(4, S, rows * K), together
 
 
@@ -403,8 +396,8 @@ def sample_vjp(dout, cache, out=None):
     threads.run(
         backward, blocks, dw.reshape(S, D * K), ddivergence * dtype.type(bernoulli), w.reshape(S, D * K), z,
         *_flat((mu, rho)), sticks, inverse_tau, *_flat((dmu, dlog_sigma, drho)), partial)
-    dlogit_pi = np.empty((S, K), dtype)
-    add_activity(dactivity, activity, rows, inverse_tau, partial, drho, dlogit_pi)
+    dlogit, dlogit_pi = np.empty((2, S, K), dtype)
+    add_activity(dactivity, activity, rows, inverse_tau, partial, dlogit, drho, dlogit_pi)
     if not bernoulli:                                        # the sticks cancel in this divergence
         drho += ddivergence.sum() * logistic_divergence.slope(rho)
     return dmu, dlog_sigma, drho, dlogit_pi

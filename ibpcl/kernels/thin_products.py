@@ -79,14 +79,17 @@ def backward(
                 for k in range(K):
                     ends[block, k] = starts[block, k] + min(BLOCK, rows - block * BLOCK)
             loops.square(flat(x, first * D, last * D), flat(squares, 0, rows * D))
-            for moment in range(moments):
-                given = squares[:rows] if moment > 0 else x[first:last]
-                multiply(starts, ends, places, flat(by_column, moment * K * ROWS, by_column.size), given, nothing,
-                         dmatrices[moment, piece], totals, 0, K)
-                if dx.size > 0:
-                    out = through[:rows] if moment > 0 else dx[first:last]
-                    multiply(row_starts, row_ends, row_places, flat(by_row, moment * ROWS * K, by_row.size),
-                             matrices[moment], nothing, out, totals, 0, rows)
+            for i in range(moments * (2 if dx.size > 0 else 1)):     # one place of the call: it is compiled once
+                moment = i % moments
+                if i < moments:
+                    factor, given = by_column, squares[:rows] if moment > 0 else x[first:last]
+                    begins, finish, columns, out = starts, ends, places, dmatrices[moment, piece]
+                else:
+                    factor, given = by_row, matrices[moment]
+                    begins, finish, columns, out = row_starts, row_ends, row_places, (
+                        through[:rows] if moment > 0 else dx[first:last])
+                multiply(begins, finish, columns, flat(factor, moment * K * ROWS, factor.size), given, nothing, out,
+                         totals, 0, out.shape[0])
             if dx.size > 0:
                 preactivations.add_through_squares(flat(x, first * D, last * D), flat(through, 0, rows * D),
                                                    flat(dx, first * D, last * D))
