@@ -248,9 +248,12 @@ def dense_backward(
 @compiled
 def sparse_forward(
     turns, kept_mu, log_sigma, weight_starts, weight_places, kept_variances, mu, variances, starts, ends, places,
-    values, bias_mean, bias_variance, eps, lean, mean, slope, h,
+    values, bias_mean, bias_variance, eps, lean, squares, mean, slope, h,
 ):
-    """Do what :func:`dense_forward` does for a sparse x: a piece is a strip of weights, a moment, then some rows."""
+    """Do what :func:`dense_forward` does for a sparse x: a piece is a strip of weights, a moment, then some rows.
+
+    ``squares`` is scratch of the size of ``values``: a piece that others wait for must not fail for want of memory.
+    """
     N, strips = mean.shape[0], _strips(variances.size)
     nothing, totals = np.zeros(mu.shape[1], mu.dtype), np.empty(0, mu.dtype)
     while another(turns):
@@ -259,7 +262,6 @@ def sparse_forward(
                 _strip_moments(piece, kept_mu, log_sigma, weight_starts, weight_places, kept_variances, mu, variances)
             elif piece < strips + 2:
                 wait_for(turns, strips, piece)
-                squares = np.empty_like(values)
                 by, weights, out = values, mu, mean
                 if piece == strips:
                     loops.square(values, squares)
@@ -343,7 +345,8 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
         limit = densest(columns) if limit is None else limit
         sparse = sparse_matrix.sparse(rows, limit) if limit > 0 and x.ndim == 2 else None
         if sparse is not None:
-            threads.run(sparse_forward, strips + 2 + pieces, *weights, *sparse, *drawing, mean, slope, h, singly=True)
+            threads.run(sparse_forward, strips + 2 + pieces, *weights, *sparse, *drawing, squares.reshape(-1), mean,
+                        slope, h, singly=True)
         else:
             with blas.one_thread():
                 threads.run(dense_forward, strips + pieces, *weights, rows, *drawing, squares, mean, slope, h,

@@ -135,7 +135,7 @@ def another(turns):
 def wait_for(turns, pieces, piece):
     """Wait until the first ``pieces`` of the job are finished; the calling thread is about to do a later ``piece``.
 
-    No piece that comes after them may be done without waiting for them.
+    No piece that comes after them may be done without waiting for them, and none of them may fail.
     """
     if turns[ROLE] == ALONE:
         return
