@@ -45,7 +45,10 @@ def _gradients(ddivergence, shift, excess, inverse, dmean, dlog_sigma):
 
 @compiled
 def backward(ddivergence, shift, excess, inverse, dmean, dlog_sigma, dprior_mu, dprior_log_sigma):
-    """Write the gradients at the codes' parameters (R, K) and at the prior's (K,), where they add up."""
+    """Write the gradients at the codes' parameters (R, K) and at the prior's (K,), where they add up.
+
+    A product and the sum that takes it are loops apart, or the compiler would fuse them and round once less than NumPy.
+    """
     squares = np.empty_like(inverse)
     for gradient in (dprior_mu, dprior_log_sigma):
         loops.fill(0, gradient)

@@ -7,8 +7,9 @@ Means and variances of the pre-activations are two products, :math:`x (B \odot \
 - images have many zeros (:mod:`ibpcl.kernels.sparse_matrix`);
 - all else goes to BLAS.
 
-Noise is added to some rows as soon as their products are there.  Back there is one job: the gradients at means and
-variances are a piece each, and the rows of the inputs are the others.  Through variances it is simpler than the
+Each way is one job, whose later pieces wait for the earlier ones: strips of weights, then rows, to which noise and
+activation are added as soon as their products are there; and back the moments' rows, then the gradients at means and at
+variances, a piece each, and the rows of the inputs.  Through variances it is simpler than the
 reference, which goes through deviations: :math:`d \log\sigma = 2 \sigma^2 \odot d(\sigma^2)`.
 """
 
@@ -29,8 +30,6 @@ from ibpcl.primitives.activations import LEAK
 STRIP = 4096                                                 # weights, a piece
 ROWS = 64                                                    # examples, a piece
 PRODUCT = 2**18                                              # multiplications from which on a product is shared
-
-
 # What a number that is not positive is multiplied by; other activations are apart from their layers.
 LEAN = {None: 1.0, "relu": 0.0, "leaky_relu": LEAK}
 

@@ -231,7 +231,8 @@ def _gradients(dw, w, z, mu, inverse_tau, dmu, dlog_sigma, dlogit):
 def add_activity(dactivity, activity, rows, inverse_tau, partial, dlogit, drho, dlogit_pi):
     """Add up the blocks' gradients at the sticks, and add those at the masks that are the activity, (S, K).
 
-    The activity of column k is its mask in row ``rows[s, k]``; ``dlogit`` (S, K) is scratch.
+    The activity of column k is its mask in row ``rows[s, k]``; ``dlogit`` (S, K) is scratch, so that the products are
+    not fused with the sums that take them, which would round once less.
     """
     (blocks, S, K), one = partial.shape, activity.dtype.type(1)
     for s in range(S):

@@ -1,6 +1,6 @@
 """What the kernels ask of their arguments, and where their results go.
 
-Each gradient step makes some 40 MB of arrays and drops them again.  Given back to the operating system they would have
+Each gradient step makes some 30 MB of arrays and drops them again.  Given back to the operating system they would have
 to be cleared and mapped anew at every step, which costs as much time as the matrix products: so blocks of memory are
 kept, and one that no array refers to any more is handed out again.  Whether any does, Python's own count of references
 says; an object that told when it goes would be made and dropped with every array.

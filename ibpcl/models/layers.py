@@ -164,9 +164,9 @@ def _one_row(array):
 
 
 def fixed(parameters, mask, x, eps, backend=None, activation=None):
-    r"""Evaluate a layer whose binary mask is given, sampling its pre-activations.
+    r"""Evaluate a layer whose binary mask is given, sampling its pre-activations a; f is its activation, if it has one.
 
-    .. math:: f^{-1}(h) \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
+    .. math:: h = f(a), \quad a \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
     Kumar et al. (2021), Sec. 4.5, "Selective Finetuning"; sampled as in Kingma, Salimans and Welling (2015).

@@ -164,7 +164,7 @@ def apply_vjp(dh, cache, needs_dx=True):
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
     r"""Draw what a layer puts out whose binary mask is given, if it has one: pre-activations, or f of them.
 
-    .. math:: f^{-1}(h) \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
+    .. math:: h = f(a), \quad a \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
     Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is one function because fine-tuning consists of it:
