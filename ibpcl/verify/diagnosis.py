@@ -1,14 +1,25 @@
-"""Name the mistake in a gradient that is wrong: hypotheses in the order of their simplicity."""
+"""Name the mistake in a gradient that is wrong: hypotheses in the order of their simplicity.
+
+1. What concerns the whole gradient (:mod:`ibpcl.verify.shapes`): its shape, sign, a constant, a rearrangement, a sum.
+2. One place of the source changed (:mod:`ibpcl.verify.edits`).
+3. A path of the forward that was held constant (:mod:`ibpcl.verify.paths`).
+4. A factor or term that is missing in one place (:mod:`ibpcl.verify.holes`).
+5. Where nothing fits: what was excluded, and where a single mistake can still be.
+
+A hypothesis counts if it explains the gradient for two cotangents and at a second point.
+"""
+
+import warnings
 
 import numpy as np
 
 from ibpcl.verify import shapes
-from ibpcl.verify.edits import LATE, edits_of
-from ibpcl.verify.joint import joint_edits
+from ibpcl.verify.bench import Bench, find_edits
+from ibpcl.verify.edits import LATE, edits_of, grafts_of
+from ibpcl.verify.holes import background, fill, holes, known_at, match_words, recorded
 from ibpcl.verify.kinds import Finding
-from ibpcl.verify.repair import Runner, find_edit, suspects
-from ibpcl.verify.search import compare, factor_edits, free_of_cotangent, known_arrays, step_factor
-from ibpcl.verify.wording import constant_name, match_words, unnamed
+from ibpcl.verify.paths import forgotten_path, watched_forward
+from ibpcl.verify.words import constant_name, count, place
 
 FEW = 1 / 3             # at most this share of wrong entries counts as "a few"
 
@@ -26,28 +37,109 @@ def diagnose(evidence, wrong):
     -------
     dict of int to Finding
     """
-    findings = {}
-    for j in wrong:
-        findings[j] = _plain_mistake(evidence, j, wrong)
-    left = [j for j in wrong if findings[j] is None or findings[j].kind == "wrong_shape"]
-    if left:
-        runner = Runner(evidence)
-        recorder = runner.record()
-        steps = suspects(runner, recorder, wrong) if recorder is not None else []
-        edits = [edit for step in steps for edit in edits_of(step, recorder)]
-        mended = find_edit(runner, left, [edit for edit in edits if edit.rank < LATE])
-        late = [edit for edit in edits if edit.rank >= LATE] + (list(joint_edits(steps, recorder)) if recorder else [])
-        unknown = [j for j in left if j not in mended and findings[j] is None]
-        arrays = known_arrays(evidence, runner) if unknown else {}
-        searched = _searched(evidence, unknown, arrays, runner, steps, late)
-        for j in left:
-            if j in mended:
-                findings[j] = _from_edit(evidence, j, mended[j], findings[j])
-            elif j in searched:
-                findings[j] = searched[j]
-            else:
-                findings[j] = _of_another_shape(evidence, j, findings[j])
-    return findings
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        evidence.wrong = list(wrong)
+        findings = {j: _whole_gradient(evidence, j, wrong) for j in wrong}
+        plain = {j: finding for j, finding in findings.items() if finding is not None and finding.kind != "wrong_shape"}
+        left = [j for j in wrong if j not in plain]
+        if left:
+            found = Search(evidence, wrong, findings).run()
+            for j in wrong:
+                if j in found and j in left and findings[j] is not None:
+                    findings[j] = found[j]._replace(words=f"{found[j].words}; {findings[j].words}")
+                elif j in found:
+                    findings[j] = found[j]
+                elif j in left:
+                    findings[j] = _of_another_shape(evidence, j, findings[j])
+        return findings
+
+
+class Search:
+    """The search for the place of a mistake: in the gradient's source, or in a path of the forward.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    wrong : list of int
+        Inputs whose gradients are wrong.
+    findings : dict of int to Finding or None
+        What the whole gradient shows of them.  It is replaced only by one mistake that explains all of them.
+    """
+
+    def __init__(self, evidence, wrong, findings):
+        self.evidence, self.wrong = evidence, list(wrong)
+        self.left = [j for j in wrong if findings[j] is None or findings[j].kind == "wrong_shape"]
+        self.shaped = [j for j in wrong if evidence.fits(j)]
+        self.found, self.bench = {}, Bench(evidence)
+        self.code = self.bench.code()
+        self.recordings = recorded(self.bench, self.code) if self.code is not None else []
+        self.holes = {}
+
+    def run(self):
+        """Return a finding for each input that was not named before, and for all if one mistake explains them."""
+        edits = []
+        if self.code is not None:
+            edits = edits_of(self.code, self.recordings[0].values, self.recordings[0].scopes)
+            self._edit([edit for edit in edits if edit.rank < LATE])
+        if not self._open():
+            return self._result()
+        forward = watched_forward(self.evidence)
+        if forward is not None:
+            self._take(forgotten_path(forward, [j for j in self.shaped if j not in self.found]))
+        for j in self._open():
+            digits = _digits(self.evidence, j, 5e-3) if j in self.shaped else None
+            if digits is not None:
+                self.found[j] = Finding(*digits)
+        views = background(self.evidence, forward) if self._open() else []
+        for stage in ("one", "matrix", "sum"):
+            self._fill(stage, views)
+        for j in self._open():
+            few = few_entries(self.evidence, j) if j in self.shaped else None
+            if few:
+                self.found[j] = Finding("few_entries", few)
+        if self._open() and self.code is not None:
+            grafts = grafts_of(self.code, self.recordings[0].values, self.recordings[0].counts)
+            self._edit([edit for edit in edits if edit.rank >= LATE] + sorted(grafts, key=lambda edit: edit.rank))
+        self._fill("two", views)
+        for j in self._open():
+            if j in self.shaped:
+                telling = [hole for hole, _ in self.holes.get((j,), ()) if hole.telling]
+                self.found[j] = _unnamed(self.evidence, j, telling, self.code)
+        return self._result()
+
+    def _open(self):
+        return [j for j in self.left if j not in self.found]
+
+    def _take(self, findings):
+        self.found.update({j: finding for j, finding in findings.items() if j not in self.found})
+
+    def _result(self):
+        """Return the findings; those of inputs that were named before count only if all have the same."""
+        same = len({finding.words for finding in self.found.values()}) == 1 and len(self.found) == len(self.wrong)
+        return self.found if same else {j: self.found[j] for j in self.left if j in self.found}
+
+    def _edit(self, edits):
+        inputs = self.wrong if not self.found else self._open()
+        self._take({j: Finding(edit.kind, edit.words(), self.code.line(edit.node))
+                    for j, edit in find_edits(self.bench, self.code, edits, inputs, self.left).items()})
+
+    def _fill(self, stage, views):
+        """Look for what a place would have to be: for all wrong inputs together, then one after another."""
+        inputs = [j for j in self.wrong if j in self.shaped and j not in self.found]
+        groups = ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs if j in self.left]
+        for group in groups if self.code is not None else ():
+            if not any(j in self._open() for j in group):
+                continue
+            if tuple(group) not in self.holes:
+                self.holes[tuple(group)] = [(hole, known_at(hole, views)) for hole in holes(
+                    self.bench, self.code, self.recordings, group)]
+            for hole, known in self.holes[tuple(group)]:
+                match = fill(hole, known, stage)
+                if match is not None:
+                    finding = Finding(*match_words(hole, match), self.code.line(hole.place.node))
+                    self._take({j: finding for j in group})
+                    break
 
 
 def _of_another_shape(evidence, j, finding):
@@ -64,31 +156,73 @@ def _of_another_shape(evidence, j, finding):
         words=f"{inner.words}; {finding.words}")
 
 
-def _plain_mistake(evidence, j, wrong):
+def _whole_gradient(evidence, j, wrong):
     """Try the mistakes that concern the whole gradient; None if it is none of them."""
     got, shape = evidence.got(j, 0), evidence.problem.shape(j)
     if got is None or got.dtype.kind not in "fiub" or got.shape != shape:
         return Finding(*shapes.wrong_shape(evidence, j))
     bad = ~np.isfinite(got.astype(float))
     if np.any(bad):
-        return Finding("non_finite", f"not finite at {bad.sum()} of {got.size} entries, first at "
-                       f"{shapes.place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there")
+        return Finding("non_finite", f"not finite at {bad.sum()} of {count(got.size)}, first at "
+                       f"{place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there")
+    if not np.any(evidence.truth(j).jacobian):
+        return Finding(*_flat(evidence, j))
     if all(not np.any(evidence.got(j, t)) for t in range(len(evidence.trials))):
         return Finding("missing_term", "the gradient is zero everywhere: the whole of it is missing")
     if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
         return Finding("sign", "the sign is wrong: it is minus the true gradient")
     if evidence.explains(j, evidence.each(lambda t: evidence.got(j, t))):
-        few = few_entries(evidence, j)                  # so little is off that every hypothesis would fit
-        return Finding("few_entries", few) if few else unnamed(evidence, j, True)
+        return _precision(evidence, j)                  # so little is off that every hypothesis would fit
     other = shapes.swapped(evidence, j)
     if other in wrong:
         return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
                        f"{evidence.problem.names[other]}")
-    for attempt in (_constant, shapes.rearranged, _outputs, shapes.resummed):
+    for attempt in (_constant, shapes.rearranged, shapes.permuted, _outputs, shapes.by_cotangent, shapes.resummed,
+                    _digits):
         found = attempt(evidence, j)
         if found is not None:
             return Finding(*found)
     return None
+
+
+def _flat(evidence, j):
+    """Name the claim of a derivative where the forward has none: (kind, words)."""
+    problem, x = evidence.problem, np.asarray(evidence.problem.point[j])
+    func, here = problem.function_of(j), problem.vector()
+    far = [func(x + step * (np.abs(x) + 0.1)) for step in (-1.0, -0.3, 0.3, 1.0)]
+    if any(np.any(np.isfinite(there) & (there != here)) for there in far):
+        return "piecewise_constant", "the forward is piecewise constant in this input (rounded, thresholded or one-hot), so " \
+            "its true derivative is zero; what is returned is a straight-through estimate, not a gradient"
+    return "missing_term", "the forward does not depend on this input at all, so its true gradient is zero: a term too many"
+
+
+def _digits(evidence, j, most=1e-3):
+    """Name a gradient that is right to a few digits, everywhere and in every trial: (kind, words) or None."""
+    worst = 0.0
+    for t in range(len(evidence.trials)):
+        value, allowed = evidence.expected(j, t)
+        known = ~np.isnan(value)
+        scale = np.max(np.abs(value[known]), initial=0.0)
+        if scale == 0:
+            return None
+        worst = max(worst, float(np.max(np.abs(evidence.got(j, t)[known] - value[known]), initial=0.0) / scale))
+    if not 0 < worst < most:
+        return None
+    return _precision_words(worst)
+
+
+def _precision_words(worst):
+    digits = int(-np.log10(worst))
+    why = "float32 on the way" if 1e-9 < worst < 3e-6 else "a numerical derivative, an epsilon, or cancellation"
+    return "precision", f"right to {digits} digits only (relative error {worst:.1e}): probably {why}"
+
+
+def _precision(evidence, j):
+    value, allowed = evidence.expected(j, 0)
+    known = ~np.isnan(value)
+    scale = np.max(np.abs(value[known]), initial=0.0) or 1.0
+    worst = float(np.max(np.abs(evidence.got(j, 0)[known] - value[known]), initial=0.0)) / scale
+    return Finding(*_precision_words(max(worst, 1e-16)))
 
 
 def _constant(evidence, j):
@@ -100,6 +234,8 @@ def _constant(evidence, j):
     factor = float(np.sum(got[known] * value[known])) / square if square > 0 else 0.0
     if factor == 0 or not evidence.explains(j, evidence.each(lambda t: evidence.got(j, t) / factor)):
         return None
+    if abs(factor - 1) < 1e-5:
+        return _precision_words(abs(factor - 1))
     name, sizes = constant_name(factor), _sizes(evidence, j)
     shape, outputs = evidence.problem.shape(j), evidence.problem.call()[0]
     for n, words in sizes:
@@ -134,95 +270,50 @@ def _outputs(evidence, j):
         return None
     o = int(np.argmax(np.abs(weights - 1)))
     if weights[o] == 0:
-        return "missing_term", f"one term missing: what flows back from output {o} is ignored"
+        return "missing_term", f"one term missing: what flows back from output {o} (dout[{o}]) is ignored"
     if weights[o] == -1:
         return "sign", f"what flows back from output {o} has the wrong sign"
     return "constant_factor", f"what flows back from output {o} is off by the factor {weights[o]:.4g}" \
         f"{constant_name(weights[o])}"
 
 
-def _from_edit(evidence, j, edit, wrong_shape=None):
-    """Turn a change that mends the gradient into words; a shifted slice that hurts few entries is named so."""
-    kind, where = edit.kind, edit.step.line
-    if wrong_shape is not None:
-        return Finding(kind, f"{edit.words}; {wrong_shape.words}", where)
-    few = few_entries(evidence, j)
-    if kind in ("shifted", "missing_term", "constant_factor") and few is not None:
-        return Finding("few_entries", f"{few}; {edit.words}", where)
-    article = {"missing_term": "", "elementwise_factor": "an elementwise factor is wrong: ",
-               "summed": "", "constant_factor": "a constant is wrong: "}.get(kind, "")
-    return Finding(kind, article + edit.words, where)
-
-
-def _searched(evidence, inputs, arrays, runner, steps, late):
-    """Look further where no change of a single operation mends the gradients: what is simple and certain first.
-
-    A change is tried on all inputs at once, since to make it is what takes the time.
-    """
-    found, matches = {}, {}
-
-    def mend(left, edits):
-        if left:
-            found.update({j: _from_edit(evidence, j, edit) for j, edit in find_edit(runner, left, edits).items()})
-
-    for j in inputs:
-        matches[j] = compare(evidence, j, arrays, most=1) if _linear(evidence, j) else None
-        few = few_entries(evidence, j)
-        if matches[j] is not None and (matches[j][0] != "term" or matches[j][1].complexity < 2):
-            found[j] = match_words(*matches[j])
-        elif few is not None:
-            found[j] = Finding("few_entries", few)
-    for free in (False, True):
-        mend([j for j in inputs if j not in found and free_of_cotangent(evidence, j) == free],
-             factor_edits(steps, arrays, runner, free))
-    for j in inputs:
-        if j not in found and matches[j] is not None:
-            step, *located = step_factor(evidence, j, arrays, runner, steps) or (None, None)
-            found[j] = match_words(*matches[j]) if step is None or located[1].factors else _in_step(located, step)
-    mend([j for j in inputs if j not in found], late)
-    return {j: found[j] if j in found else _composed(evidence, j, arrays, runner, steps) for j in inputs}
-
-
-def _composed(evidence, j, arrays, runner, steps):
-    """Look for a factor or a term of two or three known functions, in the whole gradient or in one step."""
-    linear, free = _linear(evidence, j), free_of_cotangent(evidence, j)
-    match = compare(evidence, j, arrays, most=2) if linear or free else None
-    if match is not None and (free or (match[0] != "term" and match[1].complexity < 3)):
-        return match_words(*match, free)
-    if not linear:
-        return unnamed(evidence, j, linear)
-    step, *located = step_factor(evidence, j, arrays, runner, steps) or (None, None)
-    found = [pair for pair in (match, located if step else None, compare(evidence, j, arrays, most=3)) if pair]
-    if not found:
-        return unnamed(evidence, j, linear)
-    best = min(found, key=lambda pair: pair[1].complexity)          # the first of equals
-    return _in_step(best, step) if best is located else match_words(*best)
-
-
-def _in_step(match, step):
-    found = match_words(*match)
-    return found._replace(words=f"{found.words}, in `{step.label}`", where=step.line)
-
-
-def _linear(evidence, j):
-    """Tell whether the gradient is what its own matrix says, that is, linear in the cotangent."""
-    if len(evidence.rows()) < evidence.w.shape[1]:
-        return True
-    claimed, _ = evidence.matrices(j)[0]
-    got = np.asarray(evidence.got(j, 0), dtype=float).ravel()[evidence.truth(j).entries[evidence.usable(j)]]
-    scale = np.abs(evidence.w[0]) @ np.abs(claimed)
-    return bool(np.all(np.abs(evidence.w[0] @ claimed - got) <= 1e-8 * (scale + np.max(scale, initial=0.0))))
-
-
 def few_entries(evidence, j):
     """Return words on where the gradient is wrong if that is at few entries, else None."""
     (off, known), value = evidence.off(j), evidence.expected(j, 0)[0]
-    count, total = int(off.sum()), int(known.sum())
-    if total < 3 or count == 0 or count > max(1, FEW * total):
+    wrong, total = int(off.sum()), int(known.sum())
+    if total < 3 or wrong == 0 or wrong > max(1, FEW * total):
         return None
     gap = np.where(off, np.abs(evidence.got(j, 0) - value), -1)
-    words = f"wrong at {count} of {total} entries, worst at {shapes.place(int(np.argmax(gap)), value.shape)}"
+    words = f"wrong at {wrong} of {total} entries, worst at {place(int(np.argmax(gap)), value.shape)}"
     for axis, places in enumerate(np.nonzero(off)):
-        if len(set(places.tolist())) == 1 and value.ndim > 1 and count > 1:
+        if len(set(places.tolist())) == 1 and value.ndim > 1 and wrong > 1:
             words += f", all at index {places[0]} of axis {axis}"
+    zero = off & (evidence.got(j, 0) == 0)
+    if np.array_equal(zero, off):
+        words += "; these are zero, so nothing flows back to them"
     return words
+
+
+def _unnamed(evidence, j, telling, code):
+    """Return what can be said of a mistake for which no explanation was found."""
+    value, _ = evidence.expected(j, 0)
+    off, known = evidence.off(j)
+    where = "wrong everywhere" if np.all(off[known]) else f"wrong at {off.sum()} of {known.sum()} entries"
+    if np.array_equal(evidence.got(j, 0), evidence.got(j, 1)):
+        return Finding("elementwise_factor", "the gradient does not depend on dout: the factor dout is missing, if "
+                       "not more")
+    zero = off & (evidence.got(j, 0) == 0) & (np.abs(value) > 0)
+    if np.any(off) and np.array_equal(zero, off):
+        return Finding("missing_term", f"one term missing: {where}, and zero there: nothing flows back to these entries")
+    linear = evidence.linear(j)
+    if linear and evidence.missing_pattern(j):
+        return Finding("missing_term", "one term missing: the gradient is right where it is not zero, but some "
+                       "outputs do not flow back to some entries")
+    excluded = "a sign, a constant factor, a transpose, a sum over another axis, gradients exchanged or shifted"
+    more = ", any change of one operation, any single path of the forward held constant" if code is not None else ""
+    lines = dict.fromkeys(code.line(hole.place.node) for hole in telling) if code is not None else {}
+    can = f"; a single mistake can only be in {' or in '.join(lines)}" if 0 < len(lines) <= 3 else ""
+    words = f"{where}, and not by one simple mistake: excluded are {excluded}{more}{can}"
+    if not linear:
+        words += "; it is not linear in dout, which every right one is"
+    return Finding("wrong", words)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-COMPLEX_STEP = 1e-20        # its error is h^2 f''' / 6: far below one rounding error for every usual function
+COMPLEX_STEP = 1e-100       # its error is h^2 f''' / 6: far below one rounding error for every usual function
 
 
 class Estimate(NamedTuple):

@@ -11,8 +11,8 @@ from functools import cached_property, wraps
 
 import numpy as np
 
-from ibpcl.verify.problem import as_tuple
-from ibpcl.verify.sampling import entries_to_look_at
+from ibpcl.verify.problem import gradients_in_order, shaped_like
+from ibpcl.verify.judging import entries_to_look_at
 from ibpcl.verify.witness import measure, refusals
 
 SLACK = 30.0            # a hypothesis must explain a gradient to this multiple of the error that a right one may have
@@ -44,7 +44,7 @@ class Evidence:
         if near is not None:
             self.problems.append(near)
             self.truths.append({})
-        self._units, self._expected, self.dictionaries = {}, {}, {}
+        self._units, self._expected, self.wrong = {}, {}, []
         self.trials = [(0, 0), (0, 1)] + ([(1, 2)] if near is not None else [])
 
     def broadcast(self, j):
@@ -53,7 +53,7 @@ class Evidence:
 
         @wraps(f_vjp)
         def full(dout, cache):
-            gradients = as_tuple(f_vjp(dout, cache))
+            gradients = gradients_in_order(f_vjp(dout, cache), self.problem)
             return (*gradients[:position], np.broadcast_to(gradients[position], shape), *gradients[position + 1:])
 
         return Evidence(replace(self.problem, f_vjp=full), self.w, self.truths[0], self.rng, self.rtol, self.extra)
@@ -82,6 +82,12 @@ class Evidence:
     def got(self, j, t):
         """Return the gradient under test of input ``j`` in trial ``t``."""
         return self.gradients[t][self.problem.wrt.index(j)]
+
+    def fits(self, j):
+        """Return whether the gradient of input ``j`` is a finite array of numbers of the right shape."""
+        got = self.got(j, 0)
+        return got is not None and got.dtype.kind == "f" and got.shape == self.problem.shape(j) \
+            and bool(np.all(np.isfinite(got)))
 
     def expected(self, j, t, w=None):
         """Return the true gradient of input ``j`` and the error allowed, NaN where it is not known."""
@@ -138,6 +144,23 @@ class Evidence:
             pairs.append((claimed[:, truth.entries[usable]], truth.jacobian[self.rows()][:, usable]))
         return pairs
 
+    def linear(self, j):
+        """Return whether the gradient is what its own matrix gives, that is, linear in the cotangent."""
+        if len(self.rows()) < self.w.shape[1]:
+            return True
+        claimed, _ = self.matrices(j)[0]
+        got = np.asarray(self.got(j, 0), dtype=float).ravel()[self.truth(j).entries[self.usable(j)]]
+        scale = np.abs(self.w[0]) @ np.abs(claimed)
+        return bool(np.all(np.abs(self.w[0] @ claimed - got) <= 1e-8 * (scale + np.max(scale, initial=0.0))))
+
+    def missing_pattern(self, j):
+        """Return whether the matrix is right where it is not zero, and zero in places where it must not be."""
+        claimed, true = self.matrices(j)[0]
+        size = np.max(np.abs(true), initial=0.0)
+        off = np.abs(claimed - true) > 1e-7 * size
+        zero_there = np.all(np.abs(claimed[off]) <= 1e-13 * size)
+        return bool(np.any(off) and zero_there and not np.all(off[np.abs(true) > 1e-13 * size]))
+
     def _unit_pull_backs(self, p):
         if p not in self._units:
             self._units[p] = []
@@ -160,29 +183,36 @@ def close(array, value, allowed, slack=SLACK):
 def neighbour(problem, rng):
     """Return the problem at a second point near by, or None if the forward works at none.
 
-    Every floating-point input is moved by a tenth of its size; numbers between 0 and 1 stay there; arrays of zeros
-    and ones (masks, one-hot labels) are kept, and so are integers.
+    Inputs move by a tenth of their size, the differentiated ones first: numbers between 0 and 1 stay there, positive
+    ones stay positive, others get normal noise.  Masks and one-hot labels (zeros and ones) that are not differentiated
+    are kept, and so are integers.
     """
     outputs = problem.vector().shape
-    for strength in (0.1, 0.01):
-        near = problem.at([_moved(value, strength, rng) for value in problem.point])
+    for strength, chosen in ((0.1, None), (0.1, problem.wrt), (0.01, None), (0.01, problem.wrt), (1e-6, problem.wrt)):
+        near = problem.at([_moved(value, strength, rng, j in problem.wrt) if chosen is None or j in chosen else value
+                           for j, value in enumerate(problem.point)])
         with np.errstate(all="ignore"):
             try:
                 value = near.vector()
                 gradients = near.gradients(np.ones(outputs))
-            except (*refusals(), ArithmeticError, IndexError):
+            except (*refusals(), ArithmeticError, LookupError, AssertionError):
                 continue
         if value.shape == outputs and np.all(np.isfinite(value)) and all(g is not None for g in gradients):
             return near
     return None
 
 
-def _moved(value, strength, rng):
+def _moved(value, strength, rng, differentiated):
     array = np.asarray(value)
-    if array.dtype.kind != "f" or (array.size > 1 and np.all((array == 0) | (array == 1))):
+    if array.dtype.kind != "f" or array.size == 0:
+        return value
+    if not differentiated and np.all((array == 0) | (array == 1)) and np.ptp(array) > 0:
         return value
     factor = 1 + strength * rng.uniform(0.3, 1.0, array.shape) * rng.choice([-1.0, 1.0], array.shape)
-    size = np.abs(array)
-    inside = (size > 0) & (size < 1)
-    moved = np.sign(array) * np.where(inside, np.where(inside, size, 1.0) ** factor, size * factor)
+    if np.all((array > 0) & (array < 1)):
+        moved = array ** factor
+    elif np.all(array > 0) or np.all(array < 0) or not differentiated:
+        moved = array * factor
+    else:
+        moved = array + strength * (np.sqrt(np.mean(array ** 2)) or 1.0) * rng.standard_normal(array.shape)
     return moved if isinstance(value, np.ndarray) else moved[()]

@@ -1,22 +1,28 @@
 """Check a hand-written gradient against the forward function it claims to differentiate."""
 
+import sys
+import time
+
 import numpy as np
+from tqdm import tqdm
 
 from ibpcl.verify.curves import Curves
 from ibpcl.verify.diagnosis import diagnose
-from ibpcl.verify.evidence import Evidence
-from ibpcl.verify.forward import inspect_pair
+from ibpcl.verify.evidence import Evidence, neighbour
 from ibpcl.verify.judging import judge
-from ibpcl.verify.kinds import HINTS
-from ibpcl.verify.problem import make_problem, refuse_without_slope
+from ibpcl.verify.kinds import HINTS, Finding
+from ibpcl.verify.problem import Clock, TimeUp, make_problem, refuse_outputs, require_gradients
 from ibpcl.verify.report import InputVerdict, Report
+from ibpcl.verify.state import FATAL, Problem, inspect_pair, kept_between_calls
 
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions
 FULL_NUMBERS = 2_000_000    # ... or above this many numbers in its Jacobian
+FULL_SECONDS = 20.0         # ... or if looking at every entry would take longer than this
+PATIENCE = 2.0              # seconds after which progress is shown on a terminal
 
 
-def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="auto", candidates=None):
-    r"""Compare a vector-Jacobian product with independent witnesses and say in words what is wrong with it.
+def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="auto", candidates=None, timeout=None):
+    r"""Compare a vector-Jacobian product with independent witnesses, and name what is wrong with it.
 
     .. math:: \bar x = J^\top w, \qquad J = \partial f / \partial x, \quad w \sim N(0, I)
 
@@ -25,9 +31,11 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
     f : callable
         ``out, cache = f(*inputs)``; ``out`` is an array, a number or a tuple of them.
     f_vjp : callable
-        ``f_vjp(dout, cache)`` returns the gradients of ``sum(dout * out)``: a tuple, or a bare array if one.
+        ``f_vjp(dout, cache)`` returns the gradients of ``sum(dout * out)``: a tuple, a dict by the inputs' names, or a
+        bare array if one.
     inputs : tuple, list or dict
-        Where to compare.  A dict gives names; float32 arrays are promoted to float64.
+        Where to compare.  A dict gives names; float32 arrays are promoted to float64.  A gradient that is right there is
+        compared again near by.
     wrt : sequence of int or str, optional
         The inputs whose gradients ``f_vjp`` returns, in its order; by default all floating-point inputs.
     names : sequence of str, optional
@@ -38,19 +46,24 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
     seed : int
         For cotangents and directions.
     mode : {"auto", "full", "directional"}
-        Every entry, or random directions (for large inputs; entries are then looked at only where it fails).
+        Every entry, or random directions (for large inputs and slow forwards; entries are then looked at only where it
+        fails).
     candidates : dict of str to array, optional
         Further arrays that a missing term or factor may be made of.
+    timeout : float, optional
+        Seconds; what has not been reached by then is undecided.
 
     Returns
     -------
     Report
-        ``.ok``, ``.score``, ``.inputs``; printing it gives the verdict in words.
+        ``.verdict`` ("ok", "wrong" or "undecided"), ``.score``, ``.inputs``; printing it gives the verdict in words.
 
     Raises
     ------
     ValueError
         If the number of gradients does not fit the inputs, or ``mode`` is unknown.
+    TypeError
+        If the pair does not have this form: complex or integer outputs, arguments exchanged, a generator returned.
 
     Examples
     --------
@@ -60,52 +73,131 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
     """
     if mode not in ("auto", "full", "directional"):
         raise ValueError(f"check: mode must be 'auto', 'full' or 'directional', got {mode!r}")
-    problem = make_problem(f, f_vjp, inputs, wrt, names)
-    report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})
-    refuse_without_slope(problem.call()[0])
+    with tqdm(desc="check", unit=" calls", delay=PATIENCE, leave=False, file=sys.stderr,
+              disable=not sys.stderr.isatty()) as bar:
+        problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, bar.update))
+        report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})
+        try:
+            _check(problem, report, wrt, rtol, seed, mode, candidates)
+        except TimeUp as up:
+            report.curves.clear()
+            for j in problem.wrt[len(report.inputs):]:
+                report.inputs.append(InputVerdict(problem.names[j], "undecided", str(up), "give it more time, or smaller "
+                                                  "inputs"))
+            report.notes.append(f"{up}: what is undecided was not looked at")
+    return report
+
+
+def _check(problem, report, wrt, rtol, seed, mode, candidates):
+    refuse_outputs(problem.call()[0])
     rng = np.random.default_rng(seed)
     size = problem.vector().size
     w = rng.standard_normal((3, size))
-    _require_right_count(problem, w[0], wrt)
-    found = inspect_pair(problem, w[0])
-    report.problems += found.problems
-    report.notes += found.notes
-    if any(item["kind"] in ("noisy_forward", "non_finite_forward") for item in found.problems):
+    require_gradients(problem, w[0], wrt)
+    near = neighbour(problem, rng)
+    found, notes = inspect_pair(problem, w[0], near)
+    report.problems, report.notes = [item.to_dict() for item in found], notes + _blind_spots(problem)
+    if any(item.kind in FATAL for item in found):
         report.inputs = [InputVerdict(problem.names[j], "wrong", "not judged: the forward cannot be checked")
                          for j in problem.wrt]
-        return report
+        return
+    truths, wrong = _judged(problem, report, w, rng, rtol, mode)
+    fresh = []
+    if near is not None:
+        elsewhere = Report("", [])
+        hidden, spoiled = _judged(near, elsewhere, w, rng, rtol, mode)
+        fresh = [j for j in spoiled if j not in wrong and report.inputs[problem.wrt.index(j)].ok]
+        for j in fresh:
+            report.inputs[problem.wrt.index(j)] = elsewhere.inputs[problem.wrt.index(j)]
+    if wrong:
+        _explain(report, problem, Evidence(problem, w, truths, rng, rtol, candidates), wrong, "")
+    kept = kept_between_calls(problem.f) + kept_between_calls(problem.f_vjp) if fresh else []
+    if kept:
+        found.append(Problem("stale", f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(kept))} is "
+                             "kept from the first call (stale), not computed anew", HINTS["stale"], tuple(fresh)))
+        report.problems.append(found[-1].to_dict())
+    elif fresh:
+        _explain(report, near, Evidence(near, w, hidden, rng, rtol, candidates), fresh,
+                 "right at the inputs given, wrong near by (your inputs hide it): ")
+    _blame(problem, report, found)
+    gradients = problem.gradients(w[0])
+    for position, (j, verdict) in enumerate(zip(problem.wrt, report.inputs, strict=True)):
+        fits = gradients[position] is not None and np.shape(gradients[position]) == problem.shape(j)
+        if np.size(problem.point[j]) and verdict.kind != "non_finite" and fits:
+            curves = report.curves[verdict.name] = Curves(problem, j, w[0], rng)
+            verdict.numbers["taylor_slope"] = curves.taylor().slope
+
+
+def _judged(problem, report, w, rng, rtol, mode):
+    """Judge every input at one point: (what the witnesses found, the inputs that are wrong and not yet explained)."""
     gradients = [problem.gradients(row) for row in w[:2]]
+    cost = _seconds(problem)
     truths, wrong = {}, []
     for position, j in enumerate(problem.wrt):
         pulled = [part[position] for part in gradients]
         entries = int(np.prod(problem.shape(j)))
-        full = mode == "full" or (mode == "auto" and entries <= FULL_ENTRIES and entries * size <= FULL_NUMBERS)
+        small = entries <= FULL_ENTRIES and entries * w.shape[1] <= FULL_NUMBERS
+        quick = 3 * entries * cost <= FULL_SECONDS
+        full = mode == "full" or (mode == "auto" and small and quick)
+        if mode == "auto" and small and not quick:
+            report.notes.append(f"{problem.names[j]}: the forward takes {cost:.2g} s, so random directions stand for its "
+                                f"{entries} entries (mode='full' looks at each)")
         verdict = judge(problem, j, w, pulled, rng, rtol, full, truths)
         report.inputs.append(verdict)
         report.notes += [note for note in verdict.numbers.pop("notes", ()) if note not in report.notes]
-        if verdict.numbers.get("kinks") and not verdict.numbers["compared"]:
-            report.problems.append({"kind": "only_kinks", "words": f"the forward has a kink at every entry of "
-                                    f"{verdict.name}: nothing could be compared", "hint": "move the inputs a little"})
-        if not verdict.ok and not verdict.words:
+        if verdict.kind not in ("ok", "undecided") and not verdict.words:
             wrong.append(j)
-    if wrong:
-        findings = diagnose(Evidence(problem, w, truths, rng, rtol, candidates), wrong)
-        for j, finding in findings.items():
+    return truths, wrong
+
+
+def _seconds(problem):
+    """Return how long a forward call takes."""
+    start = time.perf_counter()
+    problem.call()
+    return time.perf_counter() - start
+
+
+def _explain(report, problem, evidence, wrong, prefix):
+    """Put the diagnosis into the verdicts; if it fails itself, the verdict stands."""
+    try:
+        findings = diagnose(evidence, wrong)
+    except TimeUp:
+        findings = {j: Finding("wrong", "wrong; there was no time to find out why") for j in wrong}
+    except Exception as error:                          # a failure of ours must not cost the verdict
+        findings = {j: Finding("wrong", f"wrong; no diagnosis ({type(error).__name__} in the checker)") for j in wrong}
+    for j, finding in findings.items():
+        verdict = report.inputs[problem.wrt.index(j)]
+        verdict.kind, verdict.words, verdict.hint = finding.kind, prefix + finding.words, HINTS[finding.kind]
+        if finding.where:
+            verdict.numbers["where"] = finding.where
+
+
+def _blame(problem, report, found):
+    """Give the inputs that a side effect spoils its name; what else is wrong with their numbers stands behind it."""
+    for item in found:
+        for j in item.inputs:
             verdict = report.inputs[problem.wrt.index(j)]
-            verdict.kind, verdict.words, verdict.hint = finding.kind, finding.words, HINTS[finding.kind]
-            if finding.where:
-                verdict.numbers["where"] = finding.where
-            if finding.factor:
-                verdict.numbers["factor"] = dict(zip(("relation", "smallest", "largest"), finding.factor, strict=True))
-    for j, verdict in zip(problem.wrt, report.inputs, strict=True):
-        if np.size(problem.point[j]) and verdict.kind != "non_finite" and _fits(problem, j, gradients):
-            curves = report.curves[verdict.name] = Curves(problem, j, w[0], rng)
-            verdict.numbers["taylor_slope"] = curves.taylor().slope
-    return report
+            numbers = f"; its numbers are wrong, too: {verdict.words}" if verdict.words and not verdict.ok else ""
+            verdict.kind, verdict.words, verdict.hint = item.kind, item.words + numbers, item.hint
+
+
+def _blind_spots(problem):
+    """Return warnings about inputs at which mistakes can't be seen."""
+    notes = []
+    for j in problem.wrt:
+        x, name = np.asarray(problem.point[j]), problem.names[j]
+        if x.ndim == 2 and x.shape[0] == x.shape[1] > 1 and np.array_equal(x, x.T):
+            notes.append(f"{name} is symmetric: a missing transpose can't be seen there")
+        elif x.size and np.all(x == 1):
+            notes.append(f"{name} is 1 everywhere: a missing factor or power of it can't be seen there")
+        if 1 in x.shape and x.size > 1:
+            axes = ", ".join(str(axis) for axis, n in enumerate(x.shape) if n == 1)
+            notes.append(f"{name} has size 1 along axis {axes}: a missing sum or mean over it can't be seen")
+    return notes
 
 
 def assert_correct(f, f_vjp, inputs, wrt=None, **options):
-    """Run :func:`check` and raise ``AssertionError`` with the report as its text if anything is wrong.
+    """Run :func:`check` and raise ``AssertionError`` with the report as its text unless everything is proved right.
 
     Returns
     -------
@@ -120,21 +212,3 @@ def assert_correct(f, f_vjp, inputs, wrt=None, **options):
     if not report.ok:
         raise AssertionError("\n" + str(report))
     return report
-
-
-def _fits(problem, j, gradients):
-    gradient = gradients[0][problem.wrt.index(j)]
-    return gradient is not None and np.shape(gradient) == problem.shape(j)
-
-
-def _require_right_count(problem, w, wrt):
-    count = len(problem.gradients(w))
-    chosen = [problem.names[j] for j in problem.wrt]
-    if count == len(chosen):
-        return
-    if wrt is None:
-        raise ValueError(f"check: f_vjp returned {count} gradient{'s' * (count != 1)}, but f has {len(chosen)} "
-                         f"floating-point inputs ({', '.join(chosen)}); pass wrt=(...) with the names of those that "
-                         "f_vjp differentiates, in its order")
-    raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but f_vjp returned {count} "
-                     f"gradient{'s' * (count != 1)}")

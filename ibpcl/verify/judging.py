@@ -1,26 +1,28 @@
-"""Judge the gradient of one input: right or wrong, how far off, and at how many entries."""
+"""Judge the gradient of one input: right, wrong or undecided; how far off, and at how many entries."""
 
 import numpy as np
 
 from ibpcl.verify.differences import first_step
-from ibpcl.verify.kinds import HINTS
 from ibpcl.verify.report import InputVerdict
-from ibpcl.verify.sampling import entries_to_look_at, most_entries
-from ibpcl.verify.shapes import place
-from ibpcl.verify.witness import NORMWISE, along_directions, kinks, measure, slope
+from ibpcl.verify.witness import COMPLEX_RTOL, DIFFERENCE_RTOL, NORMWISE, along_directions, kinks, measure, slope
+from ibpcl.verify.words import place
 
 DIRECTIONS = 5
-ROUNDS = 4              # of directions, each without the kinks that the one before has met
+SPARSE = 12             # directions of a few entries each, which confirm the complex step where kinks are near
+FEW = 16                # entries of such a direction
 PROBES = 200            # blocks of entries that are tried in the search for those that fail
+PROVED = 1e-3           # an error that may be larger than this share of the gradient leaves the verdict undecided
+MOST_ENTRIES = 120      # of a large input that are looked at one by one
+MOST_NUMBERS = 2_000_000
 
 
 def judge(problem, j, w, pulled, rng, rtol, full, truths):
-    """Return the verdict on one input, with kind ``"ok"`` or ``"wrong"``; the diagnosis comes later."""
+    """Return the verdict on one input, with kind "ok", "wrong" or "undecided"; the diagnosis comes later."""
     shape, name = problem.shape(j), problem.names[j]
     arrays = [None if g is None else np.asarray(g) for g in pulled]
     if any(g is None or g.dtype.kind not in "fiub" or g.shape != shape for g in arrays):
-        return InputVerdict(name, "wrong_shape", "", numbers={"compared": int(np.prod(shape)),
-                                                              "wrong": int(np.prod(shape))})
+        size = int(np.prod(shape))
+        return InputVerdict(name, "wrong_shape", "", numbers={"compared": size, "wrong": size})
     if not full:
         return _judge_large(problem, j, w, arrays, rng, rtol, truths)
     return _judge_entries(problem, j, w, arrays, measure(problem, j, np.arange(int(np.prod(shape))), rng, rtol), truths)
@@ -29,30 +31,41 @@ def judge(problem, j, w, pulled, rng, rtol, full, truths):
 def _judge_entries(problem, j, w, arrays, truth, truths):
     """Judge by the entries that were measured."""
     shape, name, entries = problem.shape(j), problem.names[j], truth.entries
-    truth, off, errors, gaps = _compare(problem, j, w, arrays, truth)
+    truth, off, errors, gaps, coarse = _compare(problem, j, w, arrays, truth)
     truths[j] = truth
     numbers = {"entries": int(np.prod(shape)), "compared": int(truth.usable.sum()), "wrong": int(off.sum()),
-               "kinks": int((~truth.usable).sum()), "witness": truth.method, "rtol": truth.rtol,
+               "kinks": int((~truth.usable).sum()), "witness": truth.method, "rtol": max(truth.rtol, coarse),
                "agreement": truth.agreement, "notes": truth.notes}
     error = float(np.max(errors[truth.usable], initial=0.0))
     if not np.all(np.isfinite(np.concatenate([g.ravel()[entries] for g in arrays])[np.tile(truth.usable, 2)])):
         error = float("inf")
-    if not np.any(off):
-        words = ""
-        if not truth.jacobian.size:
-            words = "no entries, so nothing was compared and nothing is proved: try other inputs"
-        elif not np.any(truth.jacobian):
-            words = "zero everywhere here, so this proves little: try other inputs"
-        return InputVerdict(name, "ok", words, "", error, numbers)
-    worst = int(np.argmax(np.where(off, np.nan_to_num(gaps[0], nan=np.inf), -1.0)))
-    numbers.update(worst=place(int(truth.entries[worst]), shape), got=float(arrays[0].ravel()[truth.entries[worst]]),
-                   expected=float(truth.gradient(w[0])[0][worst]))
-    return InputVerdict(name, "wrong", "", "", error, numbers)
+    if np.any(off):
+        worst = int(np.argmax(np.where(off, np.nan_to_num(gaps[0], nan=np.inf), -1.0)))
+        numbers.update(worst=place(int(entries[worst]), shape), got=float(arrays[0].ravel()[entries[worst]]),
+                       expected=float(truth.gradient(w[0])[0][worst]))
+        return InputVerdict(name, "wrong", "", "", error, numbers)
+    if truth.jacobian.size and not numbers["compared"]:
+        return InputVerdict(name, "undecided", "the forward has a kink at every entry, so nothing could be compared",
+                            "move the inputs a little", error, numbers)
+    refused = int(np.sum(~np.all(np.isfinite(truth.jacobian), axis=0)))
+    if refused:
+        return InputVerdict(name, "undecided", f"the forward is not finite, or refuses to be called, when {refused} of "
+                            f"{len(entries)} entries are moved", "", error, numbers)
+    if coarse > PROVED:
+        return InputVerdict(name, "undecided", f"the witnesses are only good to {coarse:.0e} here: the forward is noisy, "
+                            "jumps near by, or computes in float32", "", error, numbers)
+    words = ""
+    if not truth.jacobian.size:
+        words = "no entries, so nothing was compared and nothing is proved: try other inputs"
+    elif not np.any(truth.jacobian):
+        words = "zero everywhere here, so this proves little: try other inputs"
+    return InputVerdict(name, "ok", words, "", error, numbers)
 
 
 def _compare(problem, j, w, arrays, truth):
     """Lay gradient and truth side by side; an entry that fails at a kink is skipped, not blamed."""
     off, errors, gaps = np.zeros(len(truth.entries), dtype=bool), np.zeros(len(truth.entries)), []
+    coarse = np.zeros(len(truth.entries))
     for row, array in zip(w, arrays, strict=False):
         value, scale, allowed = truth.gradient(row)
         gap = np.abs(array.ravel()[truth.entries].astype(float) - value)
@@ -60,6 +73,8 @@ def _compare(problem, j, w, arrays, truth):
         off |= ~(gap <= allowed + floor)
         size = scale + floor / truth.rtol
         errors = np.maximum(errors, gap / np.where(size > 0, size, np.where(gap > 0, gap, 1.0)))
+        largest = np.max(scale, initial=0.0) + floor / truth.rtol
+        coarse = np.maximum(coarse, allowed / largest if largest > 0 else 0.0)
         gaps.append(gap)
     off &= truth.usable
     suspects = np.flatnonzero(off)
@@ -67,7 +82,7 @@ def _compare(problem, j, w, arrays, truth):
         usable = truth.usable.copy()
         usable[suspects] &= ~kinks(problem, j, truth.entries[suspects])
         truth = truth._replace(usable=usable)
-    return truth, off & truth.usable, errors, gaps
+    return truth, off & truth.usable, errors, gaps, float(np.max(coarse[truth.usable], initial=0.0))
 
 
 def _vanishing(problem, j, w, scale):
@@ -77,48 +92,84 @@ def _vanishing(problem, j, w, scale):
 
 
 def _judge_large(problem, j, w, arrays, rng, rtol, truths):
-    """Judge along random directions; where they fail, at single entries, of which those at kinks are then left out."""
-    x, smooth = np.asarray(problem.point[j]), np.ones(problem.shape(j))
-    for trial in range(ROUNDS):
-        seen = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth)
-        if not seen.trusted:                            # a kink, or a forward that loses the imaginary part
-            seen = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth, "Richardson differences")
-        compared = [seen.compare(row, array) for row, array in zip(w, arrays, strict=False)]
-        floors = [np.sqrt(x.size) * _vanishing(problem, j, row, scale / np.sqrt(x.size))
-                  for row, (_, _, scale) in zip(w, compared, strict=False)]
-        failed = int(np.any([~(gap <= allowed + floor) for (gap, allowed, _), floor in zip(
-            compared, floors, strict=True)], axis=0).sum())
-        if seen.trusted and not failed:
-            error = max(float(np.max(gap / np.where(scale > 0, scale + floor / seen.rtol, 1.0)))
-                        for (gap, _, scale), floor in zip(compared, floors, strict=True))
-            numbers = {"entries": x.size, "directions": DIRECTIONS, "compared": DIRECTIONS, "wrong": 0,
-                       "kinks": int(np.sum(smooth == 0)), "witness": seen.method, "agreement": seen.agreement}
-            return InputVerdict(problem.names[j], "ok", "", "", error, numbers)
-        entries = entries_to_look_at(x.shape, w.shape[1], rng, _probe(problem, j, w[0], arrays[0], rng, seen, smooth))
-        verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths)
-        kinky = truths[j].entries[~truths[j].usable & (smooth.ravel()[truths[j].entries] > 0)]
-        if not verdict.ok or not len(kinky):
-            break
-        smooth.ravel()[kinky] = 0.0
-        if trial:                                       # there are many: those at the same values are kinks as well
-            smooth[np.isin(x, x.ravel()[kinky])] = 0.0
-        if not np.any(smooth):
-            break
-    if not verdict.ok:
-        return verdict
-    # Differences may fail by chance at a kink near by, but not all of them, and not where the complex step is right.
-    sure = seen.method == "complex step" or (failed == DIRECTIONS and verdict.numbers["witness"] == seen.method)
-    if seen.trusted and sure and not len(kinky):
-        verdict.kind, verdict.hint = "wrong", HINTS["wrong"]
-        verdict.words = f"wrong along {failed} of {DIRECTIONS} random directions; the entries were not found: " \
-            f"{verdict.numbers['compared']} that were compared are right"
-        return verdict
-    verdict.numbers["directional"] = "failed at kinks" if len(kinky) else "not trusted"
-    verdict.words = "random directions meet kinks or noise here, so this proves nothing for the other entries"
+    """Judge along random directions; where they fail, at single entries."""
+    x, name = np.asarray(problem.point[j]), problem.names[j]
+    smooth = _away_from_kinks(problem, j, rng)
+    numbers = {"entries": x.size, "directions": DIRECTIONS, "compared": DIRECTIONS, "wrong": 0,
+               "kinks": int(np.sum(smooth == 0))}
+    if not np.any(smooth):
+        return InputVerdict(name, "undecided", "the forward has a kink at every entry that was looked at",
+                            "move the inputs a little", numbers=numbers)
+    seen = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth)
+    if not seen.trusted and seen.method == "complex step":
+        agreement = _sparsely_confirmed(problem, j, rng, smooth)
+        if agreement is not None:
+            seen = seen._replace(trusted=True, agreement=agreement)
+    aimed = seen.method != "complex step" or not seen.trusted
+    if aimed:                                           # a forward that loses the imaginary part, or noise
+        weights = [np.abs(arrays[0].astype(float)) + NORMWISE * np.max(np.abs(arrays[0]), initial=0.0) for _ in range(1)]
+        size = np.max(weights[0], initial=0.0) or 1.0
+        directions = [np.sign(arrays[0]) * weights[0] / size * smooth * rng.uniform(0.5, 1.5, x.shape)
+                      for _ in range(DIRECTIONS)]
+        seen = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth, "Richardson differences", directions)
+    rows = [(w[0], arrays[0])] if aimed else list(zip(w, arrays, strict=False))
+    compared = [seen.compare(row, array) for row, array in rows]
+    floors = [np.sqrt(x.size) * _vanishing(problem, j, row, scale / np.sqrt(x.size))
+              for (row, _), (_, _, scale) in zip(rows, compared, strict=True)]
+    failed = int(np.any([~(gap <= allowed + floor) for (gap, allowed, _), floor in zip(
+        compared, floors, strict=True)], axis=0).sum())
+    error = max(float(np.max(gap / np.where(scale > 0, scale + floor / seen.rtol, 1.0)))
+                for (gap, _, scale), floor in zip(compared, floors, strict=True))
+    coarse = max(float(np.max(allowed / np.where(scale > 0, scale + floor / seen.rtol, np.inf)))
+                 for (_, allowed, scale), floor in zip(compared, floors, strict=True))
+    numbers.update(witness=seen.method, agreement=seen.agreement, rtol=max(seen.rtol, coarse))
+    if not failed:
+        if coarse > PROVED:
+            return InputVerdict(name, "undecided", f"random directions are only good to {coarse:.0e} here: the forward is "
+                                "noisy, jumps near by, or computes in float32", "", error, numbers)
+        return InputVerdict(name, "ok", "", "", error, numbers)
+    entries = entries_to_look_at(x.shape, w.shape[1], rng, _probe(problem, j, w[0], arrays[0], seen, smooth, rng))
+    verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths)
+    if verdict.kind != "wrong":
+        verdict = InputVerdict(name, "wrong", f"wrong along {failed} of {DIRECTIONS} directions; the entries were not "
+                               f"found: {verdict.numbers['compared']} that were compared are right", "", error,
+                               {**verdict.numbers, "wrong": 0})
     return verdict
 
 
-def _probe(problem, j, w, gradient, rng, seen, mask):
+def _away_from_kinks(problem, j, rng):
+    """Return ones, and zeros where an entry has a value that many have (an exact zero) and the forward a kink there."""
+    x = np.asarray(problem.point[j])
+    values, counts = np.unique(x, return_counts=True)
+    smooth = np.ones(x.shape)
+    repeated = values[counts > 1]
+    for value in repeated[np.argsort(-counts[counts > 1])][:8]:
+        same = np.flatnonzero(x == value)
+        if np.any(kinks(problem, j, rng.choice(same, min(4, len(same)), replace=False))):
+            smooth[x == value] = 0.0
+    return smooth
+
+
+def _sparsely_confirmed(problem, j, rng, smooth):
+    """Return how well differences along directions of a few entries confirm the complex step; None if one does not.
+
+    A direction through all entries of a large input meets the kink of some entry near by; most directions of a few
+    entries do not.
+    """
+    x, open_entries = np.asarray(problem.point[j]), np.flatnonzero(smooth)
+    good, worst = 0, 0.0
+    for _ in range(SPARSE):
+        mask = np.zeros(x.size)
+        mask[rng.choice(open_entries, min(FEW, len(open_entries)), replace=False)] = 1.0
+        seen = along_directions(problem, j, rng, None, 1, mask.reshape(x.shape))
+        if seen.method != "complex step":
+            return None
+        good += seen.trusted
+        worst = max(worst, seen.agreement if seen.trusted else 0.0)
+    return worst if good >= SPARSE // 2 else None
+
+
+def _probe(problem, j, w, gradient, seen, mask, rng):
     """Return flat positions of entries that fail by themselves, found by halving the input where it fails."""
     func, x, found, blocks = problem.function_of(j), np.asarray(problem.point[j]), [], [(0, gradient.size)]
     floor = NORMWISE * np.min(seen.compare(w, gradient)[1])         # below it an entry makes no direction fail
@@ -140,3 +191,34 @@ def _probe(problem, j, w, gradient, rng, seen, mask):
         else:
             blocks += [((start + stop) // 2, stop), (start, (start + stop) // 2)]
     return found
+
+
+def most_entries(outputs):
+    """Return how many entries are looked at: their columns of the Jacobian must fit into memory."""
+    return int(max(8, min(MOST_ENTRIES, MOST_NUMBERS // max(1, outputs))))
+
+
+def entries_to_look_at(shape, outputs, rng, wrong=()):
+    """Return sorted flat positions: all if few, else suspects, the ends of every axis, and a random sample.
+
+    Parameters
+    ----------
+    shape : tuple
+        Shape of the input.
+    outputs : int
+        Size of the vector of outputs; the Jacobian's columns must fit into memory.
+    rng : numpy.random.Generator
+    wrong : sequence of int
+        Suspects, taken first.
+
+    Returns
+    -------
+    ndarray of int
+    """
+    size, most = int(np.prod(shape)), most_entries(outputs)
+    if size <= most:
+        return np.arange(size)
+    corners = np.unique(np.ravel_multi_index(np.meshgrid(*[[0, n - 1] for n in shape], indexing="ij"), shape))
+    first = np.concatenate([np.asarray(wrong, dtype=int)[:most], corners[:most // 4]])
+    rest = rng.choice(size, most, replace=False)
+    return np.unique(np.concatenate([first, rest])[:most])

@@ -1,30 +1,39 @@
 """The kinds of mistakes by name, and what a person should look at first.
 
-=====================  ==========================================================================
-kind                   meaning
-=====================  ==========================================================================
-``ok``                 right
-``sign``               the sign is wrong, of the whole or of one term
-``constant_factor``    off by a number that is the same everywhere, or a number in the formula is wrong
-``mean``               a mean where the sum over the examples belongs
-``transposed``         two axes exchanged
-``not_summed``         the input was broadcast; its gradient was not summed back
-``summed``             summed where nothing must be, or over the wrong axis
-``missing_term``       a term is missing (or too many)
-``elementwise_factor`` a factor that varies from entry to entry is missing or extra
-``swapped``            it is the gradient of another input
-``shifted``            right numbers one place off, or in reversed order
-``few_entries``        right except at a few entries
-``wrong_shape``        not the shape of its input
-``non_finite``         NaN or infinite where the true gradient is finite
-``wrong``              none of these
-=====================  ==========================================================================
+======================  ==========================================================================
+kind                    meaning
+======================  ==========================================================================
+``ok``                  right
+``undecided``           the witnesses are too coarse here to prove anything
+``sign``                the sign is wrong, of the whole or of one term
+``constant_factor``     off by a number that is the same everywhere, or a number in the formula is wrong
+``mean``                a mean where the sum over the examples belongs
+``transposed``          two axes exchanged, or the operands of a product of matrices
+``not_summed``          the input was broadcast; its gradient was not summed back
+``summed``              summed where nothing must be, or over the wrong axis
+``missing_term``        a term, a path, a step or a use is missing (or there is one too many)
+``elementwise_factor``  a factor that varies from entry to entry is missing, extra or another one
+``swapped``             it is the gradient of another input
+``shifted``             right numbers in other places: one off, reversed, permuted
+``few_entries``         right except at a few entries
+``precision``           right to some digits only
+``wrong_shape``         not the shape of its input
+``non_finite``          NaN or infinite where the true gradient is finite
+``piecewise_constant``  the forward is rounded or thresholded, so its derivative is zero
+``changes_cotangent``   it overwrites ``dout``
+``changes_cache``       it overwrites what is cached
+``changes_input``       the pair overwrites its inputs
+``noisy_gradient``      it draws random numbers
+``accumulates``         it grows from call to call
+``stale``               it uses what another call has left, not its cache
+``wrong``               none of these
+======================  ==========================================================================
 """
 
 from typing import NamedTuple
 
-KINDS = ("ok", "sign", "constant_factor", "mean", "transposed", "not_summed", "summed", "missing_term",
-         "elementwise_factor", "swapped", "shifted", "few_entries", "wrong_shape", "non_finite", "wrong")
+from ibpcl.verify.state import HINTS as STATE_HINTS
+
 HINTS = {
     "sign": "look for a minus that was lost or added; d(-x) = -dx, and d(1/x) = -dx / x^2",
     "constant_factor": "compare the constants of the forward with those of its derivative, one after another",
@@ -37,16 +46,20 @@ HINTS = {
     "swapped": "return the gradients in the order of the inputs",
     "shifted": "check the bounds of the slices, and the direction of cumulative sums",
     "few_entries": "look at what is special there: borders, masks, ties, repeated indices, in-place writes",
+    "precision": "compute in float64, and differentiate by hand rather than by differences",
+    "piecewise_constant": "a straight-through estimate is no gradient: check the smooth part, and leave the rounding out",
+    "undecided": "use float64 throughout, smaller inputs, and fewer exact zeros; or check the stages one by one",
     "wrong_shape": "the gradient of an input has the shape of that input",
     "non_finite": "look for a division by zero, the log of zero, or exp that overflows; use the stable form",
-    "wrong": "check the stages one by one with check_chain, or differentiate a single term at a time",
+    "wrong": "halve the function with check_chain and see which half is wrong, or set all inputs but one to zero",
+    **{kind: hint for kind, hint in STATE_HINTS.items() if not kind.endswith("_forward")},
 }
+KINDS = ("ok", *HINTS)
 
 
 class Finding(NamedTuple):
-    """A named mistake; ``factor`` says of a missing or extra factor which of the two, and its smallest and largest."""
+    """A named mistake, and the source line that it is on, if that is known."""
 
     kind: str
     words: str
-    where: str = ""     # source line, if known
-    factor: tuple | None = None
+    where: str = ""

@@ -5,15 +5,17 @@ some of them differentiated and some not.  :class:`Problem` hides that, so that 
 thing: a function from arrays to one long vector.
 """
 
+import copy
 import inspect
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 
 def is_float(value):
-    """Tell whether ``value`` is a real floating-point number or array."""
+    """Return whether ``value`` is a real floating-point number or array."""
     return not isinstance(value, (str, bytes)) and np.asarray(value).dtype.kind == "f"
 
 
@@ -33,6 +35,10 @@ class Problem:
         Positions of the inputs whose gradients ``f_vjp`` returns, in its order.
     native : tuple
         Inputs as they were given.
+    keywords : frozenset of str
+        Inputs that ``f`` takes by keyword only.
+    clock : Clock
+        Ends a check that takes too long.
     """
 
     f: Callable
@@ -41,6 +47,8 @@ class Problem:
     names: tuple
     wrt: tuple
     native: tuple
+    keywords: frozenset = frozenset()
+    clock: "Clock" = field(default_factory=lambda: Clock())
 
     def at(self, point):
         """Return the same pair at another point."""
@@ -57,7 +65,14 @@ class Problem:
     def call(self, point=None):
         """Call the forward on copies: returns its outputs as a tuple of arrays, whether it was one, the cache."""
         point = self.point if point is None else point
-        result = self.f(*(np.array(v) if isinstance(v, np.ndarray) else v for v in point))
+        return self.forward([np.array(v) if isinstance(v, np.ndarray) else v for v in point])
+
+    def forward(self, point):
+        """Call the forward on these very inputs, which it may overwrite; returns the same as :meth:`call`."""
+        self.clock.tick()
+        named = dict(zip(self.names, point, strict=True)) if self.keywords else {}
+        result = self.f(*(v for v, name in zip(point, self.names, strict=True) if name not in self.keywords),
+                        **{name: named[name] for name in self.names if name in self.keywords})
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"check: f must return (out, cache), got {type(result).__name__}")
         out, cache = result
@@ -71,13 +86,61 @@ class Problem:
                                for part in outputs]) if outputs else np.zeros(0)
 
     def function_of(self, j):
-        """Return the map from input ``j`` to the vector of outputs."""
-        return lambda value: self.vector(self.with_input(j, value))
+        """Return the map from input ``j`` to the vector of outputs.
+
+        Where the forward refuses a shifted real point (outside its domain, not positive definite, not summing to one),
+        the map is not a number, so that smaller steps are tried; what it raises for complex numbers passes through.
+        """
+        size = self.vector().size
+
+        def function(value):
+            try:
+                return self.vector(self.with_input(j, value))
+            except (ValueError, ArithmeticError, AssertionError):
+                if np.iscomplexobj(value):
+                    raise
+                return np.full(size, np.nan)
+
+        return function
 
     def gradients(self, w, point=None):
         """Pull the cotangent vector ``w`` back: a tuple of what ``f_vjp`` returned, one item for each gradient."""
         outputs, several, cache = self.call(point)
-        return as_tuple(self.f_vjp(shaped_like(w, outputs, several), cache))
+        return gradients_in_order(self.f_vjp(shaped_like(w, outputs, several), cache), self)
+
+
+class TimeUp(Exception):
+    """The time that a check was given has passed."""
+
+
+class Clock:
+    """Counts the calls of a forward, and ends a check after its time.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        How long the check may take; for ever if not given.
+    progress : callable, optional
+        Called with no argument at every call of the forward.
+    """
+
+    def __init__(self, seconds=None, progress=None):
+        self.seconds, self.progress = seconds, progress
+        self.start, self.calls = time.monotonic(), 0
+
+    def tick(self):
+        """Count one call of the forward.
+
+        Raises
+        ------
+        TimeUp
+            If the time has passed.
+        """
+        self.calls += 1
+        if self.progress is not None:
+            self.progress()
+        if self.seconds is not None and time.monotonic() - self.start > self.seconds:
+            raise TimeUp(f"not finished within {self.seconds:g} s")
 
 
 def shaped_like(w, outputs, several):
@@ -92,14 +155,49 @@ def shaped_like(w, outputs, several):
     return tuple(parts) if several else parts[0]
 
 
-def as_tuple(gradients):
-    """Return what ``f_vjp`` returned as a tuple, also when it is one bare array."""
+def as_tuple(value):
+    """Return a value as a tuple, also if it is one bare array."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def copied(value):
+    """Return a deep copy of a cache; what can't be copied is handed on."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+        return type(value)(copied(item) for item in value)
+    if isinstance(value, (int, float, complex, str, type(None), np.generic)):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:                                   # generators, modules, locks
+        return value
+
+
+def gradients_in_order(gradients, problem):
+    """Return what ``f_vjp`` returned as a tuple in the order of ``problem.wrt``; a dict is matched by its keys.
+
+    Raises
+    ------
+    TypeError
+        For a generator, or a dict whose keys are not the names of the inputs.
+    """
+    chosen = [problem.names[j] for j in problem.wrt]
     if isinstance(gradients, dict):
-        return tuple(gradients.values())
-    return tuple(gradients) if isinstance(gradients, (tuple, list)) else (gradients,)
+        keys = {str(key).removeprefix("grad_").removeprefix("d_"): key for key in gradients}
+        plain = {key.removeprefix("d"): original for key, original in keys.items() if key not in chosen}
+        keys = {**plain, **keys}
+        if not set(chosen) <= set(keys):
+            raise TypeError(f"check: f_vjp returned a dict with the keys {', '.join(map(str, gradients))}, but the inputs "
+                            f"are {', '.join(chosen)}: use their names, or return a tuple")
+        return tuple(gradients[keys[name]] for name in chosen)
+    if inspect.isgenerator(gradients) or isinstance(gradients, (map, zip, filter)):
+        raise TypeError(f"check: f_vjp returned a {type(gradients).__name__}, which can be read once only: return a tuple "
+                        f"of arrays, ({', '.join('d' + name for name in chosen)})")
+    return as_tuple(gradients)
 
 
-def make_problem(f, f_vjp, inputs, wrt=None, names=None):
+def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None):
     """Build a :class:`Problem` from what the user gave to :func:`ibpcl.verify.check`.
 
     Raises
@@ -109,7 +207,7 @@ def make_problem(f, f_vjp, inputs, wrt=None, names=None):
     TypeError
         If ``inputs`` is neither a tuple, a list nor a dict.
     """
-    parameters = _parameter_names(f)
+    parameters, keywords = _parameter_names(f)
     if isinstance(inputs, dict):
         keys = list(inputs)
         if set(keys) <= set(parameters):
@@ -132,20 +230,66 @@ def make_problem(f, f_vjp, inputs, wrt=None, names=None):
     if not chosen:
         raise ValueError(f"check: no floating-point input to differentiate among {', '.join(labels) or 'none'}")
     point = tuple(_promoted(value, j in chosen) for j, value in enumerate(values))
-    return Problem(f, f_vjp, point, tuple(labels), chosen, tuple(values))
+    return Problem(f, f_vjp, point, tuple(labels), chosen, tuple(values), frozenset(keywords) & set(labels),
+                   clock or Clock())
 
 
-def refuse_without_slope(outputs):
-    """Refuse outputs of which none is a floating-point number: any gradient of them would be called right.
+def refuse_outputs(outputs):
+    """Refuse outputs that have no gradient in this sense: none is floating-point, or one is complex.
 
     Raises
     ------
     TypeError
         With their types.
     """
+    kinds = ", ".join(sorted({str(out.dtype) for out in outputs}))
     if outputs and not any(out.dtype.kind in "fc" for out in outputs):
-        kinds = ", ".join(sorted({str(out.dtype) for out in outputs}))
         raise TypeError(f"check: f returns {kinds} alone, which has no derivative; return floats")
+    if any(out.dtype.kind == "c" for out in outputs):
+        raise TypeError(f"check: f returns {kinds}; a complex output has no gradient of this kind: return its real and "
+                        "imaginary parts as two outputs (out.real, out.imag)")
+
+
+def require_gradients(problem, w, wrt):
+    """Call ``f_vjp`` once and refuse what can't be judged: exchanged arguments, another number of gradients.
+
+    Raises
+    ------
+    ValueError
+        If the number of gradients does not fit the inputs.
+    TypeError
+        If ``f_vjp`` takes its arguments in the wrong order, or returns something else than arrays.
+    """
+    outputs, several, cache = problem.call()
+    dout = shaped_like(w, outputs, several)
+    try:
+        gradients = gradients_in_order(problem.f_vjp(dout, cache), problem)
+    except Exception as error:
+        if _works_exchanged(problem, dout, cache):
+            raise TypeError("check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), but is called "
+                            "as f_vjp(dout, cache)") from error
+        raise
+    chosen = [problem.names[j] for j in problem.wrt]
+    if len(gradients) == len(chosen):
+        return
+    first = gradients[0] if gradients else None
+    stacked = f"; it returned one array of shape {first.shape}, in which gradients are stacked: return a tuple " \
+        f"({', '.join('d' + name for name in chosen)})" if len(gradients) == 1 and isinstance(first, np.ndarray) \
+        and first.ndim and first.shape[0] == len(chosen) else ""
+    returned = f"f_vjp returned {len(gradients)} gradient{'s' * (len(gradients) != 1)}"
+    if wrt is None:
+        raise ValueError(f"check: {returned}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)})"
+                         + (stacked or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"))
+    raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {returned}{stacked}")
+
+
+def _works_exchanged(problem, dout, cache):
+    try:
+        gradients = gradients_in_order(problem.f_vjp(cache, dout), problem)
+        return len(gradients) == len(problem.wrt) and all(
+            np.shape(g) == problem.shape(j) for g, j in zip(gradients, problem.wrt, strict=True))
+    except Exception:                                   # somebody else's code
+        return False
 
 
 def _promoted(value, differentiated):
@@ -166,10 +310,12 @@ def _position(item, labels):
 
 
 def _parameter_names(f):
+    """Return the names of all parameters of ``f``, and of those that are taken by keyword only."""
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):                # built-in functions have no signature
-        return []
+        return [], []
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return []
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        return [], []
+    keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)] + keywords, keywords

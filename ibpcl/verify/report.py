@@ -39,12 +39,19 @@ class InputVerdict:
 
     @property
     def ok(self):
-        """Whether the gradient of this input is right."""
+        """Whether the gradient of this input is proved right."""
         return self.kind == "ok"
 
     @property
+    def verdict(self):
+        """One of "ok", "undecided" and "wrong"."""
+        return self.kind if self.kind in ("ok", "undecided") else "wrong"
+
+    @property
     def score(self):
-        """One if right; else half the share of entries that are right."""
+        """One if right, zero if undecided; else half the share of entries that are right."""
+        if self.kind == "undecided":
+            return 0.0
         compared, wrong = self.numbers.get("compared", 0), self.numbers.get("wrong", 0)
         return 1.0 if self.ok else 0.5 * (1 - wrong / compared) if compared else 0.0
 
@@ -54,11 +61,12 @@ class InputVerdict:
         over = f"{n['directions']} random directions" if "directions" in n else _count(n.get("compared", 0))
         skipped = f", {n['kinks']} skipped at kinks" if n.get("kinks") else ""
         if self.ok:
-            return [f"error {self.error:.1e} over {over}{skipped}" + (f"; {self.words}" if self.words else "")]
+            allowed = f" (tolerance {n['rtol']:.0e})" if "rtol" in n else ""
+            return [f"error {self.error:.1e}{allowed} over {over}{skipped}" + (f"; {self.words}" if self.words else "")]
         lines = [self.words]
         if "worst" in n:
             lines.append(f"wrong at {n['wrong']} of {_count(n['compared'])}{skipped}; worst at {n['worst']}: got "
-                         f"{n['got']:.6g}, should be {n['expected']:.6g}")
+                         + _apart(n["got"], n["expected"]))
         if "where" in n:
             lines.append(n["where"])
         if np.isfinite(n.get("taylor_slope", np.nan)):
@@ -95,9 +103,20 @@ class Report:
     curves: dict = field(default_factory=dict, repr=False)
 
     @property
+    def verdict(self):
+        """One of "ok" (proved right), "wrong" and "undecided"."""
+        verdicts = {item.verdict for item in self.inputs}
+        return "wrong" if self.problems or "wrong" in verdicts else "undecided" if "undecided" in verdicts else "ok"
+
+    @property
     def ok(self):
-        """Whether everything is right."""
-        return not self.problems and all(item.ok for item in self.inputs)
+        """Whether everything is proved right."""
+        return self.verdict == "ok"
+
+    @property
+    def undecided(self):
+        """Whether nothing is wrong, and something could not be decided."""
+        return self.verdict == "undecided"
 
     @property
     def score(self):
@@ -120,8 +139,9 @@ class Report:
 
     def text(self):
         """Return the report as text that fits into 80 columns."""
-        wrong = [item for item in self.inputs if not item.ok]
-        verdict = "ok" if self.ok else f"WRONG for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "WRONG"
+        wrong = [item for item in self.inputs if item.verdict == "wrong"]
+        verdict = f"WRONG for {len(wrong)} of {len(self.inputs)} inputs" if wrong else \
+            "WRONG" if self.problems else self.verdict
         lines = [f"{self.title}: {verdict}, score {self.score:.2f}"]
         name_width = max((len(item.name) for item in self.inputs), default=0)
         indent = " " * (4 + min(name_width, 16))
@@ -149,13 +169,22 @@ class Report:
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"title": self.title, "ok": self.ok, "score": self.score, "error": plain(self.error),
+        return {"title": self.title, "ok": self.ok, "verdict": self.verdict, "score": self.score, "error": plain(self.error),
                 "numbers": plain(self.numbers), "problems": plain(self.problems), "notes": list(self.notes),
                 "inputs": [item.to_dict() for item in self.inputs]}
 
     def html(self):
         """Return the report as a page of its own, with the V-curve and the Taylor plot of every input."""
         return page([self])
+
+
+def _apart(got, expected):
+    """Return "got ..., should be ..." with as many digits as it takes to tell the two apart."""
+    for digits in (6, 9, 12, 17):
+        words = f"{got:.{digits}g}, should be {expected:.{digits}g}"
+        if f"{got:.{digits}g}" != f"{expected:.{digits}g}":
+            break
+    return words
 
 
 def _count(number):

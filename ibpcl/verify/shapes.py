@@ -5,6 +5,7 @@ from itertools import combinations, pairwise, permutations
 import numpy as np
 
 from ibpcl.verify.evidence import close
+from ibpcl.verify.words import axis_words
 
 MOST_AXES = 5
 
@@ -61,11 +62,6 @@ def evidence_equals(evidence, j, prediction):
     return True
 
 
-def axis_words(axes):
-    """Return "axis 0" or "axes 0 and 2"."""
-    return f"axis {axes[0]}" if len(axes) == 1 else "axes " + " and ".join(str(axis) for axis in axes)
-
-
 def swapped(evidence, j):
     """Return the input whose gradient was returned for input ``j``, or None."""
     for other in evidence.problem.wrt:
@@ -90,6 +86,95 @@ def rearranged(evidence, j):
         for step in (1, -1):
             if shape[axis] > 2 and _shifted(evidence, j, axis, step):
                 return "shifted", f"shifted by one along axis {axis}: entry i holds what belongs to entry i {-step:+d}"
+    return None
+
+
+def permuted(evidence, j):
+    """Find an order along one axis in which the gradient is right, or blocks exchanged: (kind, words) or None."""
+    shape = evidence.problem.shape(j)
+    value, allowed = evidence.expected(j, 0)
+    if np.any(np.isnan(value)):
+        return None
+    for axis in range(len(shape)):
+        rows, true, room = (np.moveaxis(part, axis, 0).reshape(shape[axis], -1)
+                            for part in (evidence.got(j, 0), value, allowed))
+        fits = [[n for n in range(shape[axis]) if close(row, true[n], room[n])] for row in rows]
+        order = [found[0] if len(found) == 1 else -1 for found in fits]
+        if sorted(order) == list(range(shape[axis])) and order != sorted(order) and evidence.explains(
+                j, evidence.each(lambda t, axis=axis, order=order: np.take(
+                    evidence.got(j, t), np.argsort(order), axis))):
+            return "shifted", f"right numbers in another order along axis {axis} (permuted): {_order_words(order)}"
+        if all(close(np.sort(evidence.got(j, t), axis), np.sort(evidence.expected(j, t)[0], axis),
+                     evidence.expected(j, t)[1]) for t in range(len(evidence.trials))):
+            return "shifted", f"right numbers in another order along axis {axis} (permuted, as by a sort that was not undone)"
+    if len(shape) > 1:
+        for words, way in (("columns before rows", lambda g: g.T.reshape(shape)),
+                           ("columns before rows", lambda g: g.ravel().reshape(shape[::-1]).T)):
+            if evidence.explains(j, evidence.each(lambda t, way=way: way(evidence.got(j, t)))):
+                return "transposed", f"right numbers in another order ({words}): transposed before or after a reshape"
+    return None
+
+
+def _order_words(order):
+    """Return an order in words: of blocks if it keeps them together."""
+    size = len(order)
+    for blocks in range(2, size):
+        width = size // blocks
+        if size % blocks or width < 2:
+            continue
+        starts = [order[block * width:(block + 1) * width] for block in range(blocks)]
+        if all(s[0] % width == 0 and s == list(range(s[0], s[0] + width)) for s in starts):
+            moved = [(n, s[0] // width) for n, s in enumerate(starts) if n != s[0] // width]
+            return f"{blocks} blocks (gates?) are exchanged, " + ", ".join(
+                f"in place of block {n} stands block {m}" for n, m in moved)
+    return ", ".join(f"at {n} stands what belongs to {m}" for n, m in enumerate(order) if n != m)
+
+
+def by_cotangent(evidence, j):
+    """Find a rearranged cotangent that explains the gradient: (kind, words) or None."""
+    outputs = evidence.problem.call()[0]
+    starts = np.cumsum([0] + [out.size for out in outputs])
+
+    def explained(way):
+        return all(close(evidence.got(j, t), *evidence.expected(j, t, way(evidence.w[row])))
+                   for t, (_, row) in enumerate(evidence.trials))
+
+    def within(o, change):
+        def way(w):
+            moved = w.copy()
+            moved[starts[o]:starts[o + 1]] = change(w[starts[o]:starts[o + 1]].reshape(outputs[o].shape)).ravel()
+            return moved
+        return way
+
+    for o, out in enumerate(outputs):
+        name = f"dout[{o}]" if len(outputs) > 1 else "dout"
+        if out.ndim > MOST_AXES or out.size < 2:
+            continue
+        for axes in permutations(range(out.ndim)):
+            if axes != tuple(range(out.ndim)) and tuple(out.shape[a] for a in axes) == out.shape and explained(
+                    within(o, lambda part, axes=axes: np.transpose(part, axes))):
+                return "transposed", f"{name} is transposed on the way"
+        for axis in range(out.ndim):
+            if out.shape[axis] < 2:
+                continue
+            if explained(within(o, lambda part, axis=axis: np.flip(part, axis))):
+                return "shifted", f"{name} is taken in reversed order along axis {axis} (flipped)"
+            for step in (1, -1):
+                if explained(within(o, lambda part, axis=axis, step=step: np.roll(part, step, axis))):
+                    return "shifted", f"{name} is shifted by one along axis {axis} (rolled)"
+            if explained(within(o, lambda part, axis=axis: np.broadcast_to(part.sum(axis, keepdims=True), part.shape))):
+                return "summed", f"{name} is summed over axis {axis}, where nothing must be"
+            if explained(within(o, lambda part, axis=axis: np.broadcast_to(part.mean(axis, keepdims=True), part.shape))):
+                return "summed", f"{name} is averaged (mean) over axis {axis}, where nothing must be"
+    for a, b in combinations(range(len(outputs)), 2):
+        if outputs[a].shape == outputs[b].shape:
+            def exchanged(w, a=a, b=b):
+                moved = w.copy()
+                moved[starts[a]:starts[a + 1]], moved[starts[b]:starts[b + 1]] = \
+                    w[starts[b]:starts[b + 1]], w[starts[a]:starts[a + 1]]
+                return moved
+            if explained(exchanged):
+                return "swapped", f"dout[{a}] and dout[{b}] are exchanged (swapped)"
     return None
 
 
@@ -168,7 +253,3 @@ def by_output(evidence, j):
             return None
     return weights
 
-
-def place(flat, shape):
-    """Return a flat position as a tuple of indices."""
-    return tuple(int(n) for n in np.unravel_index(flat, shape)) if shape else ()

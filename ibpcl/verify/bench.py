@@ -1,0 +1,140 @@
+"""Run changed gradient functions on every trial, and see whose gradients they make right."""
+
+import numpy as np
+
+from ibpcl.verify.evidence import close
+from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
+from ibpcl.verify.source import Code
+
+MOST_RUNS = 6000        # of changed functions
+OTHER = object()        # stands for a value that is no array or number
+
+
+class Bench:
+    """What changed functions are tried on: the cotangents and caches of all trials.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    """
+
+    def __init__(self, evidence):
+        self.evidence, self.runs = evidence, 0
+        self.forward = [problem.call() for problem in evidence.problems]
+        self.right = None
+
+    def gradients(self, f_vjp, t, w=None):
+        """Return the gradients of a function in trial ``t``, or None if it raises; its arguments are copies."""
+        p, row = self.evidence.trials[t]
+        return self.pull_back(f_vjp, p, self.evidence.w[row] if w is None else w)
+
+    def pull_back(self, f_vjp, p, w):
+        """Return the gradients of a function at point ``p`` for a cotangent, or None if it raises."""
+        outputs, several, cache = self.forward[p]
+        self.runs += 1
+        with np.errstate(all="ignore"):
+            try:
+                result = f_vjp(shaped_like(w, outputs, several), copied(cache))
+                return tuple(np.asarray(g) for g in gradients_in_order(result, self.evidence.problem))
+            except Exception:                           # a changed function may do anything at all
+                return None
+
+    def mended(self, f_vjp, inputs):
+        """Return which of ``inputs`` a changed function makes right in every trial."""
+        for t in range(len(self.evidence.trials)):
+            result = self.gradients(f_vjp, t)
+            if result is None or len(result) != len(self.evidence.problem.wrt):
+                return []
+            inputs = [j for j in inputs if self._right(j, t, result)]
+            if not inputs:
+                return []
+        return inputs
+
+    def _right(self, j, t, result):
+        value, allowed = self.evidence.expected(j, t)
+        array = result[self.evidence.problem.wrt.index(j)]
+        return array.shape == value.shape and array.dtype.kind in "fiub" and close(array, value, allowed)
+
+    def code(self):
+        """Return the source of the gradient function, or None if it can't be read or does not repeat the gradient."""
+        try:
+            code = Code(self.evidence.problem.f_vjp)
+            again = self.gradients(code.compile(), 0)
+        except (ValueError, SyntaxError, NameError, RecursionError):
+            return None
+        plain = self.evidence.gradients[0]
+        same = again is not None and len(again) == len(plain) and all(
+            b is not None and a.shape == b.shape and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
+            for a, b in zip(again, plain, strict=True) if b is None or b.dtype.kind in "fiub")
+        return code if same else None
+
+
+class Recording:
+    """The values of all places of a function in one run, and the variables of each function when it returned."""
+
+    def __init__(self, code, run):
+        self.values, self.scopes, self.counts = {}, {}, {}
+        functions = {number: place.function for number, place in enumerate(code.places)}
+
+        def hook(place, value, scope):
+            self.counts[place] = self.counts.get(place, 0) + 1
+            if place not in self.values:
+                numbers = isinstance(value, (np.ndarray, np.generic, int, float, complex))
+                self.values[place] = np.array(value) if isinstance(value, np.ndarray) else value if numbers else OTHER
+            self.scopes[functions[place]] = scope
+            return value
+
+        self.result = run(code.watched()(hook))
+
+
+def find_edits(bench, code, edits, wrong, needed, most=MOST_RUNS):
+    """Return for each wrong input the simplest edit that makes it right, preferring one that mends all and spoils none.
+
+    Parameters
+    ----------
+    bench : Bench
+    code : Code
+    edits : list of Edit
+        Simplest first.
+    wrong : list of int
+        Inputs whose gradients are wrong.
+    needed : list of int
+        Those for which an edit must be found.
+    most : int
+        Runs at most.
+
+    Returns
+    -------
+    dict of int to Edit
+    """
+    found, start = {}, bench.runs
+    everything = list(bench.evidence.problem.wrt)
+    right = [j for j in everything if j not in bench.evidence.wrong]
+    for edit in edits:
+        if bench.runs - start > most:
+            break
+        if all(j in found and found[j][2] < edit.rank - 2 for j in needed):
+            break                                       # a much simpler edit for each of them is known
+        mends = try_edit(bench, code, edit, wrong)
+        if not mends:
+            continue
+        spoiled = len(right) - len(try_edit(bench, code, edit, right)) if right else 0
+        cost = (0 if len(mends) == len(wrong) and not spoiled else 1) + 2 * bool(spoiled)
+        for j in mends:
+            if j not in found or cost < found[j][1]:
+                found[j] = (edit, cost, edit.rank)
+        if cost == 0:
+            break
+    return {j: edit for j, (edit, _, _) in found.items()}
+
+
+def try_edit(bench, code, edit, inputs):
+    """Return which inputs an edit makes right."""
+    undo = edit.swap()
+    try:
+        changed = code.compile()
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        return []
+    finally:
+        undo.swap()
+    return bench.mended(changed, inputs)

@@ -1,0 +1,172 @@
+"""What a missing factor or term may be made of: known arrays, and elementary functions of them."""
+
+import re
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+from scipy import special
+
+MOST_COLUMNS = 2500
+MOST_PLAIN = 40         # arrays that may be one of two factors
+MOST_FACTORS = 14       # ... of a product of matrices
+MOST_SUMMED = 10        # ... under a sum
+
+
+def _sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def _trigamma(x):
+    """Compute trigamma of positive numbers; of others SciPy's takes as many steps as their size, for ever at -1e12."""
+    return special.polygamma(1, np.where(x > 0, x, np.nan))
+
+
+FUNCTIONS = {
+    "{}": lambda x: x, "{}**2": lambda x: x * x, "1 - {}": lambda x: 1 - x, "1 - {}**2": lambda x: 1 - x * x,
+    "{0} * (1 - {0})": lambda x: x * (1 - x), "{} > 0": lambda x: x > 0, "{} < 0": lambda x: x < 0, "{} != 0": lambda x: x != 0, "sqrt({})": np.sqrt,
+    "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x), "log({})": np.log, "1 + {}": lambda x: 1 + x,
+    "1 + {}**2": lambda x: 1 + x * x, "sigmoid({})": _sigmoid, "sigmoid(-{})": lambda x: _sigmoid(-x),
+    "tanh({})": np.tanh, "1 - tanh({})**2": lambda x: 1 - np.tanh(x) ** 2, "1 - exp({})": lambda x: -np.expm1(x),
+    "1 + exp({})": lambda x: 1 + np.exp(x), "sin({})": np.sin, "cos({})": np.cos, "cosh({})": np.cosh,
+    "{}**3": lambda x: x ** 3, "exp(2 * {})": lambda x: np.exp(2 * x), "exp({}**2 / 2)": lambda x: np.exp(x * x / 2),
+    "tanh({} / 2)": lambda x: np.tanh(x / 2), "exp({}**2)": lambda x: np.exp(x * x),
+    "log(1 - {})": lambda x: np.log(1 - x), "digamma({})": special.digamma, "trigamma({})": _trigamma,
+    "abs({})": np.abs, "sign({})": np.sign, "2 * {} - 1": lambda x: 2 * x - 1,
+    "log(1 + exp({}))": lambda x: np.logaddexp(0, x),
+}
+LONGEST = 60
+
+
+def bracketed(text):
+    """Return an expression in brackets, unless it is a name, a number or one call already."""
+    return text if re.fullmatch(r"[\w.]+(\(.*\)|\[.*\])?", text) and text.count("(") <= 1 else f"({text})"
+
+
+class Lazy:
+    """A function of values, one for each trial, computed when it is asked for."""
+
+    def __init__(self, function, *values):
+        self.function, self.values, self.made = function, values, {}
+
+    def __len__(self):
+        return len(self.values[0])
+
+    def __getitem__(self, t):
+        if t not in self.made:
+            with np.errstate(all="ignore"):
+                self.made[t] = np.asarray(self.function(*(value[t] for value in self.values)), dtype=float)
+        return self.made[t]
+
+
+class Known:
+    """Arrays by name, with one value for each trial; the first axis counts the calls of a place in a loop.
+
+    Parameters
+    ----------
+    views : list of dict
+        For each trial, name -> value; a name counts if it has a number or an array of the same shape in every trial.
+    """
+
+    def __init__(self, views):
+        self.arrays, seen = {}, set()
+        for name in views[0]:
+            values = [view.get(name) for view in views]
+            if any(not isinstance(v, (np.ndarray, np.generic, int, float)) or isinstance(v, bool) for v in values):
+                continue
+            values = [np.asarray(v) for v in values]
+            if any(v.dtype.kind not in "fbiu" or v.size == 0 or v.shape != values[0].shape for v in values):
+                continue
+            key = (values[0].shape, np.asarray(values[0], dtype=float).tobytes())
+            if len(name) <= LONGEST and key not in seen:
+                seen.add(key)
+                self.arrays[name] = [v.astype(float) for v in values]
+
+    def columns(self, shape):
+        """Return (text, values, plain): functions of the arrays that broadcast to ``shape``; plain ones come first."""
+        found, placed = [], [(name, way) for name, values in self.arrays.items() for way in _placements(values, shape)]
+        for text, function in FUNCTIONS.items():
+            for name, values in placed[:MOST_COLUMNS // len(FUNCTIONS)]:
+                made = Lazy(function, values)
+                if np.all(np.isfinite(made[0])) and np.any(made[0]) and np.max(np.abs(made[0])) < 1e100:
+                    found.append((text.format(name if "({})" in text else bracketed(name)), made, text == "{}"))
+        return found
+
+    def winners(self, shape):
+        """Return (text, values, plain): where an array is the largest along an axis."""
+        found = []
+        for name, values in self.arrays.items():
+            for axis in range(1, len(shape)) if values[0].shape == shape else ():
+                made = Lazy(lambda v, axis=axis: v == v.max(axis, keepdims=True), values)
+                found.append((f"{name} == {name}.max(axis={axis - 1})", made, False))
+        return found
+
+    def products(self, given):
+        """Return (text, values): matrix products of a place's values with known matrices, from either side."""
+        found, ndim = [], given[0].ndim - 1
+        for name, values in self.arrays.items():
+            if values[0].ndim != 3 or ndim not in (1, 2):
+                continue
+            for text, matrices in ((name, values), (f"{name}.T", [v.swapaxes(1, 2) for v in values])):
+                ways = (("... @ " + text, "nij,njk->nik" if ndim == 2 else "nj,njk->nk", (0, 1)),
+                        (text + " @ ...", "nij,njk->nik" if ndim == 2 else "nij,nj->ni", (1, 0)))
+                for words, letters, order in ways:
+                    pairs = [[(e, m)[n] for n in order] for e, m in zip(given, matrices, strict=True)]
+                    try:
+                        made = [np.einsum(letters, *pair) for pair in pairs]
+                    except ValueError:
+                        continue
+                    if made[0].shape == given[0].shape:
+                        found.append((words, made))
+        return found
+
+    def pairs(self, shape):
+        """Return (text, values): matrix and outer products of two known arrays that have a shape."""
+        found = []
+        arrays = [(n, v) for n, v in self.arrays.items() if v[0].ndim in (2, 3) and v[0][0].size > 1][:MOST_FACTORS]
+        turned = [*arrays, *((f"{n}.T", [x.swapaxes(1, 2) for x in v]) for n, v in arrays if v[0].ndim == 3)]
+        letters = {(3, 3): "nij,njk->nik", (3, 2): "nij,nj->ni", (2, 3): "nj,njk->nk", (2, 2): "ni,nj->nij"}
+        for a, x in turned:
+            for b, y in turned:
+                way = letters[x[0].ndim, y[0].ndim]
+                size = dict(zip(way.replace(",", "").split("->")[0], (*x[0].shape, *y[0].shape), strict=True))
+                fits = all(size[letter] == n for letter, n in zip(way, x[0].shape, strict=False))
+                if not fits or tuple(size[letter] for letter in way.split("->")[1]) != shape:
+                    continue
+                text = f"outer({a}, {b})" if way == letters[2, 2] else f"{a} @ {b}"
+                found.append((text, [np.einsum(way, p, q) for p, q in zip(x, y, strict=True)]))
+        return found
+
+    def sums(self, shape):
+        """Return (text, values): sums over an axis of one array or of a product of two, alone or times a third."""
+        same = [(n, v) for n, v in self.arrays.items() if v[0].shape == shape][:MOST_SUMMED]
+        found, every = [], tuple(range(1, len(shape)))
+        for axis in dict.fromkeys((*every, every)) if len(every) > 1 else every:
+            over = f", axis={axis - 1}" if isinstance(axis, int) and len(every) > 1 else ""
+
+            def total(x, axis=axis):
+                return x.sum(axis, keepdims=True)
+
+            totals = [(n, Lazy(total, v)) for n, v in same]
+            totals += [(f"{a} * {b}", Lazy(lambda x, y: total(x * y), x, y))
+                       for (a, x), (b, y) in combinations_with_replacement(same, 2)]
+            for text, summed in totals:
+                found.append((f"sum({text}{over})", Lazy(lambda t: np.broadcast_to(t, shape), summed)))
+                found += [(f"{n} * sum({text}{over})", Lazy(np.multiply, v, summed)) for n, v in same]
+            found += [(f"{a} * ({b} - sum({a} * {b}{over}))", Lazy(lambda x, y: x * (y - total(x * y)), x, y))
+                      for a, x in same for b, y in same]
+        return found
+
+
+def _placements(values, shape):
+    """Yield values broadcast to a shape in every way that keeps the first axis and the order of the others, then turned."""
+    seen = []
+    for turned in (lambda v: v, lambda v: v.transpose(0, *range(v.ndim - 1, 0, -1))):
+        for axes in combinations(range(1, len(shape)), values[0].ndim - 1):
+            arrays = [turned(v) for v in values]
+            if any(n not in (1, shape[axis]) for n, axis in zip(arrays[0].shape[1:], axes, strict=True)):
+                continue
+            where = dict(zip((0, *axes), arrays[0].shape, strict=True))
+            placed = [np.broadcast_to(v.reshape([where.get(axis, 1) for axis in range(len(shape))]), shape) for v in arrays]
+            if not any(np.array_equal(placed[0], other) for other in seen):
+                seen.append(placed[0])
+                yield placed

@@ -1,0 +1,225 @@
+"""A function's source as syntax trees that can be changed, watched and compiled again.
+
+The checker explains a wrong gradient by changing the student's code in one place and running it again, and by holding
+single values of the forward constant.  Both work on the syntax tree of the function and of the functions of its own
+file that it calls, so every finding has a line.
+"""
+
+import ast
+import copy
+import inspect
+import linecache
+import textwrap
+import types
+
+import numpy as np
+
+WATCH = "__watch__"
+LAYOUT = ("zeros", "ones", "empty", "full", "reshape", "swapaxes", "moveaxis", "transpose", "expand_dims", "eye", "squeeze")
+_VALUES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.Compare)
+
+
+class Code:
+    """A function with the helpers of its file that it calls.
+
+    Parameters
+    ----------
+    function : callable
+        A Python function or bound method whose source can be read.
+
+    Attributes
+    ----------
+    trees : dict of str to ast.FunctionDef
+        The function first; line numbers are those of its file.
+    places : list of Place
+        Every expression in them that has a value, in the order of the source.
+
+    Raises
+    ------
+    ValueError
+        If the source cannot be read: built-in, compiled, or typed into a plain interpreter.
+    """
+
+    def __init__(self, function):
+        self.bound = getattr(function, "__self__", None) if inspect.ismethod(function) else None
+        self.function = function.__func__ if inspect.ismethod(function) else function
+        if not isinstance(self.function, types.FunctionType):
+            raise ValueError(f"no Python source: {function!r}")
+        self.scope, self.trees = {}, {}
+        self._add(self.function)
+        self.name = next(iter(self.trees))
+        self.file = self.function.__code__.co_filename
+        self.places = [place for tree in self.trees.values() for place in _places(tree)]
+        for number, place in enumerate(self.places):
+            place.node.place = number                   # survives a deep copy
+
+    def _add(self, function):
+        tree = _parsed(function)
+        if tree.name in self.trees:
+            return
+        self.trees[tree.name] = tree
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        around = {name: cell.cell_contents for name, cell in cells if _filled(cell)}
+        self.scope.update(around)
+        for node in ast.walk(tree):
+            called = {**function.__globals__, **around}.get(node.id) if isinstance(node, ast.Name) else None
+            if isinstance(called, types.FunctionType) and called.__module__ == function.__module__ \
+                    and called.__code__.co_filename == function.__code__.co_filename and called is not function:
+                try:
+                    self._add(called)
+                except ValueError:
+                    continue
+
+    def compile(self):
+        """Return the function made from its trees, as they are now, in a copy of its namespace."""
+        return self._made(compile(ast.Module(list(self.trees.values()), []), self.file, "exec"))
+
+    def _made(self, compiled, **extra):
+        namespace = {**self.function.__globals__, **self.scope, **extra}
+        exec(compiled, namespace)
+        made = namespace[self.name]
+        made.__defaults__ = made.__defaults__ or self.function.__defaults__
+        return types.MethodType(made, self.bound) if self.bound is not None else made
+
+    def watched(self):
+        """Return a function ``make(hook)`` of the same code that hands every value to a hook.
+
+        ``hook(place, value, scope)`` is called with the number of the place, its value and the local variables there;
+        what it returns is used in place of the value.
+        """
+        trees = {name: _Watching().visit(copy.deepcopy(tree)) for name, tree in self.trees.items()}
+        for tree in trees.values():
+            ast.fix_missing_locations(tree)
+        compiled = compile(ast.Module(list(trees.values()), []), self.file, "exec")
+        return lambda hook: self._made(compiled, **{WATCH: hook})
+
+    def line(self, node):
+        """Return the source line of a node as "line 12: dw = x.T @ dout"."""
+        text = linecache.getline(self.file, node.lineno).strip()
+        return f"line {node.lineno}: {text}" if text else f"line {node.lineno}"
+
+
+class Place:
+    """An expression in a tree.
+
+    Attributes
+    ----------
+    node, parent : ast.AST
+    field, index : str, int or None
+        Where the parent holds it.
+    statement : ast.stmt
+    function : str
+        Name of the function that it is in.
+    inside : {"formula", "index", "axis", "range", "layout"}
+        What it is part of.
+    whole : bool
+        Whether it is all that a name is given or that is returned.
+    around : ast.AST
+        The subscript around an index, else the node itself.
+    """
+
+    def __init__(self, node, parent, field, index, statement, function, inside, around):
+        self.node, self.parent, self.field, self.index = node, parent, field, index
+        self.statement, self.function, self.inside, self.around = statement, function, inside, around
+        self.whole = parent is statement or (isinstance(parent, ast.Tuple) and isinstance(statement, ast.Return))
+        self.watched = not isinstance(node, ast.Constant)
+
+    @property
+    def text(self):
+        """The expression as source."""
+        return ast.unparse(self.node)
+
+
+def _filled(cell):
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def _parsed(function):
+    """Return the tree of a function without docstring, decorators and annotations; a lambda becomes a function."""
+    try:
+        lines, start = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError) as error:
+        raise ValueError(f"no source for {function.__qualname__}") from error
+    ast.increment_lineno(tree, max(start, 1) - 1)
+    if function.__name__ == "<lambda>":
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)
+                 and [a.arg for a in node.args.args] == list(inspect.signature(function).parameters)]
+        if len(found) != 1:
+            raise ValueError("a lambda that cannot be told from others on its line")
+        made = ast.parse("def lambda_(): pass").body[0]
+        made.args, made.body = found[0].args, [ast.copy_location(ast.Return(found[0].body), found[0])]
+        return ast.copy_location(made, found[0])
+    made = tree.body[0]
+    if not isinstance(made, ast.FunctionDef):
+        raise ValueError(f"no plain function: {function.__qualname__}")
+    made.decorator_list, made.returns = [], None
+    if ast.get_docstring(made) is not None and len(made.body) > 1:
+        del made.body[0]
+    return made
+
+
+def _places(tree):
+    """Return the places of a function in the order of its source."""
+    found = []
+
+    def visit(node, statement, inside, around):
+        for field, value in ast.iter_fields(node):
+            if field in ("target", "targets"):          # what is written to is not a value
+                continue
+            for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
+                if not isinstance(child, ast.AST) or isinstance(child, (ast.arguments, ast.Lambda, ast.FunctionDef)):
+                    continue
+                inner = child if isinstance(child, ast.stmt) else statement
+                part, shown = _part(node, child, field, inside, around)
+                if _watchable(child, node, field):
+                    found.append(Place(child, node, field, index, inner, tree.name, part, shown or child))
+                visit(child, inner, part, shown)
+
+    visit(tree, None, "formula", None)
+    return found
+
+
+def _part(node, child, field, inside, around):
+    """Return what a child is part of, and the expression that shows it."""
+    if isinstance(node, ast.Subscript) and field == "slice":
+        return "index", node
+    if isinstance(node, ast.keyword):
+        return ("axis" if node.arg == "axis" else "layout"), around
+    if isinstance(node, ast.Call) and field == "args":
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in ("range", "arange"):
+            return "range", node
+        if name in LAYOUT and not (isinstance(node.func, ast.Attribute) and child is node.args[0]):
+            return "layout", around
+    return inside, around
+
+
+def _watchable(node, parent, field):
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+    if not isinstance(node, _VALUES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    if isinstance(parent, ast.Call) and field == "func":
+        return False
+    return not (isinstance(parent, ast.Attribute) and isinstance(node, ast.Name) and node.id in ("np", "numpy", "scipy"))
+
+
+class _Watching(ast.NodeTransformer):
+    """Wrap every place into a call of the hook."""
+
+    def visit(self, node):
+        number = getattr(node, "place", None)
+        node = self.generic_visit(node)
+        if number is None or isinstance(node, ast.Constant):
+            return node
+        names = ast.Call(ast.Name("locals", ast.Load()), [], [])
+        return ast.copy_location(ast.Call(ast.Name(WATCH, ast.Load()), [ast.Constant(number), node, names], []), node)
+
+
+def is_array(value):
+    """Return whether a value is an array or number of floating-point or complex type."""
+    return isinstance(value, (np.ndarray, np.generic, float, complex)) and np.asarray(value).dtype.kind in "fc"

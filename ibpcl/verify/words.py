@@ -1,0 +1,40 @@
+"""Numbers and places in words."""
+
+from fractions import Fraction
+
+import numpy as np
+
+
+def constant_name(factor):
+    """Return a short name of a constant, such as " (= 1/6)" or " (= 2 * pi)"; empty if it has none.
+
+    Examples
+    --------
+    >>> constant_name(1 / 6), constant_name(2 * np.pi), constant_name(0.123456)
+    (' (= 1/6)', ' (= 2 * pi)', '')
+    """
+    for value, name in ((np.pi, "pi"), (np.sqrt(2 * np.pi), "sqrt(2 pi)"), (np.log(2), "log 2"),
+                        (np.sqrt(2), "sqrt 2"), (np.e, "e")):
+        for power, text in ((1, name), (-1, f"1/{name}")):
+            ratio = Fraction(factor / value ** power).limit_denominator(12)
+            if ratio != 0 and abs(float(ratio) * value ** power / factor - 1) < 1e-7 and abs(ratio) <= 12:
+                return f" (= {text})" if ratio == 1 else f" (= {ratio} * {text})"
+    ratio = Fraction(factor).limit_denominator(1000)
+    if ratio != 0 and abs(float(ratio) / factor - 1) < 1e-7 and ratio.denominator > 1:
+        return f" (= {ratio})"
+    return ""
+
+
+def place(flat, shape):
+    """Return a flat position as a tuple of indices."""
+    return tuple(int(n) for n in np.unravel_index(flat, shape)) if shape else ()
+
+
+def axis_words(axes):
+    """Return "axis 0" or "axes 0 and 2"."""
+    return f"axis {axes[0]}" if len(axes) == 1 else "axes " + " and ".join(str(axis) for axis in axes)
+
+
+def count(number, noun="entry", nouns="entries"):
+    """Return "1 entry" or "3 entries"."""
+    return f"{number} {noun if number == 1 else nouns}"
