@@ -10,7 +10,7 @@ from ibpcl.methods.naive import Settings as NaiveSettings
 from ibpcl.models.gated import Gated, capacity, gates, gates_vjp
 from ibpcl.models.plain import Network
 from ibpcl.numerics import sigmoid
-from ibpcl.proofs import networks
+from ibpcl.paper import networks
 
 NUMPY = backend("numpy")
 SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}

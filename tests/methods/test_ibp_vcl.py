@@ -17,8 +17,8 @@ from ibpcl.models.stochastic_units import StochasticUnits
 from ibpcl.models.supervised import Elbo, Prior
 from ibpcl.noise import Key
 from ibpcl.numerics import inverse_softplus, softplus
+from ibpcl.paper import networks
 from ibpcl.primitives import concrete, kumaraswamy, stick_divergence
-from ibpcl.proofs import networks
 
 NUMPY = backend("numpy")
 COMMON = {"hidden": (8,), "epochs": 4, "likelihood_epochs": 3, "batch": 20, "rate": 0.02, "prediction_samples": 10}

@@ -8,7 +8,7 @@ from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import NonFiniteError
 from ibpcl.methods import method
 from ibpcl.methods.independent import Independent, Network, Settings
-from ibpcl.proofs import networks
+from ibpcl.paper import networks
 
 SMALL = Settings(hidden=(8,), epochs=6, batch=20, rate=0.02)
 

@@ -20,8 +20,8 @@ from ibpcl.models.mean_field import MeanField
 from ibpcl.models.plain import Network
 from ibpcl.models.supervised import Elbo, Prior
 from ibpcl.noise import Key
+from ibpcl.paper import networks
 from ibpcl.primitives import gaussian
-from ibpcl.proofs import networks
 
 NUMPY = backend("numpy")
 SMALL = Settings(hidden=(8,), epochs=4, likelihood_epochs=3, batch=20, rate=0.02, prediction_samples=10)

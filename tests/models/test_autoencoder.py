@@ -12,7 +12,7 @@ from ibpcl.models.autoencoder import Autoencoder
 from ibpcl.models.point_autoencoder import at_means, pixel_biases
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
-from ibpcl.proofs.autoencoders import MIXED, VARIANTS, network
+from ibpcl.paper.autoencoders import MIXED, VARIANTS, network
 
 NUMPY = backend("numpy")
 TRUE = (1.0, -1.0, -1.0, -1.0, -1.0)

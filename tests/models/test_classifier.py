@@ -16,8 +16,8 @@ from ibpcl.models.regressor import Regressor
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
 from ibpcl.numerics import inverse_softplus
+from ibpcl.paper.networks import ALPHA, network
 from ibpcl.primitives import gaussian, kumaraswamy
-from ibpcl.proofs.networks import ALPHA, network
 
 NUMPY = backend("numpy")
 

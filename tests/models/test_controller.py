@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from ibpcl import adam
 from ibpcl.models.controller import Controller
 from ibpcl.noise import Key, uniform
-from ibpcl.proofs import networks
+from ibpcl.paper import networks
 
 POLICY = Controller(layers=2, actions=3, units=4)
 ALL = np.array(list(product(range(3), repeat=2)))            # every choice there is

@@ -5,7 +5,7 @@ import pytest
 
 from ibpcl.inference.backend import backend
 from ibpcl.models.plain import Group, MultiHead, Network
-from ibpcl.proofs import networks
+from ibpcl.paper import networks
 
 NUMPY = backend("numpy")
 
