@@ -58,6 +58,8 @@ def gradients():
                 networks.check_elbo(seed, k, **v))))
         checks.append(Check("gradients", f"fixed-elbo.{short}", lambda seed, v=variant: of_report(
             networks.check_fixed_elbo(seed, **v))))
+    checks.append(Check("gradients", "unit-elbo.concrete", lambda seed: of_report(
+        networks.check_unit_elbo(seed, "concrete"))))
     for name, variant in autoencoders.VARIANTS.items():
         checks.append(Check("gradients", f"autoencoder.elbo.{name}", lambda seed, v=variant: of_report(
             autoencoders.check_elbo(seed, **v))))

@@ -106,6 +106,9 @@ def test_the_numbers_are_those_of_the_derivation():
     same = logit(0.9)
     costs = [masks.relaxed_divergence(same, same, *taus) for taus in ((10.0, 0.05), (0.3, 0.05), (0.3, 0.25))]
     np.testing.assert_allclose(costs, [5.70, 1.93, 0.047], atol=5e-3)
+    point = (31.0, 2.0, 30.0, 3.0)
+    general = [sticks.eleven_terms(*point, -0.5), kumaraswamy.kl_to_general_beta(*point)[0]]
+    np.testing.assert_allclose(general, [-0.863, 0.655169], atol=1e-3)
     assert BY_NAME["acc-denominator"].find(0).printed == 1.5
     assert BY_NAME["mask-odds"].find(0).printed == pytest.approx(0.9 / 1.9)
     assert BY_NAME["fifteen-percent"].find(0).right == pytest.approx(0.1498, abs=5e-5)
