@@ -142,12 +142,13 @@ def bound(seed):
     vector, x = rng.normal(scale=0.5, size=model.layout.size), rng.random((3, 4))
     point = at_means(model, vector)
     mean, log_sigma = point.encode(x)
-    z = np.linspace(-20, 20, 4001)[:, None, None] * np.ones((1, 3, 1))
+    wide = max(20.0, 12 * np.exp(log_sigma).max())           # q may be wider than the prior
+    step, z = wide / 4000, np.linspace(-wide, wide, 8001)[:, None, None] * np.ones((1, 3, 1))
     log_joint = point.log_likelihood(x, z) + gaussian.log_density(z, 0.0, 0.0)[0][..., 0]
     log_q = gaussian.log_density(z, mean, log_sigma)[0][..., 0]
-    log_p = np.log(np.trapezoid(np.exp(log_joint), dx=0.01, axis=0))
-    gap = np.trapezoid(np.exp(log_q) * (log_q - log_joint + log_p), dx=0.01, axis=0)
-    expected = np.trapezoid(np.exp(log_q) * point.log_likelihood(x, z), dx=0.01, axis=0)
+    log_p = np.log(np.trapezoid(np.exp(log_joint), dx=step, axis=0))
+    gap = np.trapezoid(np.exp(log_q) * (log_q - log_joint + log_p), dx=step, axis=0)
+    expected = np.trapezoid(np.exp(log_q) * point.log_likelihood(x, z), dx=step, axis=0)
     elbo = expected - latent.kl(mean[None], log_sigma[None], np.zeros(1), np.zeros(1))[0][0]
     outcome = agrees("log p(x) - ELBO = KL", log_p - elbo, gap, 1e-8)
     return Outcome(outcome.ok and bool((gap >= 0).all()), outcome.words, outcome.numbers)
