@@ -89,8 +89,8 @@ def checks(groups=GROUPS):
         from ibpcl.paper import densities
         found += checks_in(densities)
     if "divergences" in groups:
-        from ibpcl.paper import divergences
-        found += checks_in(divergences)
+        from ibpcl.paper import divergences, expectations
+        found += checks_in(divergences, expectations)
     if "estimators" in groups:
         from ibpcl.paper import estimators
         found += checks_in(estimators)

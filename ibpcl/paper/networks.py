@@ -19,6 +19,7 @@ from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
 from ibpcl.verify import check
 
+NUMPY = backend("numpy")
 ALPHA = np.array([4.0, 2.0])
 LAYER = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma", "rho", "raw_a", "raw_b")
 
@@ -43,58 +44,57 @@ def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier"
     return model, vector, prior, x, labels if kind == "classifier" else rng.normal(size=(7, 3)), masks
 
 
+def whole(f, f_vjp, vector, seed):
+    """Check the gradient of all parameters of a network at once."""
+    return check(f, f_vjp, {"vector": vector}, seed=seed, mode="full")
+
+
 def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, **variant):
     """Check the gradient of the ELBO, part by part, for every parameter of the network at once, at fixed noise.
 
     ``variant`` as in :func:`network`.
     """
     model, vector, prior, x, labels, _ = network(seed, mask_kl, activation, **variant)
-    reference = backend("numpy")
-    noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), reference, np.float64)
+    noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64)
 
     def f(vector):
-        return model.elbo(vector, prior, x, labels, noise, 0.7, 70, reference)
+        return model.elbo(vector, prior, x, labels, noise, 0.7, 70, NUMPY)
 
-    return check(f, model.elbo_vjp, {"vector": vector}, seed=seed, mode="full")
+    return whole(f, model.elbo_vjp, vector, seed)
 
 
 def check_fixed_elbo(seed=0, activation="relu", samples=2, **variant):
     """Check the gradient of the ELBO with fixed masks, as fine-tuning uses it; ``variant`` as in :func:`network`."""
     model, vector, prior, x, labels, masks = network(seed, activation=activation, **variant)
-    reference = backend("numpy")
-    noise = model.fixed_noise(Key(seed, 0, 0, 0), samples, len(x), reference, np.float64)
+    noise = model.fixed_noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64)
 
     def f(vector):
-        return model.fixed_elbo(vector, prior, masks, x, labels, noise, 70, reference)
+        return model.fixed_elbo(vector, prior, masks, x, labels, noise, 70, NUMPY)
 
-    return check(f, model.fixed_elbo_vjp, {"vector": vector}, seed=seed, mode="full")
+    return whole(f, model.fixed_elbo_vjp, vector, seed)
 
 
 def check_relaxed_network(seed=0):
     """Check the masked network's own gradient, before any likelihood."""
     model, vector, _, x, _, _ = network(seed)
-    reference = backend("numpy")
-    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), reference, np.float64)
-    return check(lambda vector: model.relaxed(vector, x, noise, 0.7, reference), model.relaxed_vjp, {"vector": vector},
-                 seed=seed, mode="full")
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    return whole(lambda vector: model.relaxed(vector, x, noise, 0.7, NUMPY), model.relaxed_vjp, vector, seed)
 
 
 def check_fixed_network(seed=0):
     """Check the network's gradient with fixed masks."""
     model, vector, _, x, _, masks = network(seed)
-    noise = model.fixed_noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)
-    return check(lambda vector: model.fixed(vector, masks, x, noise), model.fixed_vjp, {"vector": vector}, seed=seed,
-                 mode="full")
+    noise = model.fixed_noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    return whole(lambda vector: model.fixed(vector, masks, x, noise), model.fixed_vjp, vector, seed)
 
 
 def check_relaxed_layer(seed=0):
     """Check one masked layer, also for its input."""
     model, vector, _, x, _, _ = network(seed)
-    reference = backend("numpy")
-    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), reference, np.float64).hidden[0]
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64).hidden[0]
 
     def f(x, *values):
-        return layers.relaxed(dict(zip(LAYER, values, strict=True)), x, noise, 0.7, MaskModel(), reference)
+        return layers.relaxed(dict(zip(LAYER, values, strict=True)), x, noise, 0.7, MaskModel(), NUMPY)
 
     parameters = model.layers(vector)[0]
     return check(f, _flat(layers.relaxed_vjp, LAYER), {"x": x, **{name: parameters[name] for name in LAYER}}, seed=seed)
@@ -103,7 +103,7 @@ def check_relaxed_layer(seed=0):
 def check_fixed_layer(seed=0):
     """Check one layer with a fixed mask, also for its input."""
     model, vector, _, x, _, masks = network(seed)
-    eps = model.fixed_noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)[0]
+    eps = model.fixed_noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)[0]
     gaussian = LAYER[:4]
 
     def f(x, *values):
@@ -119,8 +119,7 @@ def check_independent_network(seed=0):
     rng, plain = np.random.default_rng(seed), Network(6, (5, 4), 3)
     x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
     vector = rng.normal(scale=0.6, size=plain.layout.size)
-    return check(lambda vector: plain.log_likelihood(vector, x, labels, backend("numpy")), plain.log_likelihood_vjp,
-                 {"vector": vector}, seed=seed, mode="full")
+    return whole(lambda vector: plain.log_likelihood(vector, x, labels, NUMPY), plain.log_likelihood_vjp, vector, seed)
 
 
 def check_multi_head(seed=0):
@@ -129,8 +128,7 @@ def check_multi_head(seed=0):
     groups = [Group(rng.normal(size=(n, 6)), rng.integers(0, plain.outputs[head], n), head)
               for n, head in ((7, 0), (5, 1), (0, 0))]
     vector = rng.normal(scale=0.6, size=plain.size)
-    return check(lambda vector: plain.log_likelihoods(vector, groups, backend("numpy")), plain.log_likelihoods_vjp,
-                 {"vector": vector}, seed=seed, mode="full")
+    return whole(lambda vector: plain.log_likelihoods(vector, groups, NUMPY), plain.log_likelihoods_vjp, vector, seed)
 
 
 def check_sampled_elbo(seed=0):
@@ -140,9 +138,9 @@ def check_sampled_elbo(seed=0):
     count = model.layout.block("mu").stop
     prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), ALPHA)
     x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
-    noise = model.sampled_noise(Key(seed, 0, 0, 0), 2, backend("numpy"), np.float64)
-    return check(lambda vector: model.sampled_elbo(vector, prior, x, labels, noise, 70, backend("numpy")),
-                 model.sampled_elbo_vjp, {"vector": vector}, seed=seed, mode="full")
+    noise = model.sampled_noise(Key(seed, 0, 0, 0), 2, NUMPY, np.float64)
+    return whole(lambda vector: model.sampled_elbo(vector, prior, x, labels, noise, 70, NUMPY),
+                 model.sampled_elbo_vjp, vector, seed)
 
 
 def check_gates(seed=0):
@@ -163,16 +161,14 @@ def check_gated(seed=0):
     rng, model = np.random.default_rng(seed), Gated(Network(6, (5, 4), 3))
     x, labels, used = rng.normal(size=(7, 6)), rng.integers(0, 3, 7), rng.uniform(size=9)
     vector = rng.normal(scale=0.6, size=model.size)
-    return check(lambda vector: model.objective(vector, used, 1.7, x, labels, backend("numpy")), model.objective_vjp,
-                 {"vector": vector}, seed=seed, mode="full")
+    return whole(lambda vector: model.objective(vector, used, 1.7, x, labels, NUMPY), model.objective_vjp, vector, seed)
 
 
 def check_policy(seed=0):
     """Check the log probabilities of a policy for three sequences of choices."""
     rng, policy = np.random.default_rng(seed), Controller(3, 4, 5)
     actions, vector = rng.integers(0, 4, (3, 3)), rng.normal(scale=0.6, size=policy.layout.size)
-    return check(lambda vector: policy.log_probabilities(vector, actions), policy.log_probabilities_vjp,
-                 {"vector": vector}, seed=seed, mode="full")
+    return whole(lambda vector: policy.log_probabilities(vector, actions), policy.log_probabilities_vjp, vector, seed)
 
 
 def check_reinforce(seed=0):
@@ -180,8 +176,7 @@ def check_reinforce(seed=0):
     rng, policy = np.random.default_rng(seed), Controller(2, 3, 4)
     actions, rewards = rng.integers(0, 3, (4, 2)), rng.normal(size=4)
     vector = rng.normal(scale=0.6, size=policy.layout.size)
-    return check(lambda vector: policy.loss(vector, actions, rewards, 0.3), policy.loss_vjp, {"vector": vector},
-                 seed=seed, mode="full")
+    return whole(lambda vector: policy.loss(vector, actions, rewards, 0.3), policy.loss_vjp, vector, seed)
 
 
 def check_log_odds(seed=0):
@@ -207,12 +202,12 @@ def check_unit_elbo(seed=0, mask_kl="bernoulli"):
     prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), ALPHA)
     sticks_prior = [tuple(np.exp(rng.normal(size=(2, width)))) for width in model.hidden]
     x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
-    noise = model.unit_noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)
+    noise = model.unit_noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
 
     def f(vector):
-        return model.unit_elbo(vector, prior, sticks_prior, x, labels, noise, 0.7, 70, backend("numpy"))
+        return model.unit_elbo(vector, prior, sticks_prior, x, labels, noise, 0.7, 70, NUMPY)
 
-    return check(f, model.unit_elbo_vjp, {"vector": vector}, seed=seed, mode="full")
+    return whole(f, model.unit_elbo_vjp, vector, seed)
 
 
 def _flat(f_vjp, names):

@@ -10,7 +10,7 @@ from ibpcl.evaluation import metrics
 from ibpcl.models.classifier import Classifier
 from ibpcl.numerics import logit
 from ibpcl.paper import catalogue
-from ibpcl.paper.errata import ERRATA, NOTES, concentration, masks, sticks
+from ibpcl.paper.errata import ERRATA, NOTES, masks, sticks
 from ibpcl.paper.errata.entry import above, below, equal
 from ibpcl.primitives import bernoulli, concrete, kumaraswamy, likelihoods, stick_breaking, weibull
 
@@ -112,7 +112,7 @@ def test_the_numbers_are_those_of_the_derivation():
     assert BY_NAME["acc-denominator"].find(0).printed == 1.5
     assert BY_NAME["mask-odds"].find(0).printed == pytest.approx(0.9 / 1.9)
     assert BY_NAME["fifteen-percent"].find(0).right == pytest.approx(0.1498, abs=5e-5)
-    assert weibull.moments(concentration.K, concentration.SCALE)[0][0][0] == pytest.approx(10.7158, abs=1e-4)
+    assert weibull.moments(sticks.K, sticks.SCALE)[0][0][0] == pytest.approx(10.7158, abs=1e-4)
 
 
 def test_a_form_must_hold_at_all_points_and_fail_at_all():

@@ -34,6 +34,15 @@ def compare(table, ax, title=None):
     return ax
 
 
+def compared(found, entries, height):
+    """Draw a panel for each benchmark with the entries of its column; ``height`` in mm, of what is not rows."""
+    axes = panels(len(found.benchmarks), height=height + 6 * len(found.rows))
+    for ax, b in zip(axes, found.benchmarks, strict=True):
+        compare([entry for entry in entries if entry.column == b.label], ax, b.label)
+    one_legend(axes)
+    return axes
+
+
 def curves(matrices, ax, title=None, printed=()):
     """Draw the mean accuracy so far of several rows; ``printed`` are the paper's values after the last task."""
     drawn = _drawn(ax)
@@ -48,8 +57,11 @@ def curves(matrices, ax, title=None, printed=()):
     return ax
 
 
-def bands(lines, ax, x, xlabel, ylabel, title=None, log=False):
-    """Draw lines of means with a band of one deviation: ``lines`` maps a name to an array (seeds, points)."""
+def bands(lines, ax, x, xlabel, ylabel, title=None, log=False, percent=True):
+    """Draw lines of means with a band of one deviation: ``lines`` maps a name to an array (seeds, points).
+
+    With fewer points than ``x`` has, a line begins later.  ``percent`` is that of an accuracy, at most 100.
+    """
     looks = canvas.looks([*_drawn(ax), *lines])
     for name, values in lines.items():
         values = np.asarray(values, float)
@@ -57,8 +69,9 @@ def bands(lines, ax, x, xlabel, ylabel, title=None, log=False):
         ax.plot(x[-len(mean):], mean, markersize=3.5, linewidth=1.4, label=name, **looks[name])
         if len(values) > 1:
             deviation = values.std(axis=0, ddof=1)
-            ax.fill_between(x[-len(mean):], mean - deviation, np.minimum(mean + deviation, 100.0),
-                            color=looks[name]["color"], alpha=0.18, linewidth=0)
+            above = np.minimum(mean + deviation, 100.0) if percent else mean + deviation
+            ax.fill_between(x[-len(mean):], mean - deviation, above, color=looks[name]["color"], alpha=0.18,
+                            linewidth=0)
     canvas.style(ax, xlabel, ylabel, title, grid="y")
     if log:
         ax.set_xscale("log")
@@ -66,7 +79,8 @@ def bands(lines, ax, x, xlabel, ylabel, title=None, log=False):
     else:
         ax.set_xlim(x[0] - 0.2, x[-1] + 0.2)
     ax.set_xticks(x, [str(value) for value in x])
-    canvas.percent_axis(ax)
+    if percent:
+        canvas.percent_axis(ax)
     return ax
 
 

@@ -1,4 +1,7 @@
-"""The rows and benchmarks of the paper's tables and figures."""
+"""What a target is, and the rows and benchmarks of the paper's tables and figures."""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 from ibpcl.experiments.benchmarks import Row
 from ibpcl.experiments.config import keys
@@ -26,6 +29,32 @@ GENERATIVE_ROWS = (
     Row("naive", "naive", "vae_naive"), Row("ewc", "EWC", "vae_ewc"), Row("vcl", "VCL", "vae_vcl"),
     Row("npbcl", "ours", "vae_npbcl"),
 )
+
+
+class Target(NamedTuple):
+    """A table or figure of the paper.
+
+    Attributes
+    ----------
+    benchmarks : tuple of str
+        On which it is measured, if the user names no others.
+    rows : callable
+        ``rows(quick)`` returns what is compared, for a quick look or for the whole.
+    summarize : callable
+        ``summarize(found)`` makes a :class:`ibpcl.experiments.findings.Summary` of what the cells gave.
+    family : str
+        Of the benchmarks.
+    """
+
+    benchmarks: tuple
+    rows: Callable
+    summarize: Callable
+    family: str = "task"
+
+
+def target(benchmarks, rows, family="task"):
+    """Make a :class:`Target` of the function below, which summarizes its cells."""
+    return lambda summarize: Target(benchmarks, rows, summarize, family)
 
 
 def method_rows(*references, unlisted=True):

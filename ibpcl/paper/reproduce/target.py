@@ -6,15 +6,15 @@ from ibpcl.experiments.benchmarks import benchmark, select
 from ibpcl.experiments.config import nearest
 from ibpcl.experiments.findings import epochs, gather
 from ibpcl.experiments.report import Report, heading, write
-from ibpcl.paper.reproduce import TARGETS, accuracy, domain, generative, structure, variants
+from ibpcl.paper.reproduce import TARGETS, accuracy, generative, structure, variants
 
 KINDS = {
-    "accuracy": accuracy.Accuracy, "metrics": accuracy.Metrics, "curves": accuracy.Curves,
-    "forgetting": accuracy.Forgetting, "domain": domain.Domain, "masks": structure.Masks,
-    "sharing": structure.Sharing, "capacity": structure.Capacity, "expansion": variants.Expansion,
-    "over-training": variants.OverTraining, "shared-mask": variants.SharedMask,
-    "mask-kl": variants.MaskKl, "likelihood": generative.Likelihood, "knn": generative.Knn,
-    "samples": generative.Samples, "tsne": generative.Tsne,
+    "accuracy": accuracy.final, "metrics": accuracy.other_metrics, "curves": accuracy.curves,
+    "forgetting": accuracy.forgetting, "domain": accuracy.domain, "masks": structure.masks,
+    "sharing": structure.sharing, "capacity": structure.capacity, "expansion": variants.expansion,
+    "over-training": variants.over_training, "shared-mask": variants.shared_mask, "mask-kl": variants.mask_kl,
+    "likelihood": generative.likelihood, "knn": generative.neighbours, "samples": generative.samples,
+    "tsne": generative.maps,
 }
 QUICK_NOTE = "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
 
@@ -50,7 +50,7 @@ def reproduce(target, choice, progress=None, on_cell=None):
     if not rows:
         raise UserError("--methods names no row")
     choice.check_used(rows)
-    chosen = (benchmark(name, getattr(kind, "family", "task")) for name in choice.datasets or kind.benchmarks)
+    chosen = (benchmark(name, kind.family) for name in choice.datasets or kind.benchmarks)
     benchmarks = list({b.name: b for b in chosen}.values())
     planned = cells.plan(rows, benchmarks, choice)
     left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
