@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 
 from ibpcl.continual.task import ImageTask
-from ibpcl.inference.backend import backend
 from ibpcl.methods.vae_npbcl import VAENPBCL
 from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
 from ibpcl.models import kinds
@@ -17,12 +16,13 @@ from ibpcl.models.point_autoencoder import at_means
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
 from ibpcl.paper.checks import Outcome, agrees, proves
-from ibpcl.primitives import gaussian, kumaraswamy, latent
+from ibpcl.paper.definitions import gaussian_layer, masked_layer, sticks_divergence
+from ibpcl.paper.networks import NUMPY, whole
+from ibpcl.primitives import gaussian, latent
 from ibpcl.verify import check
 
 # Each of the three kinds of layers, plain ones before the codes and behind them.
 MIXED = ("plain", "masked", "plain", "masked", "plain", "gaussian", "gaussian")
-REFERENCE = backend("numpy")
 
 
 def network(seed=0, **options):
@@ -43,18 +43,16 @@ def network(seed=0, **options):
 def check_elbo(seed=0, relaxed=True, samples=2, **options):
     """Check the gradient of the ELBO, part by part, for every parameter at once, at fixed noise."""
     model, vector, prior, x, masks = network(seed, **options)
-    noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), REFERENCE, np.float64, relaxed)
+    noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64, relaxed)
     given = (None, 0.7) if relaxed else (masks, None)
-    return check(lambda vector: model.elbo(vector, prior, x, noise, 70, REFERENCE, *given), model.elbo_vjp,
-                 {"vector": vector}, seed=seed, mode="full")
+    return whole(lambda vector: model.elbo(vector, prior, x, noise, 70, NUMPY, *given), model.elbo_vjp, vector, seed)
 
 
 def check_evaluate(seed=0):
     """Check the gradient of outputs, codes and masks' divergence, before any likelihood."""
     model, vector, _, x, _ = network(seed, kinds=MIXED)
-    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), REFERENCE, np.float64)
-    return check(lambda vector: model.evaluate(vector, x, noise, REFERENCE, None, 0.7), model.evaluate_vjp,
-                 {"vector": vector}, seed=seed, mode="full")
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    return whole(lambda vector: model.evaluate(vector, x, noise, NUMPY, None, 0.7), model.evaluate_vjp, vector, seed)
 
 
 def check_plain_layer(seed=0):
@@ -64,7 +62,7 @@ def check_plain_layer(seed=0):
 
     def f(x, weight, bias):
         (h, _), cache = kinds.evaluate("plain", {"weight.mu": weight, "bias.mu": bias}, x, None, None, None, None,
-                                       REFERENCE)
+                                       NUMPY)
         return h, cache
 
     def f_vjp(dh, cache):
@@ -86,43 +84,31 @@ def check_log_density(seed=0, likelihood="gaussian"):
 def elbo_by_loops(seed):
     """Eq. 10 and supplement G: the ELBO and its parts, by plain loops from the formulas of the paper."""
     model, vector, prior, x, _ = network(seed, learns_prior=True)
-    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), REFERENCE, np.float64)
-    tau, examples, parts = 0.7, 70, np.zeros(5)
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    tau, examples, parts, masked = 0.7, 70, np.zeros(5), model.of_kind("masked")
     layers, drawn = model.layers(vector), dict(zip(model.names, noise.layers, strict=True))
-    alpha, views = dict(zip(model.of_kind("masked"), prior.alpha, strict=True)), model.layout.views(vector)
+    views = model.layout.views(vector)
+    parts[4] = sum(sticks_divergence(layers[name], alpha) for name, alpha in zip(masked, prior.alpha, strict=True))
     for s in range(2):
-        weights, biases = {}, {}
-        for name in model.of_kind("masked"):
-            layer, own = layers[name], drawn[name]
-            a, b = np.log1p(np.exp(layer["raw_a"])), np.log1p(np.exp(layer["raw_b"]))
-            pi = np.cumprod((1 - own.stick[s]**(1 / b))**(1 / a))
-            theta = 1 / (1 + np.exp(-layer["rho"]) * (1 - pi) / pi)
-            z = 1 / (1 + ((1 - theta) / theta * np.exp(-own.mask[s]))**(1 / tau))
-            weights[name] = z * (layer["weight.mu"] + np.exp(layer["weight.log_sigma"]) * own.weight[s])
-            biases[name] = (layer["bias.mu"] + np.exp(layer["bias.log_sigma"]) * own.bias[s]) * z.max(axis=0)
-            parts[3] += (theta * np.log(theta / pi) + (1 - theta) * np.log((1 - theta) / (1 - pi))).sum() / 2
-            if s == 0:
-                parts[4] += kumaraswamy.kl_to_beta(a, b, alpha[name])[0]
+        of = {name: masked_layer(layers[name], drawn[name], s, tau) for name in masked}
+        parts[3] += sum(divergence for _, _, divergence in of.values()) / 2
+
+        def linear(name, h, of=of):
+            return h @ of[name][0] + of[name][1]
+
         for n in range(len(x)):
-            h = x[n]
-            for name in ("encoder0", "encoder1"):
-                h = np.maximum(h @ weights[name] + biases[name], 0)
-            mean, scale = h @ weights["mean"] + biases["mean"] + views["codes.mu"], np.exp(
-                h @ weights["scale"] + biases["scale"] + views["codes.log_sigma"])
-            q, p = (mean, np.log(scale)), (views["prior.mu"], views["prior.log_sigma"])
-            parts[1] += examples / len(x) / 2 * gaussian.kl(*q, *p)[0]
-            h = mean + scale * noise.latent[s, n]
-            for name in ("decoder0", "decoder1"):
-                h = np.maximum(h @ weights[name] + biases[name], 0)
-            # The pixels' pre-activations are drawn as such: their weights are Gaussian given h.
-            out = layers["pixels"]
-            logits = h @ out["weight.mu"] + out["bias.mu"] + drawn["pixels"][s, n] * np.sqrt(
-                h**2 @ np.exp(2 * out["weight.log_sigma"]) + np.exp(2 * out["bias.log_sigma"]))
-            on = 1 / (1 + np.exp(-logits))
+            h = np.maximum(linear("encoder1", np.maximum(linear("encoder0", x[n]), 0)), 0)
+            mean = linear("mean", h) + views["codes.mu"]
+            log_sigma = linear("scale", h) + views["codes.log_sigma"]
+            parts[1] += examples / len(x) / 2 * gaussian.kl(mean, log_sigma, views["prior.mu"],
+                                                            views["prior.log_sigma"])[0]
+            h = mean + np.exp(log_sigma) * noise.latent[s, n]
+            h = np.maximum(linear("decoder1", np.maximum(linear("decoder0", h), 0)), 0)
+            on = 1 / (1 + np.exp(-gaussian_layer(layers["pixels"], h, drawn["pixels"][s, n])))
             parts[0] += examples / len(x) / 2 * (x[n] * np.log(on) + (1 - x[n]) * np.log(1 - on)).sum()
     block = model.layout.block
     parts[2] = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], prior.mu, prior.log_sigma)[0]
-    got = model.elbo(vector, prior, x, noise, examples, REFERENCE, None, tau)[0]
+    got = model.elbo(vector, prior, x, noise, examples, NUMPY, None, tau)[0]
     return agrees(f"ELBO {got.total:.6g}, parts by loops", [*got, got.total], [*parts, parts[0] - parts[1:].sum()])
 
 

@@ -41,7 +41,7 @@ def theta(seed):
 
 
 @proves("definitions", "masked-weights")
-def masked_layer(seed):
+def masked_weights(seed):
     """Sec. 3.1 and 4.5: W = B o V, and the bias scaled by u_k, for binary and for relaxed masks."""
     rng = np.random.default_rng(seed)
     x, v, b, z = (rng.normal(size=shape) for shape in ((2, 4, 5), (2, 5, 3), (2, 3), (2, 5, 3)))
@@ -56,33 +56,44 @@ def masked_layer(seed):
     return agrees("loops over d", [*np.ravel(got), *u[0]], [*np.ravel(exact), *binary])
 
 
+def masked_layer(layer, drawn, s, tau):
+    """Compute weights, biases and divergence of masks of sample s from the formulas of Secs. 3.1, 3.2 and 4.5."""
+    a, b = np.log1p(np.exp(layer["raw_a"])), np.log1p(np.exp(layer["raw_b"]))
+    pi = np.cumprod((1 - drawn.stick[s]**(1 / b))**(1 / a))
+    theta = 1 / (1 + np.exp(-layer["rho"]) * (1 - pi) / pi)
+    z = 1 / (1 + ((1 - theta) / theta * np.exp(-drawn.mask[s]))**(1 / tau))
+    weights = z * (layer["weight.mu"] + np.exp(layer["weight.log_sigma"]) * drawn.weight[s])
+    biases = (layer["bias.mu"] + np.exp(layer["bias.log_sigma"]) * drawn.bias[s]) * z.max(axis=0)
+    return weights, biases, (theta * np.log(theta / pi) + (1 - theta) * np.log((1 - theta) / (1 - pi))).sum()
+
+
+def sticks_divergence(layer, alpha):
+    """Compute the divergence of a layer's sticks from the prior."""
+    return kumaraswamy.kl_to_beta(np.log1p(np.exp(layer["raw_a"])), np.log1p(np.exp(layer["raw_b"])), alpha)[0]
+
+
+def gaussian_layer(layer, h, eps):
+    """Compute pre-activations that are drawn as such: given h they are Gaussian, as the weights are."""
+    variance = h**2 @ np.exp(2 * layer["weight.log_sigma"]) + np.exp(2 * layer["bias.log_sigma"])
+    return h @ layer["weight.mu"] + layer["bias.mu"] + np.sqrt(variance) * eps
+
+
 @proves("definitions", "elbo")
 def elbo(seed):
     """Eqs. 6 to 9: the ELBO and its parts, by plain loops from the formulas of the paper."""
     model, vector, prior, x, labels, _ = networks.network(seed)
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)
-    parts, tau, examples = np.zeros(5), 0.7, 70      # alpha is given, so the fifth stays 0
+    parts, tau, examples = np.zeros(5), 0.7, 70              # alpha is given, so the fifth stays 0
     *hidden, head = model.layers(vector)
+    parts[3] = sum(map(sticks_divergence, hidden, prior.alpha))
     for s in range(2):
         h = x
-        for layer, drawn, alpha in zip(hidden, noise.hidden, prior.alpha, strict=True):
-            a, b = np.log1p(np.exp(layer["raw_a"])), np.log1p(np.exp(layer["raw_b"]))
-            pi = np.cumprod((1 - drawn.stick[s]**(1 / b))**(1 / a))
-            theta = 1 / (1 + np.exp(-layer["rho"]) * (1 - pi) / pi)
-            z = 1 / (1 + ((1 - theta) / theta * np.exp(-drawn.mask[s]))**(1 / tau))
-            w = z * (layer["weight.mu"] + np.exp(layer["weight.log_sigma"]) * drawn.weight[s])
-            bias = layer["bias.mu"] + np.exp(layer["bias.log_sigma"]) * drawn.bias[s]
-            h = np.maximum(h @ w + bias * z.max(axis=0), 0)
-            parts[2] += (theta * np.log(theta / pi) + (1 - theta) * np.log((1 - theta) / (1 - pi))).sum() / 2
-            if s == 0:
-                parts[3] += kumaraswamy.kl_to_beta(a, b, alpha)[0]
-        # The head's pre-activations are drawn as such: its weights are Gaussian given h.
-        mean = h @ head["weight.mu"] + head["bias.mu"]
-        variance = h**2 @ np.exp(2 * head["weight.log_sigma"]) + np.exp(2 * head["bias.log_sigma"])
-        logits = mean + np.sqrt(variance) * noise.head[s]
-        for n, label in enumerate(labels):
-            p = np.exp(logits[n]) / np.exp(logits[n]).sum()
-            parts[0] += examples / len(x) / 2 * np.log(p[label])
+        for layer, drawn in zip(hidden, noise.hidden, strict=True):
+            weights, biases, divergence = masked_layer(layer, drawn, s, tau)
+            h = np.maximum(h @ weights + biases, 0)
+            parts[2] += divergence / 2
+        for row, label in zip(gaussian_layer(head, h, noise.head[s]), labels, strict=True):
+            parts[0] += examples / len(x) / 2 * np.log(np.exp(row[label]) / np.exp(row).sum())
     mu, sigma = vector[model.layout.block("mu")], np.exp(vector[model.layout.block("log_sigma")])
     sigma0 = np.exp(prior.log_sigma)
     parts[1] = (np.log(sigma0 / sigma) + (sigma**2 + (mu - prior.mu)**2) / (2 * sigma0**2) - 0.5).sum()
@@ -158,7 +169,7 @@ def k_center(seed):
         best = min(radius(rows) for rows in itertools.combinations(range(12), size))
         ratios.append(float(radius(coresets.k_center(x, size, rng)) / best))
     return Outcome(min(ratios) >= 1 - 1e-12 and max(ratios) <= 2,
-                   f"radius {ratios[0]:.3f} of the best, bound 2; also for 1, 2 and 4", {"ratios": ratios})
+                   f"radius {max(ratios):.3f} of the best, bound 2", {"ratios": ratios})
 
 
 @proves("definitions", "metrics.{}", "average_accuracy_so_far", "mean_accuracy_over_pairs", "forward_transfer",

@@ -68,19 +68,20 @@ def read(table):
     Examples
     --------
     >>> row, = read('''2.2   130  Eq. 1   display  proved     q_t(w) = arg min KL(...)
-    ...     = primitives.gaussian.kl
-    ...     : definitions/recursion''')
+    ...     = primitives.gaussian.kl  : definitions/recursion''')
     >>> row.place, row.functions, row.checks
     ('Eq. 1', ('ibpcl.primitives.gaussian.kl',), ('definitions/recursion',))
     """
     rows = []
     for text in table.strip().splitlines():
-        mark, _, names = text.strip().partition(" ")
-        if mark in "=:":
-            found = tuple(name for name in re.split(", ?", names) if name)
-            key = "functions" if mark == "=" else "checks"
-            rows[-1][key] += tuple(f"ibpcl.{name}" for name in found) if mark == "=" else found
-        elif match := ROW.fullmatch(text):
+        lists = [part for part in re.split(r"([=:]) ", text.strip()) if part] if text[:1] == " " else []
+        for mark, names in zip(lists[::2], lists[1::2], strict=True):
+            found = tuple(name for name in re.split(r",? +|,", names) if name)
+            rows[-1]["functions" if mark == "=" else "checks"] += (
+                tuple(f"ibpcl.{name}" for name in found) if mark == "=" else found)
+        if lists:
+            continue
+        if match := ROW.fullmatch(text):
             row = match.groupdict()
             rows.append({**row, "line": int(row["line"]), "number": row["number"] and int(row["number"]),
                          "functions": (), "checks": ()})

@@ -1,5 +1,9 @@
 r"""Every gradient that is estimated by sampling: its mean against the derivative of the expectation by quadrature."""
 
+from collections.abc import Callable
+from types import ModuleType
+from typing import NamedTuple
+
 import numpy as np
 
 from ibpcl.numerics import sigmoid
@@ -25,55 +29,45 @@ def expectation(g, case):
     return quadrature(lambda x: g(x) * np.exp(case.log_density(x)), case.support, case.points)[0]
 
 
-@proves("estimators", "gaussian.sample.{}", "mu", "log_sigma")
-def gaussian_sample(which, seed):
-    """E[v^2 + sin v] of a Gaussian weight, with respect to its mean or log standard deviation."""
-    parameters = {"mu": 0.7, "log_sigma": -0.4}
+class Pathwise(NamedTuple):
+    """A sampler, and the mean of a function of its draws, which is differentiated.
+
+    ``slope`` is the function's derivative with respect to what the sampler returns: a draw, of a stick its logarithm.
+    """
+
+    module: ModuleType
+    noise: str
+    parameters: dict
+    case: Callable
+    function: Callable
+    slope: Callable
+
+
+PATHWISE = {
+    "gaussian": Pathwise(gaussian, "normal", {"mu": 0.7, "log_sigma": -0.4}, gaussian_case,
+                         lambda v: v * v + np.sin(v), lambda v: 2 * v + np.cos(v)),
+    "kumaraswamy": Pathwise(kumaraswamy, "uniform", {"a": 3.0, "b": 1.7}, kumaraswamy_case,
+                            lambda v: v * v, lambda log_v: 2 * np.exp(2 * log_v)),
+    "weibull": Pathwise(weibull, "uniform", {"k": 3.0, "scale": 12.0}, weibull_case,
+                        np.log1p, lambda alpha: 1 / (1 + alpha)),
+}
+
+
+@proves("estimators", "{}", *(f"{name}.sample.{which}" for name, one in PATHWISE.items() for which in one.parameters))
+def pathwise(choice, seed):
+    """A sampler's gradient is that of the mean, with respect to each of its parameters."""
+    name, _, which = choice.split(".")
+    one = PATHWISE[name]
 
     def estimator(value, rng, n):
-        here = {**parameters, which: value}
-        v, cache = gaussian.sample(draw("normal", rng, 1, n), np.full(n, here["mu"]), np.full(n, here["log_sigma"]))
-        return gaussian.sample_vjp(2 * v + np.cos(v), cache)[which == "log_sigma"]
+        here = {**one.parameters, which: value}
+        drawn, cache = one.module.sample(draw(one.noise, rng, 1, n), *(np.full(n, here[key]) for key in here))
+        return one.module.sample_vjp(one.slope(drawn), cache)[list(here).index(which)]
 
     def exact(value):
-        here = {**parameters, which: value}
-        return expectation(lambda x: x * x + np.sin(x), gaussian_case(here["mu"], here["log_sigma"]))
+        return expectation(one.function, one.case(*{**one.parameters, which: value}.values()))
 
-    return outcome(reparameterization_unbiased(estimator, exact, parameters[which], seed=seed))
-
-
-@proves("estimators", "kumaraswamy.sample.{}", "a", "b")
-def kumaraswamy_sample(which, seed):
-    """E[v^2] of a stick, with respect to a or b."""
-    parameters = {"a": 3.0, "b": 1.7}
-
-    def estimator(value, rng, n):
-        here = {**parameters, which: value}
-        log_v, cache = kumaraswamy.sample(draw("uniform", rng, 1, n), np.full(n, here["a"]), np.full(n, here["b"]))
-        return kumaraswamy.sample_vjp(2 * np.exp(2 * log_v), cache)[which == "b"]
-
-    def exact(value):
-        here = {**parameters, which: value}
-        return expectation(lambda v: v * v, kumaraswamy_case(here["a"], here["b"]))
-
-    return outcome(reparameterization_unbiased(estimator, exact, parameters[which], seed=seed))
-
-
-@proves("estimators", "weibull.sample.{}", "k", "scale")
-def weibull_sample(which, seed):
-    """E[log(1 + alpha)] of a learned concentration, with respect to its shape k or its scale."""
-    parameters = {"k": 3.0, "scale": 12.0}
-
-    def estimator(value, rng, n):
-        here = {**parameters, which: value}
-        alpha, cache = weibull.sample(draw("uniform", rng, 1, n), np.full(n, here["k"]), np.full(n, here["scale"]))
-        return weibull.sample_vjp(1 / (1 + alpha), cache)[which == "scale"]
-
-    def exact(value):
-        here = {**parameters, which: value}
-        return expectation(np.log1p, weibull_case(here["k"], here["scale"]))
-
-    return outcome(reparameterization_unbiased(estimator, exact, parameters[which], seed=seed))
+    return outcome(reparameterization_unbiased(estimator, exact, one.parameters[which], seed=seed))
 
 
 @proves("estimators", "concrete.sample")

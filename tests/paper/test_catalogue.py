@@ -7,6 +7,7 @@ import pytest
 
 from ibpcl import noise
 from ibpcl.errors import UserError
+from ibpcl.numerics import logit
 from ibpcl.paper import catalogue, pairs, rendering
 from ibpcl.paper.checks import Check
 from ibpcl.primitives import bernoulli, concrete, gaussian, kumaraswamy, local_linear, weibull
@@ -92,6 +93,36 @@ def test_a_biased_gradient_is_noticed(monkeypatch, module, name):
     right = module.sample_vjp
     monkeypatch.setattr(module, "sample_vjp", lambda d, cache: tuple(1.1 * part for part in right(d, cache)))
     assert not outcome(name).ok
+
+
+def test_a_density_of_another_place_is_noticed(monkeypatch):
+    """It integrates to one, too."""
+    right = gaussian.log_density
+    monkeypatch.setattr(gaussian, "log_density", lambda x, mu, log_sigma: right(x, mu + 1e-6, log_sigma))
+    assert not outcome("densities/gaussian.log_density").ok
+
+
+def test_a_series_that_understates_its_error_is_noticed(monkeypatch):
+    right = kumaraswamy.kl_to_general_beta
+    monkeypatch.setattr(kumaraswamy, "kl_to_general_beta",
+                        lambda *point, tolerance=1e-5: (right(*point, tolerance=1e-5)[0] + 1e-8, 0.0))
+    assert not outcome("divergences/kumaraswamy.kl_to_general_beta").ok
+
+
+@pytest.mark.parametrize(("module", "function", "shown"), [
+    (weibull, "moments", (3.0,)), (weibull, "kl_to_gamma", (3.0,)), (gaussian, "kl", (0.7, -1.0)),
+    (bernoulli, "kl", logit(np.array([0.5, 0.9, 0.01])))])
+def test_a_form_that_is_wrong_away_from_the_points_shown_is_noticed(monkeypatch, module, function, shown):
+    """It is right where its first parameter is one of those that the catalogue prints, and nowhere else."""
+    right = getattr(module, function)
+
+    def spoiled(first, *rest):
+        out, cache = right(first, *rest)
+        factor = 1.0 if np.isin(first, shown).all() else 1.001
+        return (tuple(factor * part for part in out) if isinstance(out, tuple) else factor * out), cache
+
+    monkeypatch.setattr(module, function, spoiled)
+    assert not outcome(f"divergences/{module.__name__.rpartition('.')[2]}.{function}").ok
 
 
 def test_noise_of_equal_streams_is_noticed(monkeypatch):
