@@ -1,37 +1,8 @@
-"""A small image set in the place of every real one, and settings with which a run takes a fraction of a second."""
+"""A small image set in the place of every real one, for every test of the targets."""
 
-import numpy as np
 import pytest
-
-from ibpcl.data import registry
-from ibpcl.data.dataset import Dataset
-from ibpcl.experiments import result
-
-
-def load_small(name, data_dir=None, seed=0):
-    """Ten classes of 4 x 4 images, each with a bright pixel of its own; no files are read.
-
-    The first test image is from training, and the second is blank.
-    """
-    rng, parts = np.random.default_rng(seed), []
-    for count in (200, 100):
-        labels = np.arange(count, dtype=np.uint8) % 10
-        images = rng.integers(0, 60, (count, 16), dtype=np.uint8)
-        images[np.arange(count), labels] = 255
-        parts += [images.reshape(count, 4, 4), labels]
-    parts[2][0], parts[2][1] = parts[0][0], 255
-    return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
-
-
-@pytest.fixture
-def tiny():
-    """Keys with their texts, as a user would set them."""
-    return {"hidden": "6", "samples": "1", "prediction_samples": "2", "epochs": "2", "finetune_epochs": "1",
-            "batch": "20", "backend": "numpy", "tasks": "3", "independent.hidden": "6", "independent.epochs": "3",
-            "alpha": "200", "mask_link": "logit", "coreset_size": "10"}
 
 
 @pytest.fixture(autouse=True)
-def small_images(monkeypatch):
-    monkeypatch.setattr(registry, "load", load_small)
-    monkeypatch.setattr(result, "draw", lambda *arguments, **options: None)  # a run's own figures take longer than it
+def _small(small_images):
+    pass

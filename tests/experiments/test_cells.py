@@ -16,9 +16,12 @@ from ibpcl.experiments.benchmarks import BENCHMARKS, Row, benchmark, select
 from ibpcl.experiments.choice import QUICK, Choice
 from ibpcl.experiments.folder import claimed
 from ibpcl.methods.npbcl import NPBCL
-from ibpcl.paper.reproduce.rows import OURS, OURS_CORESET, REFERENCE, method_rows
 
 GLYPHS = BENCHMARKS["split-glyphs"]
+OURS = Row("npbcl", "ours", "npbcl")
+OURS_CORESET = Row("npbcl-coreset", "ours, coreset", "npbcl", {"coreset": "random"})
+REFERENCE = Row("independent", "independent", "independent")
+pytestmark = pytest.mark.usefixtures("small_images")
 
 
 @pytest.fixture
@@ -117,7 +120,7 @@ def test_a_finished_cell_keeps_its_learner_and_no_checkpoint(tmp_path, planned):
 
 
 def test_who_keeps_all_data_is_left_out_where_they_are_many():
-    joint = next(row for row in method_rows() if row.key == "joint")
+    joint = Row("joint", "joint", "joint")
     for name, row, assignments, hoards in (
             ("permuted-mnist", joint, {}, True), ("permuted-mnist", OURS, {}, False), ("split-mnist", joint, {}, False),
             ("permuted-mnist", joint, {"train_limit": "1000"}, False)):
@@ -197,7 +200,7 @@ def test_names_of_benchmarks_and_rows():
                        ("fashion_mnist", "split-fashion-mnist"), ("fashion", "split-fashion-mnist"),
                        ("permuted", "permuted-mnist"), ("permuted-glyphs", "permuted-glyphs")):
         assert benchmark(name).name == full
-    rows = method_rows(REFERENCE)
+    rows = (OURS, OURS_CORESET, REFERENCE)
     assert [row.key for row in select(rows, ("independent", "npbcl"))] == ["npbcl", "independent"]
     assert select(rows, None) == rows
     many = [Row(f"npbcl-{n}", "", "npbcl", {"epochs": n}) for n in (1, 2)]
