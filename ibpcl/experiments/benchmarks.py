@@ -20,7 +20,7 @@ class Row(NamedTuple):
     method : str
         A module of ``ibpcl.methods``.
     settings : mapping
-        What the row changes; nobody else may.
+        What the row changes, and the user may not.
     """
 
     key: str

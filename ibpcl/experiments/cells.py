@@ -172,7 +172,7 @@ def _resumable(folder):
 
 
 def hoards(cell):
-    """Say whether a cell would keep so many training images that it writes gigabytes, again after every epoch."""
+    """Return whether a cell would keep so many training images that it writes gigabytes after every epoch."""
     return cell.row.method in ALL_DATA and _examples(cell) * cell.config.tasks * PIXEL_BYTES > MUCH
 
 

@@ -93,12 +93,12 @@ class Choice:
         return run_keys().keys() | ({f.name for f in fields(Measurement)} if self.ours in GENERATIVE else set())
 
     def _is_for(self, given, method):
-        """Say whether a run with this method has a key that the user sets."""
+        """Return whether a run with this method has a key that the user sets."""
         owner, key = self._owner(given)
         return owner == method or (not owner and (key in self._shared() or method == self.ours))
 
     def check_used(self, rows):
-        """Make sure that everything the user sets is for at least one of the rows.
+        """Refuse what the user sets if it is for none of the rows.
 
         Raises
         ------

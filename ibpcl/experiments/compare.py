@@ -15,7 +15,7 @@ from ibpcl.experiments.findings import Summary, gather
 from ibpcl.experiments.report import Report, heading, write
 from ibpcl.experiments.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
 
-EXAMPLES = 10000                                             # a task, of an experiment that nobody has measured
+EXAMPLES = 10000                                             # per task, where the number is not known
 # Keys of the run that a comparison does not set, with what the user can do instead; Choice refuses the others.
 ELSEWHERE = {**dict.fromkeys(("experiment", "dataset", "stream"), "name another EXPERIMENT, or a TOML file with it"),
              "preset": "methods have their default settings, or with --tuned those that a search found"}

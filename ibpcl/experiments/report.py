@@ -45,7 +45,7 @@ def remarks_of(report):
 
 
 def write(report, facts, measured):
-    """Write a report's tables as Markdown, JSON and CSV (a line a value), and its pictures, to its folder.
+    """Write a report's tables as Markdown, JSON and CSV (a line per value), and its pictures, to its folder.
 
     Parameters
     ----------

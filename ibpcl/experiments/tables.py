@@ -1,4 +1,4 @@
-"""Tables of means and standard deviations over seeds, with what somebody else has reported beside them."""
+"""Tables of means and standard deviations over seeds, with reported numbers beside them."""
 
 import math
 import textwrap
@@ -10,7 +10,7 @@ WIDTH = 80                                                   # of a terminal
 
 
 class Printed(NamedTuple):
-    """A number somebody else has reported.
+    """A number that has been reported elsewhere.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ SECONDS, MEGABYTES = Unit("seconds", "{:.1f}"), Unit("MB", "{:.2f}")
 
 
 class Entry(NamedTuple):
-    """One place of a table: a value a seed, and what somebody else reports there, in the same unit."""
+    """One cell of a table: a value per seed, and what has been reported for it, in the same unit."""
 
     row: str
     column: str
@@ -106,7 +106,7 @@ def spread(mean, deviation, unit):
 def grid(table):
     """Lay a table out as text: the header, then lines of cells.
 
-    Below a row for which somebody else has reported numbers, a line has these and one the differences.
+    Below a row for which there are reported numbers, one line has these and one the differences.
     """
     rows, columns = (list(dict.fromkeys(getattr(entry, axis) for entry in table.entries)) for axis in ("row", "column"))
     at = {(entry.row, entry.column): entry for entry in table.entries}

@@ -142,7 +142,7 @@ def bound(seed):
 
 @cache
 def learned(seed):
-    """Let the learner learn two tiny tasks."""
+    """Return a learner that has learned two tiny tasks; computed once for each seed."""
     settings = Settings(hidden=(6, 5), latent=3, activation="relu", epochs=3, finetune_epochs=2, batch=16, alpha=4.0,
                         latent_alpha=3.0)
     learner = VAENPBCL(settings, seed, "numpy")

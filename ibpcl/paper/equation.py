@@ -4,10 +4,10 @@ import importlib
 import re
 from typing import NamedTuple
 
-PROVED, CORRECTED, MISSING = "proved", "corrected", "not yet implemented"
+PROVED, CORRECTED = "proved", "corrected"
 ROW = re.compile(r"(?P<section>\S+(?: \d)?) +(?P<line>\d+) +(?:Eq\. (?P<number>\d+) +)?"
                  r"(?P<kind>display|inline|step|claim) +"
-                 rf"(?P<status>{PROVED}|{CORRECTED}|{MISSING}) +(?P<formula>.+)")
+                 rf"(?P<status>{PROVED}|{CORRECTED}) +(?P<formula>.+)")
 
 
 class Equation(NamedTuple):
@@ -29,7 +29,7 @@ class Equation(NamedTuple):
         What of the package computes it, dotted.
     checks : tuple of str
         The checks of the catalogue that prove it, ``group/name``.
-    status : {"proved", "corrected", "not yet implemented"}
+    status : {"proved", "corrected"}
         ``corrected``: the printed form is wrong or ambiguous, and the checks show it failing beside the right form.
     """
 

@@ -25,7 +25,7 @@ SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
 # A compiled twin has the name of its reference, except these.
 TWINS = {"ibpcl.kernels.sparse_linear": "ibpcl.primitives.linear"}
 
-# Noise, data and settings: inputs of the derivations that nobody differentiates.
+# Noise, data and settings: inputs that are not differentiated.
 CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "mask", "kept", "tau", "prior_tau", "prior_shape",
                       "prior_rate", "prior_a", "prior_b"})
 
@@ -174,7 +174,7 @@ def make_inputs(pair, rng, sizes=None):
     Raises
     ------
     TypeError
-        If a parameter is not documented, or nobody said what values its name may take.
+        If a parameter is not documented, or :data:`DOMAINS` has no values for its name.
     """
     sizes = SIZES if sizes is None else {**SIZES, **sizes}
     sizes = {**sizes, "M": min(sizes["M"], sizes["D"] * sizes["K"])}
@@ -194,7 +194,7 @@ def make_inputs(pair, rng, sizes=None):
         elif name in DOMAINS:
             inputs[name] = np.asarray(DOMAINS[name](rng, dimensions)) if shape else float(DOMAINS[name](rng, ()))
         else:
-            raise TypeError(f"{pair.name}: nobody said what values {name!r} may take; add it to DOMAINS")
+            raise TypeError(f"{pair.name}: no values are known for an input called {name!r}; add it to DOMAINS")
     signature = [name for name in inspect.signature(pair.reference).parameters if name not in pair.choices]
     if signature != list(inputs):
         raise TypeError(f"{pair.name}: the docstring's parameters {list(inputs)} are not its arguments {signature}")

@@ -39,7 +39,7 @@ def _first(value):
 
 
 def equal(printed, right, truth, tolerance):
-    """Hold both forms against a truth that they have to equal within ``tolerance``; a NaN or infinity fails.
+    """Compare both forms with a truth that they have to equal within ``tolerance``; a NaN or infinity fails.
 
     >>> finding = equal(printed=[1.5, 2.0], right=[1.0, 1.0], truth=1.0, tolerance=1e-9)
     >>> finding.printed_fails, finding.right_holds, finding.points
@@ -54,12 +54,12 @@ def equal(printed, right, truth, tolerance):
 
 
 def above(printed, right, bound):
-    """Hold both forms against a number that they have to exceed."""
+    """Compare both forms with a number that they have to exceed."""
     return Finding(_first(printed), _first(right), _first(bound), ">", not printed > bound, bool(right > bound))
 
 
 def below(printed, right, bound):
-    """Hold both forms against a number that they must not exceed."""
+    """Compare both forms with a number that they must not exceed."""
     return Finding(_first(printed), _first(right), _first(bound), "<", not printed <= bound, bool(right <= bound))
 
 

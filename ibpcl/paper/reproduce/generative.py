@@ -152,7 +152,7 @@ def _matrices(found, row, b):
 
 
 def _means(matrices, title):
-    """Draw the mean log-likelihood of the tasks so far, a line a method with a band over seeds."""
+    """Draw the mean log-likelihood of the tasks so far, a line per method with a band over seeds."""
     ax = canvas.new_axes(width=110, height=66)
     lines = {name: np.array([[one[t, :t + 1].mean() for t in range(len(one))] for one in R])
              for name, R in matrices.items()}
@@ -164,7 +164,7 @@ def _means(matrices, title):
 
 
 def _tasks(matrices, names):
-    """Draw the log-likelihood of each task from when it was learned on, a panel a task, a line a method."""
+    """Draw the log-likelihood of each task from when it was learned on, a panel per task, a line per method."""
     axes = pictures.panels(len(names), width=42, height=38, columns=5)
     for j, (ax, name) in enumerate(zip(axes, names, strict=True)):
         last_row, first_column = j + 5 >= len(names), j % 5 == 0

@@ -37,7 +37,7 @@ def masks(m):
 
 
 def has_masks(m):
-    """Say whether the method has masks."""
+    """Return whether the method has masks."""
     return m.values["mask_density"] is not None
 
 

@@ -16,7 +16,7 @@ NO_LIMIT = 10**9                                             # of steps, where t
 
 
 def _final_and_backward(found, title):
-    """Return two tables, final accuracy and backward transfer: a row a row, a column a benchmark."""
+    """Return two tables, final accuracy and backward transfer, with a column per benchmark."""
     final, backward = [], []
     for row in found.rows:
         for b in found.benchmarks:
