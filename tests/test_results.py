@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from ibpcl import storage
-from ibpcl.experiments.reproduce import paper_numbers, tables
+from ibpcl.experiments import tables
 from ibpcl.methods.npbcl_settings import Settings
+from ibpcl.paper import numbers as paper_numbers
 
 DOCS = Path(__file__).parents[1] / "docs"
 UNITS = {}

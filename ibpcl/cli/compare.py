@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ibpcl.cli.reproduce import assignments, listed, print_cell
+from ibpcl.cli.runs import assignments, listed, print_cell
 from ibpcl.errors import TrainingError
+from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.compare import compare, spread
 from ibpcl.experiments.config import able
-from ibpcl.experiments.reproduce.choice import Choice
-from ibpcl.experiments.reproduce.report import text
+from ibpcl.experiments.report import text
 
 
 def execute(options):

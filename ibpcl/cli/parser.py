@@ -3,16 +3,21 @@
 import argparse
 
 from ibpcl import __version__
+from ibpcl.cli.check import add_parser as add_check
 from ibpcl.errors import UserError
-from ibpcl.experiments.presets import DEFAULT, PRESETS
-from ibpcl.experiments.reproduce.names import OUT, SEEDS, TARGETS
+from ibpcl.experiments.presets import DEFAULT, PRESETS, SEEDS
 from ibpcl.experiments.search_spaces import OUT as RECORDS
 from ibpcl.experiments.search_spaces import TRIALS
-from ibpcl.proofs.command import add_parser as add_check
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line."""
+    """A parser whose complaint is one line, and whose epilog may be a function, called when help is asked for."""
+
+    def format_help(self):
+        """Return the help."""
+        if callable(self.epilog):
+            self.epilog = self.epilog()
+        return super().format_help()
 
     def error(self, message):
         """Refuse the command line."""
@@ -118,13 +123,11 @@ def _add_tune(commands):
 
 
 def _add_reproduce(commands):
-    width = max(map(len, TARGETS))
-    listed = "\n".join(f"  {name:{width}}  {sentence}" for name, sentence in TARGETS.items())
     reproduce = commands.add_parser(
         "reproduce", help="measure what the paper reports, and print both",
         description="Run the experiments behind a table or figure of the paper, and print and write\nour numbers "
                     "beside the paper's. Runs that are there are used again, interrupted\nones go on.",
-        epilog=f"targets:\n{listed}", formatter_class=argparse.RawDescriptionHelpFormatter)
+        epilog=list_targets, formatter_class=argparse.RawDescriptionHelpFormatter)
     reproduce.set_defaults(command="reproduce")
     reproduce.add_argument("target", metavar="TARGET", help="a name from the list below")
     reproduce.add_argument("--seeds", type=int, metavar="N", help=f"number of seeds (default: {SEEDS}; 1 with --quick)")
@@ -132,7 +135,8 @@ def _add_reproduce(commands):
     reproduce.add_argument("--preset", metavar="NAME", help="named settings of npbcl")
     reproduce.add_argument("--tuned", action="store_true", help="the methods with settings that a search found")
     _add_data_dir(reproduce)
-    reproduce.add_argument("--out", metavar="DIR", default=OUT, help=f"folder for runs and tables (default: {OUT})")
+    reproduce.add_argument("--out", metavar="DIR", default="reproduction",
+                           help="folder for runs and tables (default: reproduction)")
     reproduce.add_argument("--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs")
     reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
     _add_set(reproduce, "set a key of every run or of npbcl, or METHOD.KEY of another method")
@@ -181,3 +185,10 @@ def list_experiments():
     """Return the experiments, a line each."""
     width = max(map(len, PRESETS))
     return "\n".join(f"  {name:{width}}  {preset.sentence}" for name, preset in PRESETS.items())
+
+
+def list_targets():
+    """Return the targets of ``reproduce`` under their heading, a line each."""
+    from ibpcl.paper.reproduce import TARGETS
+    width = max(map(len, TARGETS))
+    return "\n".join(["targets:", *(f"  {name:{width}}  {sentence}" for name, sentence in TARGETS.items())])

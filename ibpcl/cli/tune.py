@@ -5,7 +5,7 @@ import shlex
 
 import numpy as np
 
-from ibpcl.cli.reproduce import assignments
+from ibpcl.cli.runs import assignments
 from ibpcl.cli.table import percent
 from ibpcl.errors import UserError
 from ibpcl.experiments import values

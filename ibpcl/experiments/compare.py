@@ -1,23 +1,21 @@
 """Several methods on one experiment: accuracy, backward transfer, time and memory, means over seeds.
 
-The runs are cells, as those of ``ibpcl.experiments.reproduce``: resumable, and used again.
+The runs are cells (:mod:`ibpcl.experiments.cells`): resumable, and used again.
 """
 
 from pathlib import Path
 
-import ibpcl
-from ibpcl.errors import TrainingError, UserError
+from ibpcl.errors import UserError
 from ibpcl.evaluation import figures
+from ibpcl.experiments import cells, findings
+from ibpcl.experiments.benchmarks import BENCHMARKS, Benchmark, Row
+from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.config import able, configure, keys, nearest, run_keys
-from ibpcl.experiments.reproduce import cells, results
-from ibpcl.experiments.reproduce.benchmarks import BENCHMARKS, Benchmark
-from ibpcl.experiments.reproduce.choice import Choice
-from ibpcl.experiments.reproduce.report import Report, write
-from ibpcl.experiments.reproduce.results import Results, Summary
-from ibpcl.experiments.reproduce.rows import Row
-from ibpcl.experiments.reproduce.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
+from ibpcl.experiments.findings import Summary, gather
+from ibpcl.experiments.report import Report, heading, write
+from ibpcl.experiments.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
 
-EXAMPLES = 10000                                             # a task, of an experiment that nobody has measured
+EXAMPLES = 10000                                             # per task, where the number is not known
 # Keys of the run that a comparison does not set, with what the user can do instead; Choice refuses the others.
 ELSEWHERE = {**dict.fromkeys(("experiment", "dataset", "stream"), "name another EXPERIMENT, or a TOML file with it"),
              "preset": "methods have their default settings, or with --tuned those that a search found"}
@@ -32,14 +30,14 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
         Its name, or a TOML file.
     methods : sequence of str, optional
         Who; all that can do the experiment if not given.
-    choice : ibpcl.experiments.reproduce.choice.Choice, optional
+    choice : ibpcl.experiments.choice.Choice, optional
         Seeds, settings, where the data are, and the folder; settings should come from :func:`spread`.
     progress, on_cell
-        As in :func:`ibpcl.experiments.reproduce.cells.measure`.
+        As in :func:`ibpcl.experiments.cells.measure`.
 
     Returns
     -------
-    report : ibpcl.experiments.reproduce.report.Report
+    report : ibpcl.experiments.report.Report
         ``table.md``, ``table.json`` and ``curves.png`` are in its ``folder``.
 
     Raises
@@ -54,18 +52,11 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
     name = _name(experiment, methods)
     benchmark = _benchmark(experiment, name)
     rows = [Row(method, method, method) for method in methods]
-    measured, failures = cells.measure(cells.plan(rows, (benchmark,), choice), progress, on_cell)
-    if not measured:
-        raise TrainingError(f"no method could be trained; the first: {failures[0].reason}")
-    there = {m.cell.row.key for m in measured}
-    found = Results(choice, tuple(row for row in rows if row.key in there), (benchmark,), tuple(measured))
-    seeds = f"{choice.seeds} seed{'s' * (choice.seeds > 1)}"
-    chosen = [seeds, *["tuned where a search was made"] * choice.tuned,
-              *(f"{key} = {value}" for key, value in choice.assignments.items())]
-    heading = f"compare: {name}\n{', '.join(chosen)}; ibpcl {ibpcl.__version__}"
-    report = Report("compare", heading, summarize(found, benchmark), choice.out / name, tuple(failures))
+    found = gather(cells.plan(rows, (benchmark,), choice), choice, rows, (benchmark,), progress, on_cell)
+    report = Report("compare", heading(f"compare: {name}", choice), summarize(found, benchmark), choice.out / name,
+                    found.failures)
     write(report, {"experiment": name, "methods": methods, "seeds": choice.seeds,
-                   "tuned": choice.tuned, "settings": choice.assignments}, measured)
+                   "tuned": choice.tuned, "settings": choice.assignments}, found.measured)
     return report
 
 
@@ -74,15 +65,15 @@ def summarize(found, benchmark):
     entries, measure = [], found.first(benchmark).values["measure"]
     for row in found.rows:
         entries += [found.entry(row, benchmark, number, column, unit) for column, number, unit in (
-            (f"{measure}, %", results.final_accuracy, PERCENT), ("BWT, points", results.backward_transfer, POINTS),
-            ("seconds", results.seconds, SECONDS), ("stored, MB", results.stored, MEGABYTES))]
-    ax = figures.method_comparison({row.label: [results.matrix(m) for m in found.of(row, benchmark)]
+            (f"{measure}, %", findings.final_accuracy, PERCENT), ("BWT, points", findings.backward_transfer, POINTS),
+            ("seconds", findings.seconds, SECONDS), ("stored, MB", findings.stored, MEGABYTES))]
+    ax = figures.method_comparison({row.label: [findings.matrix(m) for m in found.of(row, benchmark)]
                                     for row in found.rows})
     ax.set_ylabel(ax.get_ylabel().replace("accuracy", measure))
     return Summary((Table(benchmark.label, tuple(entries), "method"),), (
         f"{measure.capitalize()}: mean over all tasks at the end. BWT: mean change of a task since it was learned, "
         "over all later times; below 0 is forgetting. Seconds: training and testing, and in the first run after "
-        "installing the compilation of kernels. Stored: what is kept after the last task.", *results.epochs(found)),
+        "installing the compilation of kernels. Stored: what is kept after the last task.", *findings.epochs(found)),
         {"curves": ax})
 
 

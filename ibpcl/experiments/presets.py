@@ -6,6 +6,7 @@ All hyperparameters that an experiment sets are here; the defaults are those of 
 from typing import NamedTuple
 
 DEFAULT = "split-glyphs"
+SEEDS = 5                                                    # of a table's row, if not given
 # What an experiment can ask of a method (a word of its `can`), and the settings that it then must have.
 SETTINGS_OF = {"task": {}, "domain": {"single_head": True}, "regression": {}, "images": {}}
 

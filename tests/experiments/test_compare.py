@@ -9,9 +9,9 @@ import pytest
 from ibpcl.cli import main
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import run as run_module
+from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.compare import compare, spread
 from ibpcl.experiments.config import able
-from ibpcl.experiments.reproduce.choice import Choice
 from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import ABOUT, METHODS
 from ibpcl.methods.ewc import EWC

@@ -10,7 +10,6 @@ from ibpcl.methods.naive import Settings as NaiveSettings
 from ibpcl.models.gated import Gated, capacity, gates, gates_vjp
 from ibpcl.models.plain import Network
 from ibpcl.numerics import sigmoid
-from ibpcl.proofs import networks
 
 NUMPY = backend("numpy")
 SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
@@ -50,13 +49,6 @@ class Sixes:
 
     def normal(self, size):
         return np.full(size, 6.0)
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_gradients_are_right(seed):
-    for check in (networks.check_gated, networks.check_gates, networks.check_capacity):
-        report = check(seed)
-        assert report.ok, str(report)
 
 
 def test_what_a_task_uses_does_not_move(make_task):

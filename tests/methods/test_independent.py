@@ -6,9 +6,9 @@ import pytest
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import NonFiniteError
+from ibpcl.inference.backend import backend
 from ibpcl.methods import method
 from ibpcl.methods.independent import Independent, Network, Settings
-from ibpcl.proofs import networks
 
 SMALL = Settings(hidden=(8,), epochs=6, batch=20, rate=0.02)
 
@@ -46,18 +46,12 @@ def test_a_task_is_learned_as_if_it_were_the_only_one_of_its_number():
     np.testing.assert_array_equal(alone.networks[1][1], other.networks[1][1])
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_gradient_is_right(seed):
-    report = networks.check_independent_network(seed)
-    assert report.ok, str(report)
-
-
 def test_without_hidden_weights_it_is_softmax_regression():
     """The head's gradient has a closed form: h^T (onehot - p)."""
     rng, network = np.random.default_rng(0), Network(3, (5,), 4)
     vector = rng.normal(size=network.layout.size)
     x, y = rng.normal(size=(6, 3)), rng.integers(0, 4, 6)
-    total, cache = network.log_likelihood(vector, x, y, networks.backend("numpy"))
+    total, cache = network.log_likelihood(vector, x, y, backend("numpy"))
     (w0, b0), (w1, b1) = network.layers(vector)
     h = np.maximum(x @ w0 + b0, 0)
     p = np.exp(h @ w1 + b1)

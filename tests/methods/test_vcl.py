@@ -21,7 +21,6 @@ from ibpcl.models.plain import Network
 from ibpcl.models.supervised import Elbo, Prior
 from ibpcl.noise import Key
 from ibpcl.primitives import gaussian
-from ibpcl.proofs import networks
 
 NUMPY = backend("numpy")
 SMALL = Settings(hidden=(8,), epochs=4, likelihood_epochs=3, batch=20, rate=0.02, prediction_samples=10)
@@ -126,11 +125,6 @@ def test_one_task_is_bayes_by_backprop():
             np.testing.assert_allclose(found[f"{kind}.mu"], dw + mu / 0.49, rtol=1e-6)
             np.testing.assert_allclose(found[f"{kind}.log_sigma"], dw * sigma * one[0] + sigma**2 / 0.49 - 1,
                                        rtol=1e-6, atol=1e-8)
-
-
-def test_the_gradient_with_sampled_weights_is_right():
-    report = networks.check_sampled_elbo()
-    assert report.ok, str(report)
 
 
 @pytest.mark.parametrize("changes", [{}, {"local": False, "samples": 2}, {"coreset": "k_center", "coreset_size": 10,

@@ -16,8 +16,8 @@ from ibpcl.models.regressor import Regressor
 from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key
 from ibpcl.numerics import inverse_softplus
-from ibpcl.primitives import gaussian, kumaraswamy
-from ibpcl.proofs.networks import ALPHA, network
+from ibpcl.paper.networks import ALPHA, network
+from ibpcl.primitives import kumaraswamy
 
 NUMPY = backend("numpy")
 
@@ -25,34 +25,6 @@ NUMPY = backend("numpy")
 def evaluate(model, vector, prior, x, labels, samples=2, examples=70, who=NUMPY, dtype=np.float64, step=0):
     noise = model.noise(Key(0, 0, step, 0), samples, len(x), NUMPY, dtype)
     return model.elbo(vector, prior, x, labels, noise, 0.7, examples, who)
-
-
-def test_minibatches_of_a_partition_average_to_the_whole_task():
-    """With N / |b| the log likelihood of equal parts averages to the full value; without it, it would be a third."""
-    model, vector, prior, x, labels, _ = network()
-    x, labels = np.concatenate([x, x, x[:1], x[:3]])[:18], np.concatenate([labels] * 3)[:18]
-    vector[model.layout.block("log_sigma")] = -40            # no noise in the weights, so that parts can be compared
-    noise = model.noise(Key(0, 0, 0, 0), 2, 18, NUMPY, np.float64)
-    whole, _ = model.elbo(vector, prior, x, labels, noise, 0.7, 18, NUMPY)
-    thirds = []
-    for rows in np.array_split(np.arange(18), 3):
-        part = noise._replace(head=noise.head[:, rows])
-        thirds.append(model.elbo(vector, prior, x[rows], labels[rows], part, 0.7, 18, NUMPY)[0])
-    assert np.mean([part.log_likelihood for part in thirds]) == pytest.approx(whole.log_likelihood, rel=1e-9)
-    for part in thirds:                                      # the divergences are those of the task, whatever the batch
-        assert part[1:] == pytest.approx(whole[1:])
-
-
-def test_the_parts_are_what_they_are_called():
-    model, vector, prior, x, labels, _ = network()
-    parts, _ = evaluate(model, vector, prior, x, labels)
-    block = model.layout.block
-    weights, _ = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], prior.mu, prior.log_sigma)
-    sticks = sum(kumaraswamy.kl_to_beta(np.logaddexp(0, layer["raw_a"]), np.logaddexp(0, layer["raw_b"]), alpha)[0]
-                 for layer, alpha in zip(model.layers(vector), ALPHA, strict=False))
-    assert parts.kl_weights == pytest.approx(weights)
-    assert parts.kl_sticks == pytest.approx(sticks)
-    assert parts.total == pytest.approx(parts.log_likelihood - parts.kl_weights - parts.kl_masks - parts.kl_sticks)
 
 
 def test_at_the_prior_every_divergence_is_zero():

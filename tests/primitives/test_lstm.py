@@ -33,20 +33,6 @@ def test_it_is_what_the_equations_say_unit_by_unit():
             np.testing.assert_allclose(outputs[t, n], h, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_gradient_agrees_with_the_complex_step(seed):
-    """For every entry of every parameter over six steps, without the checker, so as not to trust it."""
-    inputs = [sequence(seed), *parameters(seed)]
-    outputs, cache = lstm.unroll(*inputs)
-    dout = np.random.default_rng(9).normal(size=outputs.shape)
-    for place, gradient in enumerate(lstm.unroll_vjp(dout, cache)):
-        for index in np.ndindex(gradient.shape):
-            moved = [value.astype(complex) for value in inputs]
-            moved[place][index] += 1e-30j
-            by_step = (lstm.unroll(*moved)[0] * dout).sum().imag / 1e-30
-            assert gradient[index] == pytest.approx(by_step, rel=1e-11, abs=1e-14)
-
-
 def test_an_open_forget_gate_and_a_shut_input_gate_carry_memory_and_gradient_unchanged():
     """The constant error carousel: whatever the inputs are, and however many steps it goes through."""
     w, r, b = parameters()

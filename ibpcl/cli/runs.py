@@ -1,0 +1,39 @@
+"""What the commands that make many runs have in common: their arguments, and a line per run."""
+
+from tqdm import tqdm
+
+from ibpcl.errors import UserError
+from ibpcl.experiments.cells import Failure
+
+
+def print_cell(outcome):
+    """Print how a run ended, above the progress bar."""
+    if isinstance(outcome, Failure):
+        tqdm.write(f"{outcome.cell}: {outcome.reason}")
+    else:
+        values, seconds = outcome.values, outcome.values["seconds"]["total"]
+        found = (f"{values['average_log_likelihood']:.2f} nats an image" if outcome.cell.config.generative
+                 else f"{100 * values['average_accuracy']:.2f} %")
+        tqdm.write(f"{outcome.cell}: {found} in {seconds:.1f} s")
+
+
+def assignments(given):
+    """Return KEY=VALUE texts as a dict.
+
+    Raises
+    ------
+    UserError
+        If one has another form.
+    """
+    texts = {}
+    for assignment in given:
+        key, equals, text = assignment.partition("=")
+        if not equals or not key.strip():
+            raise UserError(f"--set takes KEY=VALUE, got {assignment!r}")
+        texts[key.strip()] = text
+    return texts
+
+
+def listed(text):
+    """Return the names of a list with commas; None if it was not given."""
+    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())

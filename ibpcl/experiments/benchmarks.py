@@ -1,0 +1,117 @@
+"""What a table compares: methods, each a row, on benchmarks, each a sequence of tasks."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ibpcl.errors import UserError
+from ibpcl.experiments.config import nearest
+
+
+class Row(NamedTuple):
+    """A method with some of its settings.
+
+    Attributes
+    ----------
+    key : str
+        What ``--methods`` and the tables of printed numbers call it.
+    label : str
+        For people.
+    method : str
+        A module of ``ibpcl.methods``.
+    settings : mapping
+        What the row changes, and the user may not.
+    """
+
+    key: str
+    label: str
+    method: str
+    settings: Mapping = MappingProxyType({})
+
+
+class Benchmark(NamedTuple):
+    """A sequence of tasks.
+
+    Attributes
+    ----------
+    name : str
+        As in the tables of printed numbers, and in the names of the cells.
+    label : str
+        For people.
+    experiment : str
+        The experiment whose configuration it starts from.
+    run : dict
+        Keys of the run that it changes.
+    examples : int
+        Training examples a task, roughly: for guessing how long it takes.
+    family : str
+        "task" with a head for each, "domain" with one head for all, "vae" for images without labels.
+    """
+
+    name: str
+    label: str
+    experiment: str
+    run: dict
+    examples: int
+    family: str = "task"
+
+
+BENCHMARKS = {benchmark.name: benchmark for benchmark in (
+    Benchmark("split-mnist", "Split MNIST", "split-mnist", {}, 12000),
+    Benchmark("split-notmnist", "notMNIST", "split-notmnist", {}, 3000),
+    Benchmark("permuted-mnist", "Permuted MNIST", "permuted-mnist", {}, 60000),
+    Benchmark("split-fashion-mnist", "Fashion MNIST", "split-fashion-mnist", {}, 12000),
+    Benchmark("split-glyphs", "glyphs", "split-glyphs", {}, 2000),
+    Benchmark("permuted-glyphs", "Permuted glyphs", "split-glyphs",
+              {"experiment": "permuted-glyphs", "stream": "permuted"}, 10000),
+    Benchmark("permuted-mnist-10-domain", "Permuted-10", "permuted-mnist-10-domain", {}, 60000,
+              "domain"),
+    Benchmark("domain-mnist", "MNIST pairs", "domain-mnist", {}, 12000, "domain"),
+    Benchmark("vae-mnist", "MNIST", "vae-mnist", {}, 6000, "vae"),
+    Benchmark("vae-notmnist", "notMNIST", "vae-notmnist", {}, 1500, "vae"),
+    Benchmark("vae-glyphs", "glyphs", "vae-glyphs", {}, 1000, "vae"),
+    Benchmark("domain-glyphs", "Glyph pairs", "domain-glyphs", {}, 2000, "domain"),
+)}
+BEFORE = {"task": "split", "domain": "domain", "vae": "vae"}  # what names of a family begin with
+
+
+def benchmark(name, family="task"):
+    """Return a benchmark of a family by its name; what it begins with (``split-``, ...) and ``-mnist`` may be left out.
+
+    Raises
+    ------
+    UserError
+        If there is none of that name in the family.
+
+    Examples
+    --------
+    >>> benchmark("fashion_mnist").label, benchmark("permuted").label
+    ('Fashion MNIST', 'Permuted MNIST')
+    >>> benchmark("notmnist", family="vae").name, benchmark("mnist", family="domain").name
+    ('vae-notmnist', 'domain-mnist')
+    """
+    plain, known = name.strip().replace("_", "-"), {b.name: b for b in BENCHMARKS.values() if b.family == family}
+    for candidate in (plain, f"{BEFORE[family]}-{plain}", f"{plain}-mnist", f"{BEFORE[family]}-{plain}-mnist"):
+        if candidate in known:
+            return known[candidate]
+    raise UserError(f"no data set {name!r} here{nearest(plain, known)} (known: {', '.join(known)})")
+
+
+def select(rows, names):
+    """Return the rows that are named, by key or by method; all if ``names`` is None.
+
+    Raises
+    ------
+    UserError
+        If a name is neither.
+    """
+    if names is None:
+        return tuple(rows)
+    chosen = set()
+    for name in names:
+        found = {row.key for row in rows if row.key == name} or {row.key for row in rows if row.method == name}
+        if not found:
+            known = [row.key for row in rows]
+            raise UserError(f"no row {name!r} here{nearest(name, known)} (known: {', '.join(known)})")
+        chosen |= found
+    return tuple(row for row in rows if row.key in chosen)

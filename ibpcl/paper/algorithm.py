@@ -1,0 +1,169 @@
+r"""Algorithm 1, run on tiny tasks by the package's learner, with what happens inside written down.
+
+Kumar et al. (2021), Algorithm 1, Secs. 4.1 to 4.6 and supplement C and E: the prior is that of Eq. 11, fine-tuning
+leaves masks and sticks alone, alpha follows its rule, coresets serve predictions only, and the network grows as said.
+"""
+
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.continual.task import Task
+from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.npbcl_settings import FIRST, Settings
+from ibpcl.models.layers import sticks
+from ibpcl.models.supervised import Prior
+from ibpcl.paper.checks import Outcome, proves
+
+SETTINGS = Settings(**{
+    **FIRST, "hidden": (6,), "samples": 2, "prediction_samples": 4, "epochs": 4, "finetune_epochs": 2, "batch": 16,
+    "alpha": 5.0, "weight_rate": 0.01, "mask_rate": 0.2, "finetune_rate": 0.01, "prior_sigma": 0.3,
+    "mask_kl_weight": 1.0})
+
+
+class Turn(NamedTuple):
+    """One turn of the algorithm: data, prior, parameters after each phase, mask, the sticks' a, alpha around it."""
+
+    x: np.ndarray
+    prior: Prior
+    trained: np.ndarray
+    tuned: np.ndarray
+    mask: np.ndarray
+    a: np.ndarray
+    alpha_before: float
+    alpha: float
+
+
+class Watched(NPBCL):
+    """The learner, taking notes between its phases; ``lower`` makes every stick's a fall in training."""
+
+    def __init__(self, settings, seed, lower=False):
+        super().__init__(settings, seed, "numpy")
+        self.turns, self.lower = [], lower
+
+    def _train_masked(self, model, vector, prior, data, how):
+        model, vector, records = super()._train_masked(model, vector, prior, data, how)
+        raw_a = model.layers(vector)[0]["raw_a"]
+        if self.lower:
+            raw_a[...] = 0.8 * self.alpha[0]                 # so far from 0 the softplus changes little
+        self.notes = (data.x, self._prior(model), vector.copy(), sticks(raw_a, raw_a)[0][0])
+        return model, vector, records
+
+    def _keep(self, model, vector, masks, coreset):
+        before = float(self.alpha[0])
+        super()._keep(model, vector, masks, coreset)
+        x, prior, trained, a = self.notes
+        self.turns.append(Turn(x, prior, trained, vector.copy(), masks[0], a, before, float(self.alpha[0])))
+
+
+def tiny_task(seed, t):
+    """Make a task of 48 examples in five dimensions that a plane separates."""
+    rng = np.random.default_rng((seed, t))
+    x = rng.normal(size=(48, 5))
+    labels = (x @ rng.normal(size=5) > 0).astype(np.int64)
+    return Task(f"plane {t}", x, labels, x[:4], labels[:4], 2, ("below", "above"))
+
+
+@cache
+def learn(seed, tasks=2, lower=False, **changes):
+    """Learn a few tasks and return the learner; computed once for each choice."""
+    learner = Watched(replace(SETTINGS, **changes), seed, lower)
+    for t in range(tasks):
+        learner.learn(tiny_task(seed, t))
+    return learner
+
+
+@proves("definitions", "algorithm.prior")
+def prior(seed):
+    """The first task's prior is p_0; the second's is Eq. 11 with the first task's mask, and p_0 at the head."""
+    first, second = learn(seed).turns
+    used = np.concatenate([first.mask.ravel(), first.mask.any(axis=0)])
+    gaussian = len(second.prior.mu)
+    used = np.concatenate([used, np.zeros(gaussian - len(used), bool)])
+    log_sigma = np.float32(np.log(SETTINGS.prior_sigma))
+    pairs = (
+        (first.prior.mu, 0), (first.prior.log_sigma, log_sigma),
+        (second.prior.mu, np.where(used, first.tuned[:gaussian], 0)),
+        (second.prior.log_sigma, np.where(used, first.tuned[gaussian:2 * gaussian], log_sigma)),
+    )
+    wrong = sum(int(np.count_nonzero(prior != exact)) for prior, exact in pairs)
+    return Outcome(wrong == 0, f"{wrong} of {4 * gaussian} entries differ from Eq. 11", {"wrong": wrong})
+
+
+@proves("definitions", "algorithm.finetuning")
+def finetuning(seed):
+    """Fine-tuning moves used weights alone: mask offsets, sticks and unused weights stay bit for bit."""
+    moved = still = 0
+    for turn in (*learn(seed).turns, *learn(seed, unused_prior="gaussian").turns):
+        gaussian, unused = len(turn.prior.mu), np.flatnonzero(~turn.mask.ravel())
+        still += np.count_nonzero(turn.tuned[2 * gaussian:] != turn.trained[2 * gaussian:])
+        # What the mask leaves out is at its prior, if it has one: given the mask, that is its best posterior.
+        rest, known = turn.trained[:gaussian].copy(), turn.prior.informative
+        known = slice(None) if known is None else known
+        rest[known] = turn.prior.mu[known]
+        still += np.count_nonzero(turn.tuned[unused] != rest[unused])
+        moved += np.count_nonzero((turn.tuned != turn.trained)[:turn.mask.size][turn.mask.ravel()])
+    return Outcome(still == 0 and moved > 0, f"{still} fixed values moved, {moved} used weights tuned",
+                   {"fixed": int(still), "tuned": int(moved)})
+
+
+@proves("definitions", "algorithm.alpha")
+def alpha(seed):
+    """After each task alpha is the larger of what it was and the largest a."""
+    turns = (*learn(seed).turns, *learn(seed, 1, lower=True).turns)
+    gap = max(abs(turn.alpha - max(turn.alpha_before, float(turn.a.max()))) for turn in turns)
+    return Outcome(gap < 1e-5, f"max(alpha, max a) to {gap:.0e} in {len(turns)} turns", {"gap": gap})
+
+
+@proves("definitions", "algorithm.alpha-increment")
+def alpha_increment(seed):
+    """Supplement E.1: alpha grows by its increment a task."""
+    gaps = [turn.alpha - turn.alpha_before - 2.5
+            for turn in learn(seed, alpha_rule="increment", alpha_increment=2.5).turns]
+    gap = max(map(abs, gaps))
+    return Outcome(gap < 1e-5, f"+2.5 a task, to {gap:.0e}", {"gap": gap})
+
+
+@proves("definitions", "algorithm.prediction")
+def prediction(seed):
+    """Predictions are softmax averages over weight samples: they sum to 1, and repeat bit for bit."""
+    learner = learn(seed)
+    x = tiny_task(seed, 0).x_train
+    one, other = (learner.predict(x, 0) for _ in range(2))
+    gap = float(np.abs(one.sum(axis=1) - 1).max())
+    return Outcome(gap < 1e-5 and bool((one == other).all()), f"sum to 1 within {gap:.0e}, repeatable", {"gap": gap})
+
+
+@proves("definitions", "algorithm.coresets")
+def coresets(seed):
+    """Coresets are no training data; refining on them moves used weights alone, and what was learned stays."""
+    learner = learn(seed, coreset="random", coreset_size=8, coreset_epochs=3, coreset_rate=0.01)
+    overlap = moved = still = 0
+    before = {name: np.array(value) for name, value in learner.state().items()}
+    for t, turn in enumerate(learner.turns):
+        task = tiny_task(seed, t)
+        kept = before[f"task{t}.coreset.x"]
+        joined = np.concatenate([turn.x, kept])
+        overlap += 48 - len(np.unique(joined, axis=0)) + abs(len(joined) - len(task.x_train))
+        model, vector = learner._assemble(t)
+        refined = learner._refine(model, vector, t)
+        learner.predict(task.x_train, t)
+        changed = refined[:turn.mask.size] != vector[:turn.mask.size]
+        moved += np.count_nonzero(changed & turn.mask.ravel())
+        still += np.count_nonzero(changed & ~turn.mask.ravel())
+    still += sum(np.count_nonzero(value != before[name]) for name, value in learner.state().items())
+    return Outcome(overlap == 0 and still == 0 and moved > 0,
+                   f"{overlap} shared, {moved} weights refined, {still} kept moved",
+                   {"overlap": int(overlap), "moved": int(moved), "still": int(still)})
+
+
+@proves("definitions", "algorithm.growth")
+def growth(seed):
+    """Sec. 4.6: with five units that must stay empty a layer of four grows, and its old tasks predict on."""
+    learner = learn(seed, hidden=(4,), expand=True, empty_units=5, expand_every=2)
+    units = [turn.mask.shape[1] for turn in learner.turns]
+    finite = bool(np.isfinite(learner.predict(tiny_task(seed, 0).x_train, 0)).all())
+    return Outcome(units[0] > 4 and units == sorted(units) and finite, f"4 units grew to {units[0]}, then {units[1]}",
+                   {"units": units})

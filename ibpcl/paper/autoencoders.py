@@ -1,0 +1,201 @@
+r"""The autoencoder's gradients, and its ELBO against plain loops from the paper's formulas.
+
+Kumar et al. (2021), Sec. 3.3 (Eq. 10) and supplement G.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from ibpcl.continual.task import ImageTask
+from ibpcl.methods.vae_npbcl import VAENPBCL
+from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
+from ibpcl.models import kinds
+from ibpcl.models.autoencoder import Autoencoder
+from ibpcl.models.point_autoencoder import at_means
+from ibpcl.models.supervised import Prior
+from ibpcl.noise import Key
+from ibpcl.paper.checks import Outcome, agrees, proves
+from ibpcl.paper.definitions import gaussian_layer, masked_layer, sticks_divergence
+from ibpcl.paper.networks import NUMPY, whole
+from ibpcl.primitives import gaussian, latent
+from ibpcl.verify import check
+
+# Each of the three kinds of layers, plain ones before the codes and behind them.
+MIXED = ("plain", "masked", "plain", "masked", "plain", "gaussian", "gaussian")
+
+
+def network(seed=0, **options):
+    """Build an autoencoder with two hidden layers on each side, and a point in its parameter space: nothing special.
+
+    Returns the model, its parameters, a prior, images, and hard masks by layer.
+    """
+    model, rng = Autoencoder(6, (5, 4), 3, (4, 5), **options), np.random.default_rng(seed)
+    alpha = rng.uniform(2, 5, len(model.of_kind("masked")))
+    vector = model.initial(rng, alpha, 0.3, 0.7, np.float64)
+    vector += rng.normal(scale=0.3, size=vector.size)
+    count = len(vector[model.layout.block("mu")]) if "mu" in model.layout.blocks else 0
+    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), alpha)
+    masks = {name: rng.random(model.shapes[name]) < 0.6 for name in model.of_kind("masked")}
+    return model, vector, prior, rng.random((7, 6)), masks
+
+
+def check_elbo(seed=0, relaxed=True, samples=2, **options):
+    """Check the gradient of the ELBO, part by part, for every parameter at once, at fixed noise."""
+    model, vector, prior, x, masks = network(seed, **options)
+    noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64, relaxed)
+    given = (None, 0.7) if relaxed else (masks, None)
+    return whole(lambda vector: model.elbo(vector, prior, x, noise, 70, NUMPY, *given), model.elbo_vjp, vector, seed)
+
+
+def check_evaluate(seed=0):
+    """Check the gradient of outputs, codes and masks' divergence, before any likelihood."""
+    model, vector, _, x, _ = network(seed, kinds=MIXED)
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    return whole(lambda vector: model.evaluate(vector, x, noise, NUMPY, None, 0.7), model.evaluate_vjp, vector, seed)
+
+
+def check_plain_layer(seed=0):
+    """Check a plain layer, also for its input, which has a sample axis; the other kinds are those of ``layers``."""
+    rng = np.random.default_rng(seed)
+    inputs = {"x": rng.normal(size=(2, 4, 5)), "weight": rng.normal(size=(5, 3)), "bias": rng.normal(size=3)}
+
+    def f(x, weight, bias):
+        (h, _), cache = kinds.evaluate("plain", {"weight.mu": weight, "bias.mu": bias}, x, None, None, None, None,
+                                       NUMPY)
+        return h, cache
+
+    def f_vjp(dh, cache):
+        dx, gradients = kinds.evaluate_vjp((dh, None), cache)
+        return dx, gradients["weight.mu"], gradients["bias.mu"]
+
+    return check(f, f_vjp, inputs, seed=seed)
+
+
+def check_log_density(seed=0, likelihood="gaussian"):
+    """Check the gradient of the pixels' log density at the decoder's outputs."""
+    model, rng = Autoencoder(6, (5,), 3, (5,), likelihood=likelihood), np.random.default_rng(seed)
+    x = rng.random((7, 6))
+    return check(lambda outputs: model.log_density(outputs, x), model.log_density_vjp,
+                 {"outputs": rng.normal(size=(2, 7, 6))}, seed=seed)
+
+
+@proves("definitions", "autoencoder.elbo")
+def elbo_by_loops(seed):
+    """Eq. 10 and supplement G: the ELBO and its parts, by plain loops from the formulas of the paper."""
+    model, vector, prior, x, _ = network(seed, learns_prior=True)
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    tau, examples, parts, masked = 0.7, 70, np.zeros(5), model.of_kind("masked")
+    layers, drawn = model.layers(vector), dict(zip(model.names, noise.layers, strict=True))
+    views = model.layout.views(vector)
+    parts[4] = sum(sticks_divergence(layers[name], alpha) for name, alpha in zip(masked, prior.alpha, strict=True))
+    for s in range(2):
+        of = {name: masked_layer(layers[name], drawn[name], s, tau) for name in masked}
+        parts[3] += sum(divergence for _, _, divergence in of.values()) / 2
+
+        def linear(name, h, of=of):
+            return h @ of[name][0] + of[name][1]
+
+        for n in range(len(x)):
+            h = np.maximum(linear("encoder1", np.maximum(linear("encoder0", x[n]), 0)), 0)
+            mean = linear("mean", h) + views["codes.mu"]
+            log_sigma = linear("scale", h) + views["codes.log_sigma"]
+            parts[1] += examples / len(x) / 2 * gaussian.kl(mean, log_sigma, views["prior.mu"],
+                                                            views["prior.log_sigma"])[0]
+            h = mean + np.exp(log_sigma) * noise.latent[s, n]
+            h = np.maximum(linear("decoder1", np.maximum(linear("decoder0", h), 0)), 0)
+            on = 1 / (1 + np.exp(-gaussian_layer(layers["pixels"], h, drawn["pixels"][s, n])))
+            parts[0] += examples / len(x) / 2 * (x[n] * np.log(on) + (1 - x[n]) * np.log(1 - on)).sum()
+    block = model.layout.block
+    parts[2] = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], prior.mu, prior.log_sigma)[0]
+    got = model.elbo(vector, prior, x, noise, examples, NUMPY, None, tau)[0]
+    return agrees(f"ELBO {got.total:.6g}, parts by loops", [*got, got.total], [*parts, parts[0] - parts[1:].sum()])
+
+
+@proves("definitions", "autoencoder.latent-divergence")
+def latent_divergence(seed):
+    """Supplement G: each example's divergence of codes is that of diagonal Gaussians, summed over codes."""
+    rng = np.random.default_rng(seed)
+    q, p = rng.normal(size=(2, 3, 4, 5)), rng.normal(size=(2, 5))
+    exact = [[gaussian.kl(q[0, s, n], q[1, s, n], *p)[0] for n in range(4)] for s in range(3)]
+    return agrees("example by example", latent.kl(*q, *p)[0], exact)
+
+
+@proves("definitions", "autoencoder.bound")
+def bound(seed):
+    """Eq. 10 with all weights known is a bound: log p(x) - ELBO = KL[q(z|x) || p(z|x)] >= 0, by integrating over z."""
+    model, rng = Autoencoder(4, (3,), 1, (3,), ("plain",) * 5, "tanh"), np.random.default_rng(seed)
+    vector, x = rng.normal(scale=0.5, size=model.layout.size), rng.random((3, 4))
+    point = at_means(model, vector)
+    mean, log_sigma = point.encode(x)
+    wide = max(20.0, 12 * np.exp(log_sigma).max())           # q may be wider than the prior
+    step, z = wide / 4000, np.linspace(-wide, wide, 8001)[:, None, None] * np.ones((1, 3, 1))
+    log_joint = point.log_likelihood(x, z) + gaussian.log_density(z, 0.0, 0.0)[0][..., 0]
+    log_q = gaussian.log_density(z, mean, log_sigma)[0][..., 0]
+    log_p = np.log(np.trapezoid(np.exp(log_joint), dx=step, axis=0))
+    gap = np.trapezoid(np.exp(log_q) * (log_q - log_joint + log_p), dx=step, axis=0)
+    expected = np.trapezoid(np.exp(log_q) * point.log_likelihood(x, z), dx=step, axis=0)
+    elbo = expected - latent.kl(mean[None], log_sigma[None], np.zeros(1), np.zeros(1))[0][0]
+    outcome = agrees("log p(x) - ELBO = KL", log_p - elbo, gap, 1e-8)
+    return Outcome(outcome.ok and bool((gap >= 0).all()), outcome.words, outcome.numbers)
+
+
+@cache
+def learned(seed):
+    """Return a learner that has learned two tiny tasks; computed once for each seed."""
+    settings = Settings(hidden=(6, 5), latent=3, activation="relu", epochs=3, finetune_epochs=2, batch=16, alpha=4.0,
+                        latent_alpha=3.0)
+    learner = VAENPBCL(settings, seed, "numpy")
+    for t in range(2):
+        x = np.random.default_rng((seed, t)).random((48, 8))
+        learner.learn(ImageTask(f"noise {t}", x, x[:4]), progress=False)
+    return learner
+
+
+@proves("definitions", "autoencoder.masked-networks")
+def masked_networks(seed):
+    """Sec. 3.3 and supplement G: encoder and decoder of a task, by loops over the layers with its masks' weights."""
+    learner = learned(seed % 2**31)
+    x, differ = np.random.default_rng(seed).random((5, 8)), 0.0
+    for t in range(2):
+        names = ("encoder0", "encoder1", "mean", "scale", "decoder0", "decoder1")
+        masks, point = dict(zip(names, learner.masks(t), strict=True)), learner.latent_model(t)
+
+        def layer(name, h, masks=masks):
+            values = learner.posterior[name]
+            return h @ (values["weight.mu"] * masks[name]) + values["bias.mu"] * masks[name].any(axis=0)
+
+        h = np.maximum(layer("encoder1", np.maximum(layer("encoder0", x), 0)), 0)
+        own = learner.own[t]
+        mean, log_sigma = layer("mean", h) + own["codes.mu"], layer("scale", h) + own["codes.log_sigma"]
+        h = np.maximum(layer("decoder1", np.maximum(layer("decoder0", mean), 0)), 0)
+        used = masks["decoder1"].any(axis=0)
+        logits = h[:, used] @ learner.own[t]["pixels.weight.mu"] + learner.own[t]["pixels.bias.mu"]
+        for got, exact in zip((*point.encode(x), point.outputs(mean)), (mean, log_sigma, logits), strict=True):
+            differ = max(differ, float(np.abs(got - exact).max()))
+    return Outcome(differ < 1e-5, f"codes and pixels of 2 tasks to {differ:.0e}", {"gap": differ})
+
+
+@proves("definitions", "autoencoder.alphas")
+def alphas(seed):
+    """Supplement B.2: alpha is 40 in the hidden layers and 20 in those of the codes, and can only rise."""
+    first = VAENPBCL(Settings(**PRESETS["paper"]), seed).alpha
+    learner = learned(seed % 2**31)
+    risen = bool((learner.alpha >= learner.settings.alphas).all())
+    return Outcome(first.tolist() == [40, 40, 20, 20, 40, 40] and risen, f"{first.astype(int).tolist()}", {})
+
+
+# Every gradient that is not a documented pair, by its qualified name.
+CHECKS = {
+    "ibpcl.models.kinds.evaluate_vjp": check_plain_layer,
+    "ibpcl.models.codec.Codec.evaluate_vjp": check_evaluate,
+    "ibpcl.models.autoencoder.Autoencoder.log_density_vjp": check_log_density,
+    "ibpcl.models.autoencoder.Autoencoder.elbo_vjp": check_elbo,
+}
+
+# Every way in which the ELBO can be set up.
+VARIANTS = {
+    "fixed-masks": {"relaxed": False}, "learned-prior": {"learns_prior": True}, "gaussian": {"likelihood": "gaussian"},
+    "plain": {"kinds": ("plain",) * 7}, "mixed": {"kinds": MIXED, "activation": "tanh"},
+    "mixed-fixed": {"kinds": MIXED, "relaxed": False, "activation": "softplus"},
+}

@@ -1,0 +1,154 @@
+"""Everything that the package proves about itself, by group and name.
+
+A target selects checks: a group (``divergences``), a name or its beginning (``kumaraswamy``), a pattern (``*.kl``), or
+both (``gradients/concrete.*``).
+"""
+
+import time
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+from zlib import crc32
+
+from ibpcl.errors import UserError
+from ibpcl.paper.checks import Check, Outcome, checks_in
+from ibpcl.verify.trap import Trap
+
+GROUPS = {
+    "gradients": "every f with its f_vjp, against complex step or differences",
+    "densities": "integrals and sums of the probability",
+    "samplers": "draws against distribution functions",
+    "divergences": "closed forms against quadrature and sampling",
+    "estimators": "sampled gradients against the exact derivative",
+    "definitions": "the paper's definitions against plain loops",
+    "errata": "the paper's mistakes: printed form failing, right form holding",
+}
+
+
+class Result(NamedTuple):
+    """A check, its outcome, and the seconds that it took."""
+
+    check: Check
+    outcome: Outcome
+    seconds: float
+
+    def to_dict(self):
+        """Return plain values only, ready for ``json.dumps``."""
+        return {"group": self.check.group, "name": self.check.name, "seconds": self.seconds, **self.outcome.to_dict()}
+
+
+def gradients():
+    """Return the checks of all gradients: documented pairs, layers and networks, the ELBO in every variant."""
+    from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS
+    from ibpcl.paper import autoencoders, networks, pairs
+    checks = []
+    for pair in pairs.documented_pairs():
+        name = ".".join([pair.name, *pair.choices.values()])
+        checks.append(Check("gradients", name, lambda seed, p=pair: of_report(pairs.check_pair(p, seed))))
+    for name, run in {**networks.CHECKS, **autoencoders.CHECKS}.items():
+        short = name.removeprefix("ibpcl.models.").removesuffix("_vjp")
+        checks.append(Check("gradients", short, lambda seed, r=run: of_report(r(seed))))
+    for activation in ACTIVATIONS:
+        checks += [Check("gradients", f"elbo.{activation}.{kind}", lambda seed, a=activation, k=kind: of_report(
+            networks.check_elbo(seed, k, a))) for kind in MASK_KLS]
+    for name, variant in networks.VARIANTS.items():
+        short = name.replace(" ", "-")
+        for mask_kl, ending in zip(MASK_KLS, ("", ".concrete"), strict=True):
+            checks.append(Check("gradients", f"elbo.{short}{ending}", lambda seed, v=variant, k=mask_kl: of_report(
+                networks.check_elbo(seed, k, **v))))
+        checks.append(Check("gradients", f"fixed-elbo.{short}", lambda seed, v=variant: of_report(
+            networks.check_fixed_elbo(seed, **v))))
+    checks.append(Check("gradients", "unit-elbo.concrete", lambda seed: of_report(
+        networks.check_unit_elbo(seed, "concrete"))))
+    for name, variant in autoencoders.VARIANTS.items():
+        checks.append(Check("gradients", f"autoencoder.elbo.{name}", lambda seed, v=variant: of_report(
+            autoencoders.check_elbo(seed, **v))))
+    return checks
+
+
+def of_report(report):
+    """Make an outcome of the report of a gradient."""
+    entries = sum(item.numbers.get("compared", 0) for item in report.inputs)
+    # With the complex step a second witness, differences, confirms the first; compiled functions have the second only.
+    agreement = [item.numbers["agreement"] for item in report.inputs if item.numbers.get("agreement") is not None]
+    agreement = [value for value in agreement if value == value]
+    witness = f"witnesses to {max(agreement):.0e}" if agreement else "Richardson"
+    words = f"{f'{report.error:.0e}' if report.error else 'exact'} at {entries} entries, {witness}"
+    if not report.ok:
+        wrong = [f"{item.name}: {item.words}" for item in report.inputs if not item.ok]
+        words = "; ".join([*wrong, *(problem["words"] for problem in report.problems)])
+    return Outcome(report.ok, words, {"error": report.error}, report.text(), report)
+
+
+def checks(groups=GROUPS):
+    """Return the checks of the groups named, in the order of :data:`GROUPS`; each group is imported when asked for."""
+    groups, found = set(groups), []
+    if "gradients" in groups:
+        found += gradients()
+    if {"densities", "samplers"} & groups:
+        from ibpcl.paper import densities
+        found += checks_in(densities)
+    if "divergences" in groups:
+        from ibpcl.paper import divergences, expectations
+        found += checks_in(divergences, expectations)
+    if "estimators" in groups:
+        from ibpcl.paper import estimators
+        found += checks_in(estimators)
+    if "definitions" in groups:
+        from ibpcl.paper import algorithm, autoencoders, bayes, definitions
+        found += checks_in(definitions, bayes, algorithm, autoencoders)
+    if "errata" in groups:
+        from ibpcl.paper.errata import ERRATA
+        found += [Check("errata", entry.name, entry.run) for entry in ERRATA]
+    order = list(GROUPS)
+    return sorted((check for check in found if check.group in groups), key=lambda check: order.index(check.group))
+
+
+def select(targets):
+    """Return the checks that the targets mean; all of them without a target.
+
+    Raises
+    ------
+    UserError
+        For a target that means none.
+
+    Examples
+    --------
+    >>> [str(check) for check in select(["divergences/gaussian.kl"])]
+    ['divergences/gaussian.kl']
+    """
+    groups = {target.partition("/")[0] for target in targets}
+    available = checks(groups if groups and groups <= set(GROUPS) else GROUPS)
+    if not targets:
+        return available
+    chosen = set()
+    for target in targets:
+        found = {str(check) for check in available if matches(check, target)}
+        if not found:
+            names = dict.fromkeys([*GROUPS, *(check.name for check in available), *map(str, available)])
+            near = get_close_matches(target, names, 3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise UserError(f"check: no check is called {target!r}{hint} (`ibpcl check --list` names them all)")
+        chosen |= found
+    return [check for check in available if str(check) in chosen]
+
+
+def matches(check, target):
+    """Return whether a target means a check."""
+    target = target.removesuffix("/")
+    if target == check.group:
+        return True
+    return any(name.startswith(target) or fnmatchcase(name, target) for name in (check.name, str(check)))
+
+
+def run(check, seed=0):
+    """Run one check; each has a seed of its own, made of the seed given and its name.
+
+    A check that raises has failed, and its error is the verdict.
+    """
+    start = time.perf_counter()
+    with Trap() as trap:
+        outcome = check.run((seed + crc32(str(check).encode())) % 2**32)
+    if trap.error is not None:
+        outcome = Outcome(False, str(trap).splitlines()[-1], {}, str(trap))
+    return Result(check, outcome, time.perf_counter() - start)

@@ -1,0 +1,211 @@
+"""Find every function with a hand-derived gradient, and make inputs for it from its own docstring.
+
+A pair is a function ``f`` and a function ``f_vjp`` of the same place.  The docstring of ``f`` says the shape of each
+parameter (``shape (S, D, K)``) and the table below says what values a parameter of that name may take: names mean the
+same thing everywhere in the package.  So a new pair is proved by existing, and its docstring has to be right.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+import ibpcl
+from ibpcl.verify import check
+
+# A parameter as numpydoc writes it: "mu, log_sigma : ndarray, shape (D, K)", "tau : float", "kind : {"a", "b"}".
+PARAMETER = re.compile(r"^(\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
+SHAPE = re.compile(r"shape \(([^)]*)\)")
+# G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K.
+SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
+
+# A compiled twin has the name of its reference, except these.
+TWINS = {"ibpcl.kernels.sparse_linear": "ibpcl.primitives.linear"}
+
+# Noise, data and settings: inputs that are not differentiated.
+CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "mask", "kept", "tau", "prior_tau", "prior_shape",
+                      "prior_rate", "prior_a", "prior_b"})
+
+
+def _real(rng, shape):
+    return rng.normal(size=shape)
+
+
+def _positive(rng, shape):
+    return np.exp(rng.normal(scale=0.5, size=shape))
+
+
+def _negative(rng, shape):
+    return -_positive(rng, shape)
+
+
+def _unit(rng, shape):
+    return rng.uniform(0.05, 0.95, shape)
+
+
+def _mask(rng, shape):
+    return rng.random(shape) < 0.6
+
+
+DOMAINS = {
+    **dict.fromkeys(("eps", "logistic", "mu", "log_sigma", "prior_mu", "prior_log_sigma", "rho", "logit_theta", "y",
+                     "logit_pi", "x", "w", "v", "bias_mu", "bias_log_sigma", "logits", "scores", "mean", "log_noise",
+                     "raw_a", "raw_b", "mean_log_alpha", "h", "c", "r", "z_mean", "z_log_sigma"),
+                    _real),
+    **dict.fromkeys(("a", "b", "alpha", "sigma", "bias_sigma", "tau", "prior_tau", "k", "scale", "prior_shape",
+                     "prior_rate", "prior_a", "prior_b", "mean_alpha", "precision"), _positive),
+    **dict.fromkeys(("log_v", "log_pi"), _negative),
+    **dict.fromkeys(("u", "z", "targets"), _unit),
+    "mask": _mask,
+}
+
+
+class Pair(NamedTuple):
+    """A function with a hand-derived gradient.
+
+    ``choices`` fixes parameters that are names of a variant; ``reference`` is the function whose docstring says the
+    inputs: ``f`` itself, or for a compiled twin the function it replaces.
+    """
+
+    name: str
+    f: object
+    f_vjp: object
+    choices: dict
+    reference: object
+
+    def __str__(self):
+        chosen = ", ".join(f"{key}={value}" for key, value in self.choices.items())
+        return f"{self.name}({chosen})" if chosen else self.name
+
+
+def modules():
+    """Import every module of the package, in the order of their names, and return them."""
+    found = pkgutil.walk_packages(ibpcl.__path__, "ibpcl.")
+    return [importlib.import_module(module.name) for module in found if not module.name.endswith("__main__")]
+
+
+def gradients():
+    """Return the qualified name of every public ``*_vjp`` of the package, functions and methods alike.
+
+    >>> "ibpcl.primitives.gaussian.kl_vjp" in gradients()
+    True
+    """
+    found = []
+    for module in modules():
+        owners = [(module.__name__, module)]
+        owners += [(f"{module.__name__}.{name}", owner) for name, owner in vars(module).items()
+                   if inspect.isclass(owner) and owner.__module__ == module.__name__]
+        for prefix, owner in owners:
+            found += [f"{prefix}.{name}" for name, value in vars(owner).items()
+                      if name.endswith("_vjp") and not name.startswith("_") and inspect.isfunction(value)
+                      and value.__module__ == module.__name__]
+    return found
+
+
+def documented_pairs():
+    """Return the pairs whose docstring says all that is needed to call them: primitives, compiled twins, and sticks."""
+    pairs = []
+    for name in gradients():
+        module_name, function = name.removesuffix("_vjp").rsplit(".", 1)
+        wing = module_name.split(".")[1]
+        if wing not in ("primitives", "kernels") and name != "ibpcl.models.layers.sticks_vjp":
+            continue
+        module = importlib.import_module(module_name)
+        f, f_vjp = getattr(module, function, None), getattr(module, function + "_vjp")
+        if f is None:
+            raise TypeError(f"{name}: there is no function {function!r} beside it")
+        reference = f
+        if wing == "kernels":
+            twin = TWINS.get(module_name, module_name.replace("kernels", "primitives"))
+            reference = getattr(importlib.import_module(twin), function)
+        variants = [{}]
+        for key, values in _choices(reference).items():
+            variants = [{**variant, key: value} for variant in variants for value in values]
+        short = module_name.removeprefix("ibpcl.").removeprefix("primitives.") + "." + function
+        pairs += [Pair(short, f, f_vjp, variant, reference) for variant in variants]
+    return pairs
+
+
+def _choices(f):
+    return {name: re.findall(r'"(\w+)"', kind) for name, kind in documented_parameters(f) if kind.startswith("{")}
+
+
+def documented_parameters(f):
+    """Return the parameters of a docstring as (name, kind), one by one.
+
+    >>> def f(x, tau):
+    ...     '''Do it.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     x : ndarray, shape (S, K)
+    ...     tau : float
+    ...     '''
+    >>> documented_parameters(f)
+    [('x', 'ndarray, shape (S, K)'), ('tau', 'float')]
+    """
+    text = inspect.getdoc(f) or ""
+    if "Parameters\n----------\n" not in text:
+        raise TypeError(f"{f.__qualname__}: its docstring has no Parameters section to make inputs from")
+    section = re.split(r"\n\w+\n-{3,}\n", text.split("Parameters\n----------\n")[1])[0]
+    return [(name, kind) for names, kind in PARAMETER.findall(section) for name in names.split(", ")]
+
+
+def make_inputs(pair, rng, sizes=None):
+    """Draw inputs for a pair in the order of its parameters.
+
+    Parameters
+    ----------
+    pair : Pair
+        From :func:`documented_pairs`.
+    rng : numpy.random.Generator
+        Source of the values.
+    sizes : dict of str to int, optional
+        Size of each axis; by default small and all different.
+
+    Returns
+    -------
+    inputs : dict
+        Name to array or number, without the choices.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not documented, or :data:`DOMAINS` has no values for its name.
+    """
+    sizes = SIZES if sizes is None else {**SIZES, **sizes}
+    sizes = {**sizes, "M": min(sizes["M"], sizes["D"] * sizes["K"])}
+    inputs = {}
+    for name, kind in documented_parameters(pair.reference):
+        shape = SHAPE.search(kind)
+        if name in pair.choices:
+            continue
+        if shape is None and kind != "float":
+            raise TypeError(f"{pair.name}: cannot make the input {name} : {kind}")
+        axes = [axis.strip() for axis in shape.group(1).split(",") if axis.strip()] if shape else []
+        dimensions = tuple(sizes[axis] for axis in axes)
+        if name == "labels":
+            inputs[name] = rng.integers(0, max(sizes["C"], 1), dimensions)
+        elif name == "kept":
+            inputs[name] = rng.permutation(sizes["D"] * sizes["K"]).reshape(dimensions) < sizes["M"]
+        elif name in DOMAINS:
+            inputs[name] = np.asarray(DOMAINS[name](rng, dimensions)) if shape else float(DOMAINS[name](rng, ()))
+        else:
+            raise TypeError(f"{pair.name}: no values are known for an input called {name!r}; add it to DOMAINS")
+    signature = [name for name in inspect.signature(pair.reference).parameters if name not in pair.choices]
+    if signature != list(inputs):
+        raise TypeError(f"{pair.name}: the docstring's parameters {list(inputs)} are not its arguments {signature}")
+    return inputs
+
+
+def check_pair(pair, seed=0, sizes=None):
+    """Check one pair and return the report of :func:`ibpcl.verify.check`."""
+    inputs = make_inputs(pair, np.random.default_rng(seed), sizes)
+
+    def f(*values):
+        return pair.f(*values, **pair.choices)
+
+    return check(f, pair.f_vjp, inputs, [name for name in inputs if name not in CONSTANT], seed=seed)

@@ -1,0 +1,175 @@
+"""Targets about generative models: likelihoods over time, codes as a representation, samples."""
+
+import numpy as np
+
+from ibpcl import checkpoints
+from ibpcl.evaluation import codes, figures
+from ibpcl.evaluation.figures import canvas
+from ibpcl.experiments import findings, generative, generative_figures
+from ibpcl.experiments.findings import Summary
+from ibpcl.experiments.run import make_stream
+from ibpcl.experiments.tables import NATS, NUMBER, PERCENT, Entry, Table
+from ibpcl.paper import numbers as paper
+from ibpcl.paper.reproduce import measures, pictures
+from ibpcl.paper.reproduce.rows import GENERATIVE_ROWS, target
+
+BOTH = ("vae-mnist", "vae-notmnist")
+
+
+@target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
+def likelihood(found):
+    """Compare how probable the test images of every task are, after every task."""
+    tables, drawn = [], {}
+    for b in found.benchmarks:
+        rows, entries = found.rows_on(b), []
+        for row in rows:
+            for column, number, unit in (
+                ("log p(x)", lambda m: m.values["average_log_likelihood"], NATS),
+                ("change", lambda m: m.values["backward_transfer"], NATS),
+                ("worth", lambda m: np.median(m.values["final"]["effective_samples"]), NUMBER),
+                ("reconstruction", lambda m: m.values["average_reconstruction"], NATS),
+            ):
+                entries.append(found.entry(row, b, number, column, unit))
+        tables.append(Table(f"{b.label}: test images in the end, nats an image, mean over tasks", tuple(entries)))
+        drawn[f"likelihood_{b.name}"] = _means({row.label: _matrices(found, row, b) for row in rows}, b.label)
+        drawn[f"tasks_{b.name}"] = _tasks({row.label: _matrices(found, row, b) for row in rows},
+                                          found.first(b).values["tasks"])
+    errors = ", ".join(sorted({f"{m.values['average_standard_error']:.1f}" for m in found.measured}))
+    samples = sorted({m.values["final_samples"] for m in found.measured})
+    return Summary(tuple(tables), (
+        f"log p(x): importance sampling, {', '.join(map(str, samples))} samples an image, as many as `worth` equal "
+        "ones (median); too low on average, the more so the less they are worth. Its standard error over test "
+        f"images is {errors}. Change: mean over earlier tasks and later moments of the difference from right after "
+        "a task was learned. Reconstruction: what the paper's released code calls a log-likelihood; it pays "
+        "nothing for the codes.",
+        f"The paper's figures have no numbers; its statement, {paper.CLAIMS['likelihood']}.",
+        "Bernoulli likelihoods of grey pixels are not densities of images: they compare models of the same images, "
+        "and nothing else."), drawn)
+
+
+@target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
+def neighbours(found):
+    """Compare how well the neighbours of a code tell its class."""
+    tables, axes = [], pictures.panels(len(found.benchmarks), width=110, height=70)
+    for ax, b in zip(axes, found.benchmarks, strict=True):
+        for kind, words in (("samples", "sampled codes"), ("means", "mean codes")):
+            tables.append(Table(f"{b.label}: k-NN error, {words}, percent", tuple(_knn_entries(found, b, kind))))
+        tables.append(Table(f"{b.label}: what gives the class away, percent", tuple(_leak_entries(found, b))))
+        last = found.rows_on(b)[-1]                          # ours, if it was measured
+        generative_figures.few_labels(found.of(last, b)[0].values["few_labels"], ax)
+        ax.set_title(f"{b.label}, {last.label}", fontsize=canvas.LABEL, color=canvas.INK)
+    pictures.one_legend(axes)
+    return Summary(tuple(tables), (
+        "Who encodes a test image: oracle, the encoder (or mask) of its true class, as in the paper's released "
+        "code; inferred, that of the class under which the image is most probable; common, that of the last task "
+        "for all. Only the last two could be used on an image whose class is not known.",
+        "Same images: images of the first class pushed through every encoder; the error of telling from the code "
+        "which encoder it was. Near 0 the code shows its encoder whatever the image shows; chance is 1 - 1/T.",
+        f"The paper's place: {paper.KNN_PLACE}."), {"few_labels": axes})
+
+
+@target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
+def samples(found):
+    """Show what is drawn from each task's prior, and reconstructed, after every task."""
+    entries, drawn = [], {}
+    for b in found.benchmarks:
+        for row in found.rows_on(b):
+            entries.append(found.entry(row, b, lambda m: m.values["average_reconstruction"], b.label, NATS))
+            first = found.of(row, b)[0]
+            arrays = checkpoints.read_npz(first.cell.folder / generative_figures.PICTURES)
+            names, shape = first.values["tasks"], measures.image_shape(first)
+            stages = {kind: [arrays[f"{kind}/{t}"] for t in range(len(names))]
+                      for kind in ("samples", "reconstructed")}
+            drawn[f"samples_{b.name}_{row.key}"] = generative_figures.samples(stages["samples"], names, shape)
+            drawn[f"reconstructions_{b.name}_{row.key}"] = generative_figures.reconstructions(
+                stages["reconstructed"], arrays["originals"], names, shape)
+    return Summary((Table("Reconstruction score in the end, nats an image, mean over tasks", tuple(entries)),), (
+        "Samples are mean images at codes drawn from each task's prior, the same codes in every row. (The pictures "
+        "of the paper's released code are drawn around the mean code of the test images instead.)",
+        f"The paper's statement, {paper.CLAIMS['samples']}."), drawn)
+
+
+def drawn_rows(quick):
+    """Return ours, and VCL, which the paper draws too; this is refused where scikit-learn is missing."""
+    codes.require_tsne()
+    return tuple(row for row in GENERATIVE_ROWS if row.key in ("vcl", "npbcl"))
+
+
+@target(BOTH, drawn_rows, family="vae")
+def maps(found):
+    """Draw three maps of the codes for each row and benchmark, of the first seed."""
+    entries, drawn = [], {}
+    for b in found.benchmarks:
+        for row in found.rows_on(b):
+            first = found.of(row, b)[0]
+            names, images, found_codes = coded(first)
+            maps = {generative_figures.TITLES[way]: codes.tsne(points, first.cell.seed)
+                    for way, points in found_codes.items()}
+            drawn[f"tsne_{b.name}_{row.key}"] = figures.code_maps(maps, images.test_labels, names)
+            entries += [Entry(f"{row.label}, {way}", b.label, (100 * error,))
+                        for way in codes.WAYS for error in first.values["knn"][way]["means"][:1]]
+    return Summary((Table("3-NN error of the codes themselves, mean codes, percent", tuple(entries)),), (
+        "Each point is the mean code of a test image. Groups that appear with the encoder of the true class alone "
+        "are groups of encoders, not of images.",
+        f"The paper's statement, {paper.CLAIMS['tsne']}."), drawn)
+
+
+def coded(m):
+    """Return the names of a cell's classes, its images, and the codes of its test images, encoded in three ways."""
+    config, learner, stream = m.cell.config, findings.learner(m), make_stream(m.cell.config)
+    models = [learner.latent_model(t) for t in range(len(stream))]
+    images = generative.labelled(stream, config.measurement)
+    found = {}
+    for way in codes.WAYS:
+        tasks = codes.choose_tasks(way, models, images.x_test, images.test_labels,
+                                   config.measurement.inference_samples, config.seed)
+        found[way] = codes.encode(models, images.x_test, tasks)
+    return m.values["tasks"], images, found
+
+
+def _knn_entries(found, b, kind):
+    for row in found.rows_on(b):
+        for way in codes.WAYS:
+            for i, k in enumerate(found.first(b).values["knn"]["neighbours"]):
+                printed = paper.knn(row.key, b.name, k) if way == "oracle" else None
+                values = tuple(100 * m.values["knn"][way][kind][i] for m in found.of(row, b))
+                yield Entry(f"{row.label}, {way}", f"{k}-NN", values, PERCENT, printed)
+    for i, k in enumerate(found.first(b).values["knn"]["neighbours"]):
+        yield Entry("pixels", f"{k}-NN", (100 * found.first(b).values["knn"]["pixels"][i],))
+
+
+def _leak_entries(found, b):
+    for row in found.rows_on(b):
+        knn = found.first(b).values["knn"]
+        if knn["mask_leak"]:                                 # else there are too few images
+            yield found.entry(row, b, lambda m: 100 * m.values["knn"]["mask_leak"][0],
+                              f"same images, {knn['neighbours'][0]}-NN")
+        yield found.entry(row, b, lambda m: 100 * m.values["knn"]["task_inference"], "class not inferred")
+
+
+def _matrices(found, row, b):
+    return np.array([m.values["log_likelihood_matrix"] for m in found.of(row, b)], float)
+
+
+def _means(matrices, title):
+    """Draw the mean log-likelihood of the tasks so far, a line per method with a band over seeds."""
+    ax = canvas.new_axes(width=110, height=66)
+    lines = {name: np.array([[one[t, :t + 1].mean() for t in range(len(one))] for one in R])
+             for name, R in matrices.items()}
+    tasks = max(R.shape[-1] for R in matrices.values())
+    pictures.bands(lines, ax, list(range(1, tasks + 1)), "tasks learned", "mean log-likelihood so far\n(nats an image)",
+                   title, percent=False)
+    canvas.legend(ax)
+    return ax
+
+
+def _tasks(matrices, names):
+    """Draw the log-likelihood of each task from when it was learned on, a panel per task, a line per method."""
+    axes = pictures.panels(len(names), width=42, height=38, columns=5)
+    for j, (ax, name) in enumerate(zip(axes, names, strict=True)):
+        last_row, first_column = j + 5 >= len(names), j % 5 == 0
+        pictures.bands({method: R[:, j:, j] for method, R in matrices.items()}, ax, list(range(1, len(names) + 1)),
+                       "tasks learned" if last_row else None, "nats an image" if first_column else None, name,
+                       percent=False)
+    pictures.one_legend(axes)
+    return axes

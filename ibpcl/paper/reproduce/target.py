@@ -1,0 +1,72 @@
+"""One target from beginning to end: its cells are run, and what they gave is written."""
+
+from ibpcl.errors import UserError
+from ibpcl.experiments import cells
+from ibpcl.experiments.benchmarks import benchmark, select
+from ibpcl.experiments.config import nearest
+from ibpcl.experiments.findings import epochs, gather
+from ibpcl.experiments.report import Report, heading, write
+from ibpcl.paper.reproduce import TARGETS, accuracy, generative, structure, variants
+
+KINDS = {
+    "accuracy": accuracy.final, "metrics": accuracy.other_metrics, "curves": accuracy.curves,
+    "forgetting": accuracy.forgetting, "domain": accuracy.domain, "masks": structure.masks,
+    "sharing": structure.sharing, "capacity": structure.capacity, "expansion": variants.expansion,
+    "over-training": variants.over_training, "shared-mask": variants.shared_mask, "mask-kl": variants.mask_kl,
+    "likelihood": generative.likelihood, "knn": generative.neighbours, "samples": generative.samples,
+    "tsne": generative.maps,
+}
+QUICK_NOTE = "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
+
+
+def reproduce(target, choice, progress=None, on_cell=None):
+    """Run the cells of a target that are missing, and write its table and pictures.
+
+    Parameters
+    ----------
+    target : str
+        A name of :data:`ibpcl.paper.reproduce.TARGETS`.
+    choice : ibpcl.experiments.choice.Choice
+        Seeds, settings, data sets, and the folder.
+    progress, on_cell
+        As in :func:`ibpcl.experiments.cells.measure`.
+
+    Returns
+    -------
+    report : ibpcl.experiments.report.Report
+        ``table.md``, ``table.json``, ``values.csv`` and the pictures are in its ``folder``.
+
+    Raises
+    ------
+    UserError
+        If there is no such target, row, data set or key, or data are missing.
+    TrainingError
+        If no cell could be trained.
+    """
+    if target not in KINDS:
+        raise UserError(f"unknown target {target!r}{nearest(target, TARGETS)} (known: {', '.join(TARGETS)})")
+    kind = KINDS[target]
+    rows = select(kind.rows(choice.quick), choice.methods)
+    if not rows:
+        raise UserError("--methods names no row")
+    choice.check_used(rows)
+    chosen = (benchmark(name, kind.family) for name in choice.datasets or kind.benchmarks)
+    benchmarks = list({b.name: b for b in chosen}.values())
+    planned = cells.plan(rows, benchmarks, choice)
+    left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
+    found = gather([cell for cell in planned if cell not in left_out], choice, rows, benchmarks, progress, on_cell)
+    summary = kind.summarize(found)
+    summary = summary._replace(notes=(*summary.notes, *epochs(found), *_not_run(left_out)))
+    title = heading(f"{target}: {TARGETS[target]}", choice, f"preset {choice.preset or 'default'}")
+    report = Report(target, f"{QUICK_NOTE}\n\n{title}" if choice.quick else title, summary,
+                    choice.out / (f"{target}-quick" if choice.quick else target), found.failures)
+    write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,
+                   "preset": choice.preset or "default", "tuned": choice.tuned, "seeds": choice.seeds,
+                   "settings": choice.assignments}, found.measured)
+    return report
+
+
+def _not_run(left_out):
+    """Return a remark for each row that was not run because of the data that it keeps."""
+    return [f"{row}, {label}: not run, for it keeps all training data, gigabytes; --methods with its name runs it."
+            for row, label in dict.fromkeys((cell.row.label, cell.benchmark.label) for cell in left_out)]

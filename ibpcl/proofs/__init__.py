@@ -1,1 +1,0 @@
-"""What the package proves about itself: every derivation is found, fed with inputs, and checked."""

@@ -1,0 +1,93 @@
+"""Pictures of several rows are whole, and a row looks the same in all panels and unlike any other."""
+
+import numpy as np
+import pytest
+
+from ibpcl.evaluation import figures
+from ibpcl.paper.reproduce import pictures
+from ibpcl.paper.reproduce.rows import REFERENCE, method_rows
+
+LABELS = [row.label for row in method_rows(REFERENCE)]       # of the target with most
+RNG = np.random.default_rng(0)
+MASKS = [RNG.random((16, 5)) < 0.4 for _ in range(5)]
+
+
+def draw_curves(ax, labels=LABELS):
+    R = np.where(np.tri(5, dtype=bool), 0.7, np.nan)
+    pictures.curves({label: [R + 0.01 * i] for i, label in enumerate(labels)}, ax, "Split MNIST", [(labels[0], 60.0)])
+
+
+def draw_bands(ax, labels=LABELS):
+    lines = {label: RNG.uniform(60, 90, (2, 5)) for label in labels}
+    pictures.bands(lines, ax, [1, 2, 3, 4, 5], "tasks learned", "test accuracy (%)", "task 1")
+
+
+def draw_shares(ax):
+    figures.share_used(MASKS, ax=ax)
+
+
+def looks(ax):
+    """Return the look of each line in the legend, by name."""
+    return {line.get_label(): (line.get_color(), line.get_marker(), line.get_linestyle())
+            for line in ax.get_legend_handles_labels()[0]}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("draw", [draw_curves, draw_bands, draw_shares])
+def test_nothing_of_panels_and_their_legend_is_cut_off_or_overlaps(draw, count):
+    axes = pictures.panels(count)
+    for ax in axes:
+        draw(ax)
+    pictures.one_legend(axes)
+    figure = axes[0].figure
+    figure.set_dpi(150)                                      # a saved file's
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    boxes = [legend.get_window_extent(), *(ax.get_tightbbox() for ax in axes)]
+    for i, box in enumerate(boxes):
+        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+        assert not any(box.overlaps(other) for other in boxes[:i])
+    assert [text.get_text() for text in legend.get_texts()] == axes[0].get_legend_handles_labels()[1]
+    assert min(ax.get_window_extent().height for ax in axes) > 40 / 25.4 * figure.dpi        # of 62 mm a panel
+
+
+def test_a_legend_has_no_more_rows_than_it_needs():
+    heights = []
+    for count, labels in ((1, LABELS), (2, LABELS), (1, list("abc"))):
+        axes = pictures.panels(count)
+        draw_curves(axes[0], labels)
+        pictures.one_legend(axes)
+        (legend,) = axes[0].figure.legends
+        heights.append(legend.get_window_extent().height / legend.get_texts()[0].get_window_extent().height)
+    assert len(LABELS) > heights[0] > 2 * heights[1] and heights[2] < 3      # in heights of a name: the last is one row
+
+
+def test_panels_without_lines_have_no_legend():
+    axes = pictures.panels(2)
+    pictures.one_legend(axes)
+    assert not axes[0].figure.legends
+
+
+@pytest.mark.parametrize("draw", [draw_curves, draw_bands])
+def test_every_row_of_a_figure_has_its_own_look(draw):
+    ax = pictures.panels(1)[0]
+    draw(ax)
+    assert list(looks(ax)) == LABELS and len(set(looks(ax).values())) == len(LABELS)
+
+
+@pytest.mark.parametrize("draw", [draw_curves, draw_bands])
+def test_a_row_that_a_panel_lacks_leaves_the_looks_of_the_others(draw):
+    whole, part = pictures.panels(2)
+    draw(whole)
+    draw(part, [*LABELS[3:], "new"])
+    assert looks(part).items() - looks(whole).items() == {("new", looks(part)["new"])}
+    assert looks(part)["new"] not in looks(whole).values()
+
+
+def test_what_the_paper_prints_has_the_colour_and_the_marker_of_its_row_but_hollow():
+    whole, part = pictures.panels(2)
+    draw_curves(whole)
+    draw_curves(part, LABELS[3:])
+    (mark,) = (line for line in part.lines if line.get_markerfacecolor() == "white")
+    assert (mark.get_color(), mark.get_marker()) == looks(part)[LABELS[3]][:2]
+    assert mark.get_linestyle() == "None"

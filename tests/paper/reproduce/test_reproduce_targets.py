@@ -1,0 +1,302 @@
+"""Every target from the command line to its files, on small images."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from ibpcl import storage
+from ibpcl.cli import main
+from ibpcl.cli.runs import assignments, listed
+from ibpcl.data import registry
+from ibpcl.data.overlap import blank, duplicates_of_training
+from ibpcl.errors import TrainingError, UserError
+from ibpcl.evaluation import metrics, structure
+from ibpcl.experiments import cells, findings
+from ibpcl.experiments.benchmarks import BENCHMARKS
+from ibpcl.experiments.choice import Choice
+from ibpcl.experiments.tuned import TUNED
+from ibpcl.methods import ABOUT, METHODS
+from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.rcl import RCL
+from ibpcl.paper import numbers as paper_numbers
+from ibpcl.paper.reproduce import GENERATIVE_TARGETS, TARGETS, measures
+from ibpcl.paper.reproduce.rows import OURS, REFERENCE, method_rows
+from ibpcl.paper.reproduce.target import KINDS
+
+
+def typed(capsys, out, tiny, target, *arguments):
+    """Run the command; return its exit code, standard output, and the lines of standard error."""
+    # A target that is about a key sets it itself.
+    rows = KINDS[target].rows(True) if target in KINDS else ()
+    about = {key for row in rows for key in row.settings}
+    chosen = arguments[arguments.index("--methods") + 1].split(",") if "--methods" in arguments else ()
+    named = chosen or [row.key for row in rows]
+    texts = [f"--set={key}={text}" for key, text in tiny.items()
+             if key not in about and key.rpartition(".")[0] in ("", *named)]
+    code = main(["reproduce", target, "--out", str(out), *texts, *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err.splitlines()
+
+
+def test_the_names_are_the_targets():
+    assert list(TARGETS) == list(KINDS)
+
+
+ROWS = {"accuracy": "npbcl,npbcl-coreset,independent", "metrics": "npbcl,independent",
+        "curves": "npbcl,independent", "forgetting": "npbcl,npbcl-coreset,independent", "domain": "npbcl,naive,ewc"}
+DATA = {"metrics": "permuted_glyphs", "sharing": "glyphs,permuted_glyphs", "domain": "domain-glyphs"}
+
+
+@pytest.mark.parametrize("target", [target for target in TARGETS if target not in GENERATIVE_TARGETS])
+def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
+    rows = ["--methods", ROWS[target]] if target in ROWS else []
+    data = DATA.get(target, "glyphs")
+    code, out, err = typed(capsys, tmp_path, tiny, target, "--quick", "--datasets", data, *rows)
+    assert (code, err) == (0, [])
+    folder = tmp_path / f"{target}-quick"
+    table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
+    assert table["quick"] and table["target"] == target and table["preset"] == "default"
+    markdown = (folder / "table.md").read_text(encoding="utf-8")
+    assert "QUICK LOOK" in out and markdown.startswith("# QUICK LOOK")
+    assert max(len(line) for line in out.splitlines() if not line.startswith("written to")) <= 80
+    for picture in table["pictures"]:
+        assert (folder / picture).read_bytes().startswith(b"\x89PNG")
+        assert picture in markdown
+    assert {path.name for path in folder.iterdir()} == {"table.md", "table.json", "values.csv", *table["pictures"]}
+    for cell in table["cells"]:
+        assert (folder / cell["folder"] / "result.json").is_file()
+        assert cell["seconds"] >= 0 and cell["settings"]["seed"] == cell["seed"] == 0
+    seconds = {cell["folder"]: cell["seconds"] for cell in table["cells"]}
+    minutes, rest = divmod(round(sum(seconds.values())), 60)
+    assert f"{len(seconds)} runs, {minutes} min {rest} s in all" in markdown
+    lines = storage.read_csv(folder / "values.csv")
+    values = [value for one in table["tables"] for entry in one["entries"] for value in entry["values"]]
+    np.testing.assert_array_equal(lines["value"], np.array(values, float))     # None, what there is none of, is NaN
+    for entry in (entry for one in table["tables"] for entry in one["entries"]):
+        assert entry["seeds"] == 1 and entry["standard_deviation"] is None
+        assert f"{entry['row']}" in out
+
+
+def test_with_one_head_are_compared_who_can(tmp_path, tiny, capsys):
+    rows = KINDS["domain"].rows(False)
+    assert {row.method for row in rows} == {name for name in METHODS if "domain" in ABOUT[name].can}
+    assert {"npbcl", "naive", "ewc", "vcl"} <= {row.method for row in rows}
+    code, out, _ = typed(capsys, tmp_path, tiny, "domain", "--seeds", "1", "--datasets", "domain-glyphs", "--methods",
+                         "npbcl,naive")
+    assert code == 0 and "but for those with a mask a task: ours." in " ".join(out.split())
+    table = json.loads((tmp_path / "domain" / "table.json").read_text(encoding="utf-8"))
+    assert all(cell["settings"]["single_head"] for cell in table["cells"])
+    (one,) = table["tables"]
+    assert {entry["column"] for entry in one["entries"]} == {"Glyph pairs", "Glyph pairs BWT"}
+    values = {entry["row"]: entry["values"][0] for entry in one["entries"] if entry["column"] == "Glyph pairs BWT"}
+    for cell in table["cells"]:
+        result = json.loads((tmp_path / "domain" / cell["folder"] / "result.json").read_text(encoding="utf-8"))
+        label = {"npbcl": "ours"}.get(cell["row"], cell["row"])
+        assert values[label] == pytest.approx(100 * result["backward_transfer"])
+
+
+def test_a_quick_look_at_accuracies_has_the_rows_of_the_paper_and_one_reference():
+    quick, whole = (KINDS["accuracy"].rows(short) for short in (True, False))
+    assert {row.key for row in quick} == set(paper_numbers.ACCURACY) | {"independent"}
+    assert {row.key for row in quick} < {row.key for row in whole}
+
+
+def test_tuned_rows_have_the_settings_of_the_search(tmp_path, monkeypatch):
+    monkeypatch.setitem(TUNED, "split-glyphs", {"naive": {"rate": 0.02}})
+    naive, ewc = (next(row for row in method_rows() if row.key == key) for key in ("naive", "ewc"))
+    one = {row.key: cells.plan((row,), (BENCHMARKS["split-glyphs"],), Choice(1, out=tmp_path, tuned=True))[0].config
+           for row in (naive, ewc, OURS)}
+    assert (one["naive"].preset, one["naive"].settings.rate) == ("tuned", 0.02)
+    assert one["ewc"].preset == one["npbcl"].preset == "default"
+    set_too = Choice(1, out=tmp_path, tuned=True, assignments={"naive.rate": "0.5"})
+    assert set_too.config(naive, BENCHMARKS["split-glyphs"], 0).settings.rate == 0.5
+
+
+def test_means_over_seeds_are_those_of_the_runs(tmp_path, tiny, capsys):
+    code, out, _ = typed(capsys, tmp_path, tiny, "accuracy", "--seeds", "3", "--datasets", "mnist",
+                         "--methods", "npbcl,independent")
+    assert code == 0 and "QUICK" not in out and "mean ± sd over 3 seeds" in out
+    table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
+    runs = [100 * cell["accuracy"] for cell in table["cells"] if cell["row"] == "npbcl"]
+    assert len(set(runs)) > 1
+    entry = table["tables"][0]["entries"][0]
+    assert entry["values"] == pytest.approx(runs)
+    assert entry["mean"] == pytest.approx(np.mean(runs))
+    assert entry["standard_deviation"] == pytest.approx(np.std(runs, ddof=1))
+    assert entry["printed"]["value"] == 99.819
+    assert entry["difference"] == pytest.approx(np.mean(runs) - 99.819)
+    assert re.search(r"paper +99\.82 ± 0\.1", out) and f"{np.mean(runs):.2f} ± {np.std(runs, ddof=1):.2f}" in out
+
+
+def test_a_second_target_takes_the_runs_of_the_first(tmp_path, tiny, capsys):
+    arguments = ["--seeds", "1", "--datasets", "glyphs", "--methods", "npbcl,independent"]
+    _, first, _ = typed(capsys, tmp_path, tiny, "accuracy", *arguments)
+    _, second, _ = typed(capsys, tmp_path, tiny, "curves", *arguments)
+    assert "split-glyphs, npbcl, seed 0:" in first and "seed 0:" not in second
+    assert len(list((tmp_path / "cells").iterdir())) == 2
+
+
+def measured(folder, row, benchmark, tiny):
+    planned = cells.plan((row,), (BENCHMARKS[benchmark],), Choice(1, assignments=tiny, out=folder))
+    return cells.measure(planned, False)[0][0]
+
+
+def test_accuracy_without_repeats_leaves_them_out(tmp_path, tiny):
+    m = measured(tmp_path, REFERENCE, "split-notmnist", tiny | {"independent.epochs": "1"})
+    images = registry.load("notmnist")
+    out = duplicates_of_training(images) | blank(images)
+    assert out.sum() == 2 and measures.count_repeats(m.cell.config) == (1, 1)
+    learned, accuracies = findings.learner(m), []
+    for t in range(3):
+        of_task = np.isin(images.test_labels, (2 * t, 2 * t + 1)) & ~out
+        x = images.test_images[of_task].reshape(-1, 16).astype(np.float32) / np.float32(255)
+        accuracies.append(metrics.accuracy(learned.predict(x, t), images.test_labels[of_task].astype(int) - 2 * t))
+    measures._repeated_images.cache_clear()
+    assert measures.accuracy_without_repeats(m) == pytest.approx(100 * np.mean(accuracies))
+    measures._repeated_images.cache_clear()
+
+
+def test_an_untrained_head_guesses(tmp_path, tiny):
+    tiny |= {"independent.hidden": "30", "independent.rate": "0.05"}
+    for row, link in ((OURS, "logit"), (OURS, "log"), (REFERENCE, "logit")):     # 300 guesses among ten classes
+        m = measured(tmp_path, row, "permuted-glyphs", tiny | {"mask_link": link, "mask_rate": "2"})
+        assert abs(measures.untrained_accuracy(m) - 10) < 4 * 100 * np.sqrt(0.1 * 0.9 / 300)
+    assert findings.final_accuracy(m) > 30                    # the reference learns in so many epochs
+    assert np.isnan(measures.untrained_accuracy(measured(tmp_path, OURS, "split-glyphs", tiny)))
+
+
+def test_an_untrained_head_is_not_the_best_of_several(tmp_path, tiny, monkeypatch):
+    """RCL tries several networks for a task and keeps the one that labelled examples reward most."""
+    row, tried = next(row for row in method_rows() if row.method == "rcl"), []
+    train = RCL.train
+
+    def watched(self, *arguments):
+        found = train(self, *arguments)
+        tried.append(len(self.memory.get(f"trials{len(self.heads)}", ())))
+        return found
+
+    m = measured(tmp_path, row, "permuted-glyphs", tiny | {"rcl.hidden": "6", "rcl.trials": "3"})
+    monkeypatch.setattr(RCL, "train", watched)
+    assert 0 <= measures.untrained_accuracy(m) < 30
+    assert tried == [1] * measures.FURTHER
+
+
+def test_numbers_of_the_masks(tmp_path, tiny):
+    m = measured(tmp_path, OURS, "split-glyphs", tiny | {"alpha": "4"})
+    masks = [layers[0] for layers in measures.masks(m)]
+    used = np.stack([mask.ravel() for mask in masks])
+    assert len({int(count) for count in used.sum(axis=1)}) == 3              # the masks differ in size
+    pairs = [(i, j) for i in range(3) for j in range(i)]
+    assert measures.pairwise_sharing(m) == pytest.approx(100 * np.mean(
+        [(used[i] & used[j]).sum() / used[i].sum() for i, j in pairs]))
+    assert measures.pairwise_chance(m) == pytest.approx(100 * np.mean([used[j].mean() for _, j in pairs]))
+    assert measures.filled(m)[-1] == pytest.approx(100 * used.any(axis=0).mean())
+    union = [used[:t].any(axis=0) for t in (1, 2)]
+    assert measures.sharing_with_earlier(m) == pytest.approx(100 * np.mean(
+        [(used[t] & union[t - 1]).sum() / used[t].sum() for t in (1, 2)]))
+    assert measures.chance_with_earlier(m) == pytest.approx(100 * np.mean([part.mean() for part in union]))
+    assert measures.units(m) == (6, int(np.any([mask.any(axis=0) for mask in masks], axis=0).sum()))
+    _, live, _ = measures.on_pixels(m)
+    pixels = measures.mean_pixels(m)
+    assert live == pytest.approx(100 * np.mean([structure.input_density(mask)[mean > 0.1].mean()
+                                                for mask, mean in zip(masks, pixels, strict=True)]))
+
+
+def test_a_target_without_some_of_its_runs_is_written_and_fails(tmp_path, tiny, capsys, monkeypatch):
+    learn = NPBCL.learn
+
+    def failing(self, task, *arguments, **options):
+        if self.settings.mask_link == "log":
+            raise TrainingError("no weight is left")
+        return learn(self, task, *arguments, **options)
+
+    monkeypatch.setattr(NPBCL, "learn", failing)
+    code, out, err = typed(capsys, tmp_path, tiny, "mask-kl", "--quick", "--datasets", "glyphs")
+    assert code == 1 and err == ["ibpcl: 2 of the runs could not be trained; the tables are without them"]
+    assert "Not trained: split-glyphs, npbcl-log-1, seed 0: no weight is left" in " ".join(out.split())
+    table = json.loads((tmp_path / "mask-kl-quick" / "table.json").read_text(encoding="utf-8"))
+    assert len(table["failures"]) == 2
+    assert {entry["column"] for entry in table["tables"][0]["entries"]} == {"logit, 1", "logit, 1/784"}
+
+
+def test_what_would_keep_too_much_is_left_out_unless_it_is_named(tmp_path, tiny, capsys, monkeypatch):
+    two = [row for row in method_rows() if row.key in ("naive", "joint")]
+    monkeypatch.setitem(KINDS, "domain", KINDS["domain"]._replace(rows=lambda quick: two))
+    monkeypatch.setattr(cells, "MUCH", 0)
+    few, arguments = {"tasks": "3"}, ["--quick", "--datasets", "domain-glyphs", "--set=joint.epochs=1"]
+    _, out, _ = typed(capsys, tmp_path, few, "domain", *arguments, "--set=naive.epochs=1")
+    assert "joint, seed" not in out and "joint, Glyph pairs: not run, for it keeps all training data" in out
+    _, out, _ = typed(capsys, tmp_path, few, "domain", *arguments, "--methods", "joint")
+    assert "domain-glyphs, joint, seed 0:" in out and "not run" not in out
+
+
+def test_if_nothing_can_be_trained_the_first_reason_is_told(tmp_path, tiny, capsys, monkeypatch):
+    def failing(self, *arguments, **options):
+        raise TrainingError("no weight is left")
+
+    monkeypatch.setattr(NPBCL, "learn", failing)
+    code, _, err = typed(capsys, tmp_path, tiny, "masks", "--quick", "--datasets", "glyphs")
+    assert code == 1 and len(err) == 1 and "no weight is left" in err[0]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["accuracies"], ["unknown target 'accuracies'", "did you mean 'accuracy'"]),
+    (["accuracy", "--datasets", "cifar"], ["no data set 'cifar' here"]),
+    (["accuracy", "--datasets", "glyphs", "--methods", "nobody"], ["no row 'nobody'"]),
+    (["accuracy", "--preset", "best"], ["preset must be one of", "'best'"]),
+    (["accuracy", "--seeds", "0"], ["seeds must be at least 1"]),
+    (["accuracy", "--seeds", "two"], ["--seeds", "'two'"]),
+    (["accuracy", "--set", "epochs"], ["--set takes KEY=VALUE"]),
+    (["over-training", "--set", "epochs=3"], ["epochs is what the row", "npbcl-5"]),
+    (["masks", "--set", "epochs=many"], ["epochs must be a whole number"]),
+    (["accuracy", "--methods", "naive", "--set", "alpha=3"], ["alpha is for none of the rows"]),
+    (["accuracy", "--methods", "naive", "--set", "ewc.weight=3"], ["ewc.weight is for none of the rows"]),
+    (["accuracy", "--methods", "naive", "--preset", "paper"], ["--preset is for npbcl"]),
+    (["domain", "--datasets", "permuted-mnist"], ["no data set 'permuted-mnist' here", "domain-mnist"]),
+    (["accuracy", "--datasets", "vae-glyphs"], ["no data set 'vae-glyphs' here", "split-glyphs"]),
+    (["likelihood", "--datasets", "split-mnist"], ["no data set 'split-mnist' here", "vae-mnist"]),
+])
+def test_a_slip_is_one_line(arguments, words, tmp_path, capsys):
+    code = main(["reproduce", *arguments, "--out", str(tmp_path / "out")])
+    out, err = capsys.readouterr()
+    assert code == 2 and out == "" and len(err.splitlines()) == 1
+    assert all(word in err for word in words), err
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_data_are_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.undo()                                       # the real registry
+    monkeypatch.delenv("IBPCL_DATA", raising=False)
+    code = main(["reproduce", "accuracy", "--datasets", "mnist", "--data-dir", str(tmp_path / "nowhere"),
+                 "--out", str(tmp_path / "out")])
+    err = capsys.readouterr().err.splitlines()
+    assert code == 2 and len(err) == 1 and "missing" in err[0] and "--data-dir" in err[0]
+
+
+def test_an_interrupt_is_one_line_and_the_next_time_goes_on(tmp_path, tiny, capsys, monkeypatch):
+    arguments = ["--seeds", "1", "--datasets", "glyphs", "--methods", "npbcl,independent"]
+    learn = NPBCL.learn
+
+    def interrupted(self, task, *rest, **options):
+        if len(self.heads) == 1:
+            raise KeyboardInterrupt
+        return learn(self, task, *rest, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NPBCL, "learn", interrupted)
+        code, _, err = typed(capsys, tmp_path, tiny, "curves", *arguments)
+        assert (code, err) == (130, ["ibpcl: interrupted"])
+    calls = []
+    monkeypatch.setattr(NPBCL, "learn", lambda self, task, *rest, **options: calls.append(task.name) or learn(
+        self, task, *rest, **options))
+    code, _, _ = typed(capsys, tmp_path, tiny, "curves", *arguments)
+    assert code == 0 and calls == ["C/D", "E/F"]             # the first task was done
+
+
+def test_what_the_command_line_gives():
+    assert assignments(["a=1", " b =x=y"]) == {"a": "1", "b": "x=y"}
+    with pytest.raises(UserError):
+        assignments(["a"])
+    assert listed("a, b,") == ("a", "b") and listed(None) is None

@@ -1,0 +1,280 @@
+"""``ibpcl check``: what it prints, what it writes, and how it ends."""
+
+import argparse
+import functools
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ibpcl.cli import check as command
+from ibpcl.primitives import gaussian
+
+
+@pytest.fixture
+def check(capsys):
+    """Run the command; return exit code, standard output and standard error."""
+    def run(*arguments):
+        parser = argparse.ArgumentParser(prog="ibpcl")
+        command.add_parser(parser.add_subparsers())
+        code = command.execute(parser.parse_args(["check", *map(str, arguments)]))
+        return code, *capsys.readouterr()
+    return run
+
+
+def test_errata_stand_beside_each_other(check):
+    code, out, err = check("errata")
+    assert (code, err) == (0, "")
+    row, = (line for line in out.splitlines() if "kumaraswamy-kl-constant" in line)
+    assert row.split() == ["ok", "kumaraswamy-kl-constant", "2.42796", "0.261294", "=", "0.261294"]
+    assert max(map(len, out.splitlines())) <= 80
+    assert sum(line.startswith("note ") for line in out.splitlines()) >= 10
+    assert "all 27 ok" in out or "all " in out.splitlines()[-1]
+
+
+def test_what_a_users_file_prints_does_not_come_into_the_json(check, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "print('hello')\n"
+        "def square(x):\n    print('here')\n    return x * x, x\n"
+        "def square_vjp(d, x):\n    return 2 * d * x\n", encoding="utf-8")
+    code, out, err = check("--json", f"{tmp_path / 'mine.py'}:square", "--shape", "x=3")
+    assert code == 0 and json.loads(out)["ok"] and "hello" in err and "here" in err
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("--list", "--json"), "--list goes without --json"),
+    (("mine.py:f", "--shape", "x=0"), "sizes of at least 1"),
+])
+def test_what_would_say_nothing_is_refused(check, tmp_path, arguments, words):
+    (tmp_path / "mine.py").write_text("def f(x):\n    return x, x\ndef f_vjp(d, x):\n    return d\n", encoding="utf-8")
+    code, out, err = check(*(str(tmp_path / argument) if argument.startswith("mine") else argument
+                             for argument in arguments))
+    assert (code, out) == (2, "") and words in err.lower()
+
+
+def test_the_summary_counts_and_names_the_largest_error(check):
+    code, out, _ = check("gradients/gaussian.*", "gradients/layers.fixed")
+    assert code == 0
+    assert "all 4 ok" in out
+    assert "largest relative error among 4 gradients" in " ".join(out.split())
+
+
+def test_a_failure_is_told_in_full_and_ends_with_one(check, monkeypatch):
+    right = gaussian.kl_vjp
+    monkeypatch.setattr(gaussian, "kl_vjp", functools.wraps(right)(
+        lambda d, cache: (-right(d, cache)[0], *right(d, cache)[1:])))
+    code, out, _ = check("gradients/gaussian.kl")
+    assert code == 1
+    assert "WRONG gaussian.kl" in out
+    assert "the sign is wrong" in out
+    assert "1 of 1 WRONG: gradients/gaussian.kl" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_json_is_all_that_is_printed(check):
+    code, out, _ = check("--json", "divergences", "gradients/gaussian.kl", "--seed", "3")
+    report = json.loads(out)
+    assert code == 0
+    assert report["ok"]
+    assert report["seed"] == 3
+    assert report["largest_gradient_error"]["name"] == "gaussian.kl"
+    entry = next(entry for entry in report["checks"] if entry["name"] == "kumaraswamy.kl_to_beta")
+    assert {"group", "name", "ok", "words", "seconds", "numbers"} <= set(entry)
+
+
+def test_html_has_every_report_with_its_curves(check, tmp_path):
+    code, _, _ = check("gaussian.kl", "errata/acc-denominator", "--html", tmp_path / "all.html")
+    page = (tmp_path / "all.html").read_text(encoding="utf-8")
+    assert code == 0
+    assert page.count("<h2") == 3                            # gradient, divergence and erratum
+    assert "V-curve" in page
+    assert "errata/acc-denominator" in page
+
+
+def test_the_paper_with_every_verdict(check):
+    code, out, _ = check("--paper")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    lines = out.splitlines()
+    assert any(line.startswith("D.2    Eq. 13    corrected ") for line in lines)
+    assert any(line.startswith("3.1    Eq. 3     proved ") for line in lines)
+    assert "FAILED" not in out
+    assert all(f"Eq. {number} " in out for number in range(1, 14))
+
+
+def test_the_paper_notices_a_failure(check, monkeypatch):
+    right = gaussian.kl
+    monkeypatch.setattr(gaussian, "kl", functools.wraps(right)(
+        lambda *inputs: (1.1 * right(*inputs)[0], right(*inputs)[1])))
+    code, out, _ = check("--paper", "--json")
+    report = json.loads(out)
+    assert code == 1
+    verdicts = {row["number"]: row["verdict"] for row in report["equations"] if row["number"]}
+    assert verdicts[7] == "FAILED"
+    assert verdicts[3] == "proved"
+
+
+def test_the_list_names_them_all(check):
+    code, out, _ = check("--list")
+    assert code == 0
+    assert "  kumaraswamy.sample" in out
+    assert "errata (" in out
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["nonsense"], "no check is called 'nonsense'"),
+    (["--paper", "errata"], "--paper takes no target"),
+    (["--shape", "x=3"], "belong to a function of your own"),
+    (["--html", "nowhere/at/all.html"], "--html cannot write"),
+    (["there/is/no.py:f"], "there is no file"),
+])
+def test_mistakes_end_with_two_and_one_line(check, arguments, message):
+    code, out, err = check(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+MINE = '''
+import numpy as np
+from beside import FACTOR
+
+def square(x):
+    return FACTOR * x**2, x
+
+def square_vjp(dout, x):
+    return {sign}2 * FACTOR * x * dout
+
+def affine(x, w, b):
+    return x @ w + b, (x, w)
+
+def affine_vjp(dout, cache):
+    x, w = cache
+    return dout @ w.T, x.T @ dout, dout.sum(axis=0)
+
+def lonely(x):
+    return x, x
+
+def check_inputs():
+    return dict(x=np.arange(12.0).reshape(3, 4) - 5.5, w=np.ones((4, 2)))
+'''
+
+
+@pytest.fixture
+def mine(tmp_path):
+    (tmp_path / "beside.py").write_text("FACTOR = 3.0\n")
+    path = tmp_path / "mine.py"
+    path.write_text(MINE.format(sign=""))
+    return path
+
+
+def test_a_pair_of_ones_own(check, mine):
+    code, out, _ = check(f"{mine}:square")
+    assert code == 0
+    assert "square: ok" in out
+    mine.write_text(MINE.format(sign="-"))
+    code, out, _ = check(f"{mine}:square")
+    assert code == 1
+    assert "the sign is wrong" in out
+    assert "hint" in out
+
+
+def test_a_file_is_checked_without_the_paper(mine, tmp_path):
+    """Nor without anything that is only for the package's own checks; for all outputs."""
+    code = ("import sys\nfrom ibpcl.cli import main\n"
+            "code = main(['check', sys.argv[1], '--shape', 'b=2', *sys.argv[2:]])\n"
+            "wings = sorted({name.split('.')[1] for name in sys.modules if name.startswith('ibpcl.')})\n"
+            "print(code, *wings, file=sys.stderr)")
+    for options in ((), ("--json", "--html", str(tmp_path / "page.html"))):
+        done = subprocess.run([sys.executable, "-c", code, str(mine), *options], capture_output=True, text=True,
+                              check=True)
+        code_and_wings = done.stderr.split()
+        assert code_and_wings[0] == "0" and "verify" in code_and_wings
+        assert not {"paper", "primitives", "models", "methods"} & set(code_and_wings)
+    assert "yours/" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_file_and_checks_of_the_package_are_counted_together(check, mine):
+    code, out, _ = check(f"{mine}:square", "divergences/gaussian.kl")
+    assert code == 0 and "square: ok" in out and "all 2 ok" in out
+    mine.write_text(MINE.format(sign="-"))
+    code, out, _ = check(f"{mine}:square", "divergences/gaussian.kl")
+    assert code == 1 and "1 of 2 WRONG: yours/" in " ".join(out.split())
+
+
+def test_shapes_complete_the_inputs_and_a_file_alone_means_all_its_pairs(check, mine):
+    code, _, err = check(f"{mine}:affine")
+    assert code == 2
+    assert "no value for b" in err
+    assert "--shape b=" in err
+    code, out, _ = check(mine, "--shape", "b=2")
+    assert code == 0
+    assert "square: ok" in out
+    assert "affine: ok" in out
+    mine.write_text(MINE.format(sign="").replace("check_inputs", "nothing"))
+    assert check(f"{mine}:affine", "--shape", "x=3,4", "--shape", "w=4,2", "--shape", "b=2", "--seed", "-1")[0] == 0
+
+
+def test_a_tuple_of_inputs_and_the_choice_of_what_is_differentiated(check, tmp_path):
+    path = tmp_path / "power.py"
+    path.write_text("import numpy as np\n"
+                    "def power(x, p):\n    return x**p, (x, p)\n"
+                    "def power_vjp(dout, cache):\n    return dout * cache[1] * cache[0]**(cache[1] - 1)\n"
+                    "def check_inputs():\n    return np.array([1.5, 2.5]), 3.0\n")
+    code, _, err = check(f"{path}:power")
+    assert code == 2
+    assert "pass --wrt" in err
+    assert check(f"{path}:power", "--wrt", "x")[0] == 0
+    code, _, err = check(f"{path}:power", "--wrt", "q")
+    assert code == 2
+    assert "wrt names 'q'" in err
+
+
+@pytest.mark.parametrize(("target", "shapes", "message"), [
+    (":nope", [], "has no function 'nope' (it has: square, affine)"),
+    (":nope", ["x=3"], "has no function 'nope' (it has: square, affine)"),
+    (":lonely", [], "has no lonely_vjp"),
+    (":square", ["q=3"], "no parameter of square (x)"),
+    (":square", ["x"], "--shape takes NAME=SIZES"),
+    (":square", ["x=3,a"], "--shape takes NAME=SIZES"),
+])
+def test_mistakes_with_ones_own_file(check, mine, target, shapes, message):
+    code, out, err = check(f"{mine}{target}", *(part for shape in shapes for part in ("--shape", shape)))
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_an_error_in_ones_own_file_is_shown_with_its_place_there(check, tmp_path):
+    path = tmp_path / "broken.py"
+    for text, place, words in (
+        ("import numpy as np\nx = np.ones(2) @ np.ones(3)\n", "line 2", "ValueError"),
+        ("def f(x:\n", "line 1", "SyntaxError"),
+        ("import sys\nsys.exit(3)\n", "line 2", "SystemExit"),
+        ("def f(x):\n    return x + missing, x\ndef f_vjp(d, c):\n    return d\n", "line 2", "NameError"),
+        ("def f(x):\n    return x, x\ndef f_vjp(d, c):\n    return d\ndef check_inputs():\n    1 / 0\n", "line 6",
+         "ZeroDivisionError"),
+    ):
+        path.write_text(text)
+        code, out, err = check(f"{path}:f", *([] if "check_inputs" in text else ["--shape", "x=2"]))
+        assert (code, out) == (2, "")
+        assert place in err
+        assert words in err
+        assert "importlib" not in err
+        assert "ibpcl/" not in err.replace(str(path), "")
+
+
+def test_a_forward_that_draws_numbers_is_told(check, tmp_path):
+    path = tmp_path / "noisy.py"
+    path.write_text("import numpy as np\nrng = np.random.default_rng(0)\n"
+                    "def f(x):\n    return x + rng.normal(size=x.shape), x\ndef f_vjp(d, c):\n    return d\n")
+    code, out, _ = check(f"{path}:f", "--shape", "x=3")
+    assert code == 1
+    assert "your forward draws random numbers" in " ".join(out.split())
+
+
+def test_the_user_s_file_leaves_the_search_path_as_it_was(check, mine):
+    before = list(sys.path)
+    check(f"{mine}:square")
+    assert sys.path == before
