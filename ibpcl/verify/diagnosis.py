@@ -206,7 +206,7 @@ def _digits(evidence, j, most=1e-3):
         if scale == 0:
             return None
         worst = max(worst, float(np.max(np.abs(evidence.got(j, t)[known] - value[known]), initial=0.0) / scale))
-    if not 0 < worst < most:
+    if not 0 < worst < most or few_entries(evidence, j):
         return None
     return _precision_words(worst)
 
@@ -234,13 +234,11 @@ def _constant(evidence, j):
     factor = float(np.sum(got[known] * value[known])) / square if square > 0 else 0.0
     if factor == 0 or not evidence.explains(j, evidence.each(lambda t: evidence.got(j, t) / factor)):
         return None
-    if abs(factor - 1) < 1e-5:
-        return _precision_words(abs(factor - 1))
     name, sizes = constant_name(factor), _sizes(evidence, j)
     shape, outputs = evidence.problem.shape(j), evidence.problem.call()[0]
     for n, words in sizes:
         if n > 1 and abs(factor * n - 1) < 1e-6:
-            if n not in shape or any(out.shape.count(n) > shape.count(n) for out in outputs):
+            if (n > 2 and n not in shape) or any(out.shape.count(n) > shape.count(n) for out in outputs):
                 return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
             return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
         if n > 1 and abs(abs(factor) / n - 1) < 1e-6:

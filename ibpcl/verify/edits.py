@@ -388,6 +388,10 @@ def _of_call(place, values):
             yield _edit(LATE if name not in ("tril", "triu", "argmax", "argmin", "fft", "ifft") else 3,
                         "elementwise_factor", place, ast.Call(function, node.args, node.keywords),
                         f"`{twin}` belongs here, not `{name}`")
+    if name == "polygamma" and len(node.args) == 2:
+        new = ast.Call(ast.Attribute(node.func.value, "digamma", ast.Load()) if isinstance(node.func, ast.Attribute)
+                       else _call("digamma").func, node.args[1:], [])
+        yield _edit(4, "elementwise_factor", place, new, "`digamma` belongs here, the first derivative of gammaln")
     if name == "where" and len(node.args) == 3:
         new = ast.Call(node.func, [node.args[0], node.args[2], node.args[1]], node.keywords)
         yield _edit(3, "elementwise_factor", place, new, "the two branches are exchanged")
@@ -521,6 +525,8 @@ def _of_statements(tree, scope, code, values):
                 elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
                     yield Edit(4, "missing_term", lambda s=statement: f"a step too many: `{_text(s)}`", statement,
                                ((parent, field, index, _make(ast.Pass(), statement)),))
+                if not isinstance(statement, (ast.For, ast.While, ast.If, ast.FunctionDef)):
+                    yield from _exchanged_functions(statement)
                 for other in statements[index + 1:]:
                     yield from _exchanged_targets(statement, other)
                 if index and not isinstance(statement, (ast.Return, ast.For, ast.If, ast.While)):
@@ -536,6 +542,18 @@ class _Slot:
 
     def __init__(self, node, parent, field, index):
         self.node, self.parent, self.field, self.index = node, parent, field, index
+
+
+def _exchanged_functions(statement):
+    """Yield a statement in which two functions, such as sine and cosine, change places."""
+    calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    for a, b in (("sin", "cos"), ("sinh", "cosh"), ("exp", "log"), ("real", "imag")):
+        uses = [node for node in calls if node.func.attr in (a, b)]
+        if len(uses) > 1:
+            puts = tuple((node, "func", None, _make(ast.Attribute(node.func.value, a if node.func.attr == b else b,
+                                                                  ast.Load()), node)) for node in uses)
+            yield Edit(5, "elementwise_factor", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged in `{_text(statement)}`",
+                       statement, puts)
 
 
 def _within_loop(node, parents):
@@ -563,6 +581,9 @@ def _of_assignment(slot, statement, known, looped, statements, scope):
         new = _make(ast.AugAssign(target, ast.Add(), statement.value), statement)
         yield Edit(1, "missing_term", lambda: f"`{store}` is overwritten where contributions must be accumulated (a term "
                    f"of each earlier one is missing): `{store} += ...` belongs there", statement, ((*at, new),))
+    if isinstance(target, ast.Subscript) and isinstance(statement.value, ast.Constant):
+        yield Edit(0, "few_entries", lambda: f"a step too many: `{_text(statement)}` overwrites what must stay", statement,
+                   ((*at, _make(ast.Pass(), statement)),))
     if isinstance(target, ast.Subscript):
         yield _scattered(slot, statement, target)
         yield from _other_target(slot, statement, target)
@@ -679,6 +700,13 @@ def _of_names(function, code, values, scope):
             uses.setdefault(place.node.id, []).append(place)
     arrays = {name: value for name, value in scope.items()
               if isinstance(value, (np.ndarray, np.generic, float)) and np.asarray(value).dtype.kind in "fiubc"}
+    yield from _exchanged_names(uses, arrays)
+    by_statement = {}
+    for name, places in uses.items():
+        for place in places:
+            by_statement.setdefault(id(place.statement), {}).setdefault(name, []).append(place)
+    for part in by_statement.values():
+        yield from _exchanged_names(part, arrays)
     for name, places in uses.items():
         if name not in arrays:
             continue
@@ -698,6 +726,18 @@ def _of_names(function, code, values, scope):
                 yield _renamed(name, other, [place], 4)
             if len(places) > 1:
                 yield _renamed(name, other, places, 5)
+
+
+def _exchanged_names(uses, arrays):
+    """Yield two variables of one shape exchanged in all their uses: gates, halves, first and second weights."""
+    names = [name for name in uses if name in arrays and uses[name]]
+    for n, a in enumerate(names):
+        for b in names[n + 1:]:
+            if np.shape(arrays[a]) == np.shape(arrays[b]):
+                puts = tuple((p.parent, p.field, p.index, _make(ast.Name(other, ast.Load()), p.node))
+                             for name, other in ((a, b), (b, a)) for p in uses[name])
+                yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
+                           uses[a][0].node, puts)
 
 
 def grafts_of(code, values, counts):

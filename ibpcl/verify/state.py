@@ -5,6 +5,8 @@ forward, and with arrays that still belong to the caller.
 """
 
 import ast
+import dataclasses
+import types
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +35,7 @@ class Problem(NamedTuple):
         return {"kind": self.kind, "words": self.words, "hint": self.hint}
 
 
+DEPTH = 6               # of nested tuples, lists and dicts in a cache
 FATAL = ("noisy_forward", "non_finite_forward")
 HINTS = {
     "noisy_forward": "make the noise an argument of the forward, and draw it outside",
@@ -185,17 +188,19 @@ def _same(a, b):
     return all(map(same_bits, as_tuple(a), as_tuple(b)))
 
 
-def _arrays(value, name="cache"):
+def _arrays(value, name="cache", depth=0):
     """Return the arrays in a cache by their place in it."""
     if isinstance(value, np.ndarray):
         return {name: value}
     if isinstance(value, (tuple, list)):
-        return {key: array for n, item in enumerate(value) for key, array in _arrays(item, f"{name}[{n}]").items()}
-    if isinstance(value, dict):
-        return {key: array for k, item in value.items() for key, array in _arrays(item, f"{name}[{k!r}]").items()}
-    if hasattr(value, "__dict__") and not callable(value) and not isinstance(value, type):
-        return {key: array for k, item in vars(value).items() for key, array in _arrays(item, f"{name}.{k}").items()}
-    return {}
+        items = [(f"{name}[{n}]", item) for n, item in enumerate(value)]
+    elif isinstance(value, dict):
+        items = [(f"{name}[{key!r}]", item) for key, item in value.items()]
+    elif isinstance(value, types.SimpleNamespace) or dataclasses.is_dataclass(value):
+        items = [(f"{name}.{key}", item) for key, item in vars(value).items()] if hasattr(value, "__dict__") else []
+    else:
+        items = []
+    return {key: array for inner, item in items if depth < DEPTH for key, array in _arrays(item, inner, depth + 1).items()}
 
 
 def _problem(kind, words, inputs=()):

@@ -147,7 +147,7 @@ def _met(problem, j, entries, jacobian, suspect):
         size = abs(x.flat[entries[column]]) or first_step(x, direction)
         for step in (1e-4, 1e-6, 1e-8, 1e-10, 1e-12):
             gap = np.abs(central(func, x, direction, step * size) - jacobian[:, column])
-            met[:, column] |= gap <= 1e-3 * np.abs(jacobian[:, column])
+            met[:, column] |= (gap <= 1e-3 * np.abs(jacobian[:, column])) & (jacobian[:, column] != 0)
     return met
 
 

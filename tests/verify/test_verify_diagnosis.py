@@ -5,7 +5,7 @@ import pytest
 
 from ibpcl.verify import KINDS, check
 from ibpcl.verify.kinds import HINTS
-from ibpcl.verify.wording import constant_name
+from ibpcl.verify.words import constant_name
 
 RNG = np.random.default_rng(11)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ibpcl.verify.evidence import close, neighbour
 from ibpcl.verify.problem import make_problem
-from ibpcl.verify.sampling import MOST_ENTRIES, entries_to_look_at
+from ibpcl.verify.judging import MOST_ENTRIES, entries_to_look_at
 
 
 def problem_of(f, *inputs):

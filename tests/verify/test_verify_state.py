@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl.verify import check
-from ibpcl.verify.forward import same_bits
+from ibpcl.verify.state import same_bits
 
 X = np.array([0.3, -0.7, 1.1])
 
