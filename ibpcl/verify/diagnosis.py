@@ -72,7 +72,7 @@ class Search:
         self.left = [j for j in wrong if findings[j] is None or findings[j].kind == "wrong_shape"]
         self.shaped = [j for j in wrong if evidence.fits(j)]
         self.found, self.bench = {}, Bench(evidence)
-        self.code = self.bench.code()
+        self.code = self.bench.code() or self.bench.shell()
         self.recordings = recorded(self.bench, self.code) if self.code is not None else []
         self.holes = {}
 
@@ -121,8 +121,10 @@ class Search:
 
     def _edit(self, edits):
         inputs = self.wrong if not self.found else self._open()
-        self._take({j: Finding(edit.kind, edit.words(), self.code.line(edit.node))
-                    for j, edit in find_edits(self.bench, self.code, edits, inputs, self.left).items()})
+        for j, edit in find_edits(self.bench, self.code, edits, inputs, self.left).items():
+            few = few_entries(self.evidence, j) if edit.kind == "few_entries" and j in self.shaped else None
+            words = f"{few}; {edit.words()}" if few else edit.words()
+            self._take({j: Finding(edit.kind, words, self.code.line(edit.node))})
 
     def _fill(self, stage, views):
         """Look for what a place would have to be: for all wrong inputs together, then one after another."""
@@ -172,7 +174,8 @@ def _whole_gradient(evidence, j, wrong):
     if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
         return Finding("sign", "the sign is wrong: it is minus the true gradient")
     if evidence.explains(j, evidence.each(lambda t: evidence.got(j, t))):
-        return _precision(evidence, j)                  # so little is off that every hypothesis would fit
+        few = few_entries(evidence, j)                  # so little is off that every hypothesis would fit
+        return Finding("few_entries", few) if few else _precision(evidence, j)
     other = shapes.swapped(evidence, j)
     if other in wrong:
         return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
@@ -268,7 +271,7 @@ def _outputs(evidence, j):
         return None
     o = int(np.argmax(np.abs(weights - 1)))
     if weights[o] == 0:
-        return "missing_term", f"one term missing: what flows back from output {o} (dout[{o}]) is ignored"
+        return "missing_term", f"one term missing: what flows back from output {o} is ignored (dout[{o}])"
     if weights[o] == -1:
         return "sign", f"what flows back from output {o} has the wrong sign"
     return "constant_factor", f"what flows back from output {o} is off by the factor {weights[o]:.4g}" \

@@ -427,7 +427,7 @@ def _of_call(place, values):
         yield _edit(3, "transposed", place, new, "the matrix must be transposed")
     elif name in ("pad",):
         return
-    if len(node.args) + method == 1 and not node.keywords and name not in _REVERSIBLE and np.shape(values.get(
+    if name and len(node.args) + method == 1 and not node.keywords and name not in _REVERSIBLE and np.shape(values.get(
             node.place)) == np.shape(values.get(getattr(array, "place", -1), 0)):
         kind = {"flip": "shifted", "roll": "shifted", "sort": "shifted", "inv": "transposed", "transpose": "transposed",
                 "swapaxes": "transposed", "conj": "transposed"}
@@ -719,13 +719,24 @@ def _of_names(function, code, values, scope):
                          for p in places)
             yield Edit(6, "elementwise_factor", lambda name=name: f"`{name}` and `1 - {name}` are exchanged", places[0].node,
                        puts)
-        others = [other for other, value in arrays.items() if other != name and np.shape(value) == np.shape(arrays[name])
-                  and np.asarray(value).dtype.kind == np.asarray(arrays[name]).dtype.kind]
-        for other in others:
+        for other, value in arrays.items():
+            if other == name or np.asarray(value).dtype.kind != np.asarray(arrays[name]).dtype.kind:
+                continue
+            same = np.shape(value) == np.shape(arrays[name])
+            if not same and not (np.ndim(value) and np.ndim(arrays[name]) and _broadcast(value, arrays[name])):
+                continue
             for place in places:
-                yield _renamed(name, other, [place], 4)
-            if len(places) > 1:
+                yield _renamed(name, other, [place], 4 if same else 5)
+            if len(places) > 1 and same:
                 yield _renamed(name, other, places, 5)
+
+
+def _broadcast(a, b):
+    """Return whether one of two arrays broadcasts to the shape of the other."""
+    try:
+        return np.broadcast_shapes(np.shape(a), np.shape(b)) in (np.shape(a), np.shape(b))
+    except ValueError:
+        return False
 
 
 def _exchanged_names(uses, arrays):

@@ -206,7 +206,7 @@ def _moved(value, strength, rng, differentiated):
     array = np.asarray(value)
     if array.dtype.kind != "f" or array.size == 0:
         return value
-    if not differentiated and np.all((array == 0) | (array == 1)) and np.ptp(array) > 0:
+    if not differentiated and array.size > 1 and np.all((array == 0) | (array == 1)):
         return value
     factor = 1 + strength * rng.uniform(0.3, 1.0, array.shape) * rng.choice([-1.0, 1.0], array.shape)
     if np.all((array > 0) & (array < 1)):

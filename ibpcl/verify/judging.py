@@ -3,6 +3,7 @@
 import numpy as np
 
 from ibpcl.verify.differences import first_step
+from ibpcl.verify.kinds import HINTS
 from ibpcl.verify.report import InputVerdict
 from ibpcl.verify.witness import COMPLEX_RTOL, DIFFERENCE_RTOL, NORMWISE, along_directions, kinks, measure, slope
 from ibpcl.verify.words import place
@@ -25,10 +26,11 @@ def judge(problem, j, w, pulled, rng, rtol, full, truths):
         return InputVerdict(name, "wrong_shape", "", numbers={"compared": size, "wrong": size})
     if not full:
         return _judge_large(problem, j, w, arrays, rng, rtol, truths)
-    return _judge_entries(problem, j, w, arrays, measure(problem, j, np.arange(int(np.prod(shape))), rng, rtol), truths)
+    truth = measure(problem, j, np.arange(int(np.prod(shape))), rng, rtol)
+    return _judge_entries(problem, j, w, arrays, truth, truths, rtol)
 
 
-def _judge_entries(problem, j, w, arrays, truth, truths):
+def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
     """Judge by the entries that were measured."""
     shape, name, entries = problem.shape(j), problem.names[j], truth.entries
     truth, off, errors, gaps, coarse = _compare(problem, j, w, arrays, truth)
@@ -51,7 +53,7 @@ def _judge_entries(problem, j, w, arrays, truth, truths):
     if refused:
         return InputVerdict(name, "undecided", f"the forward is not finite, or refuses to be called, when {refused} of "
                             f"{len(entries)} entries are moved", "", error, numbers)
-    if coarse > PROVED:
+    if coarse > max(PROVED, 2 * (rtol or 0.0)):
         return InputVerdict(name, "undecided", f"the witnesses are only good to {coarse:.0e} here: the forward is noisy, "
                             "jumps near by, or computes in float32", "", error, numbers)
     words = ""
@@ -105,36 +107,42 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
         agreement = _sparsely_confirmed(problem, j, rng, smooth)
         if agreement is not None:
             seen = seen._replace(trusted=True, agreement=agreement)
-    aimed = seen.method != "complex step" or not seen.trusted
-    if aimed:                                           # a forward that loses the imaginary part, or noise
-        weights = [np.abs(arrays[0].astype(float)) + NORMWISE * np.max(np.abs(arrays[0]), initial=0.0) for _ in range(1)]
-        size = np.max(weights[0], initial=0.0) or 1.0
-        directions = [np.sign(arrays[0]) * weights[0] / size * smooth * rng.uniform(0.5, 1.5, x.shape)
-                      for _ in range(DIRECTIONS)]
-        seen = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth, "Richardson differences", directions)
-    rows = [(w[0], arrays[0])] if aimed else list(zip(w, arrays, strict=False))
-    compared = [seen.compare(row, array) for row, array in rows]
-    floors = [np.sqrt(x.size) * _vanishing(problem, j, row, scale / np.sqrt(x.size))
-              for (row, _), (_, _, scale) in zip(rows, compared, strict=True)]
-    failed = int(np.any([~(gap <= allowed + floor) for (gap, allowed, _), floor in zip(
-        compared, floors, strict=True)], axis=0).sum())
-    error = max(float(np.max(gap / np.where(scale > 0, scale + floor / seen.rtol, 1.0)))
-                for (gap, _, scale), floor in zip(compared, floors, strict=True))
-    coarse = max(float(np.max(allowed / np.where(scale > 0, scale + floor / seen.rtol, np.inf)))
-                 for (_, allowed, scale), floor in zip(compared, floors, strict=True))
+    looks = [(seen, list(zip(w, arrays, strict=False)))]
+    if seen.method != "complex step" or not seen.trusted:       # a forward that loses the imaginary part, or noise
+        rough = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth, "Richardson differences")
+        aimed = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth, "Richardson differences",
+                                 _aimed(arrays[0].astype(float) * smooth, rng))
+        looks, seen = [(rough, looks[0][1]), (aimed, [(w[0], arrays[0])])], rough
+    failed, count, error, coarse = 0, 0, 0.0, 0.0
+    for at, (look, rows) in enumerate(looks):
+        wrong = np.zeros(DIRECTIONS, dtype=bool)
+        for row, array in rows:
+            gap, allowed, scale = look.compare(row, array)
+            floor = np.sqrt(x.size) * _vanishing(problem, j, row, scale / np.sqrt(x.size))
+            wrong |= ~(gap <= allowed + floor)
+            size = np.where(scale > 0, scale + floor / look.rtol, np.inf)
+            if at == 0:
+                error, coarse = max(error, float(np.max(gap / size))), max(coarse, float(np.max(allowed / size)))
+        failed, count = failed + int(wrong.sum()), count + DIRECTIONS
     numbers.update(witness=seen.method, agreement=seen.agreement, rtol=max(seen.rtol, coarse))
     if not failed:
-        if coarse > PROVED:
+        if coarse > max(PROVED, 2 * (rtol or 0.0)):
             return InputVerdict(name, "undecided", f"random directions are only good to {coarse:.0e} here: the forward is "
                                 "noisy, jumps near by, or computes in float32", "", error, numbers)
         return InputVerdict(name, "ok", "", "", error, numbers)
     entries = entries_to_look_at(x.shape, w.shape[1], rng, _probe(problem, j, w[0], arrays[0], seen, smooth, rng))
-    verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths)
+    verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths, rtol)
     if verdict.kind != "wrong":
-        verdict = InputVerdict(name, "wrong", f"wrong along {failed} of {DIRECTIONS} directions; the entries were not "
-                               f"found: {verdict.numbers['compared']} that were compared are right", "", error,
+        verdict = InputVerdict(name, "wrong", f"wrong along {failed} of {count} random directions; the entries were not "
+                               f"found: {verdict.numbers['compared']} that were compared are right", HINTS["wrong"], error,
                                {**verdict.numbers, "wrong": 0})
     return verdict
+
+
+def _aimed(gradient, rng):
+    """Return directions along the gradient, up to random weights: a wrong sign or factor shows there through any noise."""
+    size = np.max(np.abs(gradient), initial=0.0) or 1.0
+    return [gradient / size * rng.uniform(0.5, 1.5, gradient.shape) for _ in range(DIRECTIONS)]
 
 
 def _away_from_kinks(problem, j, rng):

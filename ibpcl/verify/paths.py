@@ -246,4 +246,7 @@ def _plainness(forward, n):
 
 
 def _shown(place):
-    return ast.unparse(place.statement if not isinstance(place.statement, (ast.For, ast.If)) else place.parent)
+    """Return the statement of a place, or what is around it where its text stands there more than once."""
+    whole = ast.unparse(place.statement)
+    several = sum(ast.dump(node) == ast.dump(place.node) for node in ast.walk(place.statement)) > 1
+    return ast.unparse(place.parent) if several or "\n" in whole or len(whole) > 90 else whole

@@ -273,9 +273,10 @@ def require_gradients(problem, w, wrt):
     if len(gradients) == len(chosen):
         return
     first = gradients[0] if gradients else None
+    shapes = {problem.shape(j) for j in problem.wrt}
     stacked = f"; it returned one array of shape {first.shape}, in which gradients are stacked: return a tuple " \
         f"({', '.join('d' + name for name in chosen)})" if len(gradients) == 1 and isinstance(first, np.ndarray) \
-        and first.ndim and first.shape[0] == len(chosen) else ""
+        and {first.shape[1:]} == shapes and first.ndim and first.shape[0] == len(chosen) else ""
     returned = f"f_vjp returned {len(gradients)} gradient{'s' * (len(gradients) != 1)}"
     if wrt is None:
         raise ValueError(f"check: {returned}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)})"

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibpcl.verify.evidence import close, neighbour
-from ibpcl.verify.problem import make_problem
 from ibpcl.verify.judging import MOST_ENTRIES, entries_to_look_at
+from ibpcl.verify.problem import make_problem
 
 
-def problem_of(f, *inputs):
-    return make_problem(f, lambda d, c: tuple(np.zeros(np.shape(v)) for v in inputs), inputs)
+def problem_of(f, *inputs, wrt=None):
+    return make_problem(f, lambda d, c: tuple(np.zeros(np.shape(v)) for v in inputs), inputs, wrt)
 
 
 @given(st.integers(0, 50))
@@ -18,7 +18,7 @@ def test_the_neighbour_keeps_probabilities_signs_masks_and_integers(seed):
     rng = np.random.default_rng(seed)
     mask = rng.integers(0, 2, 5).astype(float)
     start = problem_of(lambda *v: (sum(np.sum(x) for x in v), None), rng.uniform(0, 1, 5), -rng.uniform(0, 3, 5), mask,
-                       np.arange(3), 0.7)
+                       np.arange(3), 0.7, wrt=(0, 1, 4))
     near = neighbour(start, rng)
     probability, negative, kept, integers, tau = near.point
     assert np.all((probability > 0) & (probability < 1))
