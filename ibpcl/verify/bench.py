@@ -8,7 +8,8 @@ from ibpcl.verify.evidence import close
 from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.source import Code
 
-MOST_RUNS = 6000        # of changed functions
+COMPILING, RUNNING = 5e-4, 4e-6     # seconds, about: to compile a function, and to run one expression of it
+EDITING, FILLING = 1.0, 0.7         # seconds that each search may take, by these numbers
 SHELL = "<gradient without source>"
 OTHER = object()        # stands for a value that is no array or number
 
@@ -95,6 +96,11 @@ def shell_of(function, names):
     return namespace["shell"]
 
 
+def affordable(seconds, executed):
+    """Return how often a function may be run that executes so many expressions: the same on every machine."""
+    return int(seconds / (COMPILING + RUNNING * executed))
+
+
 class Recording:
     """The values of all places of a function in one run, and the variables of each function when it returned."""
 
@@ -111,9 +117,10 @@ class Recording:
             return value
 
         self.result = run(code.watched()(hook))
+        self.executed = sum(self.counts.values())
 
 
-def find_edits(bench, code, edits, wrong, needed, most=MOST_RUNS):
+def find_edits(bench, code, edits, wrong, needed, most):
     """Return for each wrong input the simplest edit that makes it right, preferring one that mends all and spoils none.
 
     Parameters

@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 from ibpcl.verify import shapes
-from ibpcl.verify.bench import Bench, find_edits
+from ibpcl.verify.bench import EDITING, FILLING, Bench, affordable, find_edits
 from ibpcl.verify.edits import LATE, edits_of, grafts_of
 from ibpcl.verify.holes import background, fill, holes, known_at, match_words, recorded
 from ibpcl.verify.kinds import Finding
@@ -121,7 +121,8 @@ class Search:
 
     def _edit(self, edits):
         inputs = self.wrong if not self.found else self._open()
-        for j, edit in find_edits(self.bench, self.code, edits, inputs, self.left).items():
+        most = affordable(EDITING, self.recordings[0].executed)
+        for j, edit in find_edits(self.bench, self.code, edits, inputs, self.left, most).items():
             few = few_entries(self.evidence, j) if edit.kind == "few_entries" and j in self.shaped else None
             words = f"{few}; {edit.words()}" if few else edit.words()
             self._take({j: Finding(edit.kind, words, self.code.line(edit.node))})
@@ -135,7 +136,7 @@ class Search:
                 continue
             if tuple(group) not in self.holes:
                 self.holes[tuple(group)] = [(hole, known_at(hole, views)) for hole in holes(
-                    self.bench, self.code, self.recordings, group)]
+                    self.bench, self.code, self.recordings, group, affordable(FILLING, self.recordings[0].executed))]
             for hole, known in self.holes[tuple(group)]:
                 match = fill(hole, known, stage)
                 if match is not None:

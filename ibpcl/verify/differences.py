@@ -92,7 +92,7 @@ def first_step(x, direction):
     return 0.05 * float(np.min(size[moved] / np.abs(direction[moved]))) if np.any(moved) else 0.05
 
 
-def richardson(func, x, direction, h=None, levels=8, restarts=3, goal=1e-9):
+def richardson(func, x, direction, h=None, levels=8, restarts=3, goal=1e-9, noise=None):
     r"""Extrapolate central differences to step zero, with an estimate of the error that is left.
 
     Steps are halved; :math:`A_{k,0}` is the central difference at :math:`h / 2^k` and
@@ -117,6 +117,8 @@ def richardson(func, x, direction, h=None, levels=8, restarts=3, goal=1e-9):
         Halvings in one tableau, and tableaux at most.
     goal : float
         Relative error estimate that is good enough to stop.
+    noise : ndarray, optional
+        Of the outputs; by default :func:`forward_noise` along the direction.
 
     Returns
     -------
@@ -131,9 +133,9 @@ def richardson(func, x, direction, h=None, levels=8, restarts=3, goal=1e-9):
     """
     h = first_step(x, direction) if h is None else h
     value = error = None
-    noise = forward_noise(func, x, direction)
+    noise = forward_noise(func, x, direction) if noise is None else noise
     for _ in range(restarts):
-        candidate, its_error = _tableau(func, x, direction, h, levels, noise)
+        candidate, its_error = _tableau(func, x, direction, h, levels, noise, goal)
         if value is None:
             value, error = candidate, its_error
         else:
@@ -142,11 +144,14 @@ def richardson(func, x, direction, h=None, levels=8, restarts=3, goal=1e-9):
                     & (its_error < 1e-3 * np.abs(candidate))
             better = (its_error < error) | contradicts          # an oscillation seen too coarsely looks calm by luck
             value, error = np.where(better, candidate, value), np.where(better, its_error, error)
-        size = np.max(np.abs(value), initial=0.0)
-        if np.all(error <= goal * np.abs(value) + 0.01 * goal * size):
+        if _good_enough(value, error, goal):
             break
         h /= 2.0 ** levels
     return Estimate(value, error, h)
+
+
+def _good_enough(value, error, goal):
+    return bool(np.all(error <= goal * np.abs(value) + 0.01 * goal * np.max(np.abs(value), initial=0.0)))
 
 
 def forward_noise(func, x, direction):
@@ -182,8 +187,9 @@ def resolution(*values):
     return np.where(disguised, np.finfo(np.float32).eps, own)
 
 
-def _tableau(func, x, direction, h, levels, noise):
-    """Fill one Richardson tableau and pick, for each output, the entry of smallest estimated error."""
+def _tableau(func, x, direction, h, levels, noise, goal):
+    """Fill one Richardson tableau, until the goal is met twice, and pick for each output the entry of smallest error."""
+    met = False
     value = error = None
     previous = []
     for level in range(levels):
@@ -200,6 +206,9 @@ def _tableau(func, x, direction, h, levels, noise):
                 better = estimate < error                       # False for NaN: such entries are passed over
                 value, error = np.where(better, row[m], value), np.where(better, estimate, error)
         previous = row
+        if met:
+            break
+        met = _good_enough(value, error, goal)
     return value, error
 
 

@@ -101,14 +101,15 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         report.inputs = [InputVerdict(problem.names[j], "wrong", "not judged: the forward cannot be checked")
                          for j in problem.wrt]
         return
-    truths, wrong = _judged(problem, report, w, rng, rtol, mode)
-    fresh = []
+    truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
+    report.inputs = [verdicts[j] for j in problem.wrt]
+    wrong = [j for j, verdict in verdicts.items() if verdict.verdict == "wrong" and not verdict.words]
+    fresh, hidden = [], {}
     if near is not None:
-        elsewhere = Report("", [])
-        hidden, spoiled = _judged(near, elsewhere, w, rng, rtol, mode)
-        fresh = [j for j in spoiled if j not in wrong and report.inputs[problem.wrt.index(j)].ok]
-        for j in fresh:
-            report.inputs[problem.wrt.index(j)] = elsewhere.inputs[problem.wrt.index(j)]
+        right = [j for j, verdict in verdicts.items() if verdict.ok and np.size(problem.point[j])]
+        hidden, elsewhere = _judged(near, right, report, w, rng, rtol, "directional")
+        fresh = [j for j in right if elsewhere[j].verdict == "wrong"]
+        report.inputs = [elsewhere[j] if j in fresh else verdicts[j] for j in problem.wrt]
     if wrong:
         _explain(report, problem, Evidence(problem, w, truths, rng, rtol, candidates), wrong, "")
     kept = kept_between_calls(problem.f) + kept_between_calls(problem.f_vjp) if fresh else []
@@ -128,13 +129,12 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
             verdict.numbers["taylor_slope"] = curves.taylor().slope
 
 
-def _judged(problem, report, w, rng, rtol, mode):
-    """Judge every input at one point: (what the witnesses found, the inputs that are wrong and not yet explained)."""
+def _judged(problem, inputs, report, w, rng, rtol, mode):
+    """Judge inputs at one point: what the witnesses found, and a verdict for each."""
     gradients = [problem.gradients(row) for row in w[:2]]
-    cost = _seconds(problem)
-    truths, wrong = {}, []
-    for position, j in enumerate(problem.wrt):
-        pulled = [part[position] for part in gradients]
+    cost, truths, verdicts = _seconds(problem), {}, {}
+    for j in inputs:
+        pulled = [part[problem.wrt.index(j)] for part in gradients]
         entries = int(np.prod(problem.shape(j)))
         small = entries <= FULL_ENTRIES and entries * w.shape[1] <= FULL_NUMBERS
         quick = 3 * entries * cost <= FULL_SECONDS
@@ -142,12 +142,9 @@ def _judged(problem, report, w, rng, rtol, mode):
         if mode == "auto" and small and not quick:
             report.notes.append(f"{problem.names[j]}: the forward takes {cost:.2g} s, so random directions stand for its "
                                 f"{entries} entries (mode='full' looks at each)")
-        verdict = judge(problem, j, w, pulled, rng, rtol, full, truths)
-        report.inputs.append(verdict)
-        report.notes += [note for note in verdict.numbers.pop("notes", ()) if note not in report.notes]
-        if verdict.kind not in ("ok", "undecided") and not verdict.words:
-            wrong.append(j)
-    return truths, wrong
+        verdicts[j] = judge(problem, j, w, pulled, rng, rtol, full, truths)
+        report.notes += [note for note in verdicts[j].numbers.pop("notes", ()) if note not in report.notes]
+    return truths, verdicts
 
 
 def _seconds(problem):

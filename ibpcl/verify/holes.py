@@ -77,7 +77,7 @@ def background(evidence, forward):
     return views
 
 
-def holes(bench, code, recordings, wrong):
+def holes(bench, code, recordings, wrong, most):
     """Yield the places of the gradient function in which a single mistake may be, latest first.
 
     Parameters
@@ -88,13 +88,18 @@ def holes(bench, code, recordings, wrong):
         One for each trial.
     wrong : list of int
         Inputs that one mistake has to explain.
+    most : int
+        Runs at most.
     """
+    start = bench.runs
     make, first = code.watched(), recordings[0]
     texts = {name: expressions(code, name) for name in code.trees}
     order = [n for n, place in enumerate(code.places) if place.watched and place.inside == "formula"
              and is_array(first.values.get(n)) and np.asarray(first.values[n]).dtype.kind == "f"
              and 0 < np.size(first.values[n]) * first.counts[n] <= MOST_ENTRIES]
     for n in list(reversed(order))[:MOST_PLACES]:
+        if bench.runs - start > most:
+            return
         hole = _hole(bench, make, code.places[n], n, wrong, texts[code.places[n].function])
         if hole is not None:
             yield hole

@@ -18,12 +18,14 @@ from itertools import combinations
 
 import numpy as np
 
+from ibpcl.verify.bench import affordable
 from ibpcl.verify.differences import central, complex_step, first_step
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.source import Code, is_array
 
 MOST_PLACES = 150
 MOST_PAIRS = 150
+SECONDS = 1.0           # that the search may take, about
 TIGHT = 3e-6            # relative agreement; differences give eight digits or so
 WAYS = {"": lambda n, last: True, "in all steps but the last": lambda n, last: n < last,
         "in all steps but the first": lambda n, last: n > 0, "in the last step": lambda n, last: n == last,
@@ -58,6 +60,8 @@ class Forward:
             if not np.allclose(again, problem.vector(), rtol=1e-12, atol=0, equal_nan=True):
                 raise ValueError("the forward does not repeat itself")
             self.recorded.append(values)
+        executed = sum(len(values) for values in self.recorded[0].values())
+        self.left = affordable(SECONDS, executed)       # runs
         self.holding, self.way = (), WAYS[""]
         self.held = self.make(self._hold)
         self.calls = {}
@@ -83,6 +87,7 @@ class Forward:
     def derivative(self, t, j, v, holding=(), way=WAYS[""]):
         """Return the derivative of trial ``t`` along ``v`` with some places held; None where it can't be had."""
         p, row = self.evidence.trials[t]
+        self.left -= 1
         self.holding, self.way, self.point = holding, way, p
         problem = replace(self.evidence.problems[p], f=self.held)
 
@@ -128,7 +133,7 @@ def forgotten_path(forward, wrong):
     for way, accepts in WAYS.items():
         for n in forward.places() if not way else repeated:
             for j in wrong:
-                if j in found and found[j][0][2] != way:
+                if forward.left < 0 or (j in found and found[j][0][2] != way):
                     continue
                 share = _share(forward, lacks[j], j, (n,), accepts)
                 if share is None:
@@ -193,6 +198,8 @@ def _pair(forward, rows, j, classes):
     lacking = np.array([row[3] for row in rows])
     for (a, x), (b, y) in list(combinations(classes[:24], 2))[:MOST_PAIRS]:
         together = np.array([x, y]).sum(axis=0)         # what both take away, if their paths are apart
+        if forward.left < 0:
+            break
         near = np.max(np.abs(lacking[:2] + together)) <= 0.5 * np.max(np.abs(lacking[:2]))
         if not near:
             continue

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.differences import central, complex_step, first_step, kink_gap, richardson
+from ibpcl.verify.differences import central, complex_step, first_step, forward_noise, kink_gap, richardson
 
 COMPLEX_RTOL = 1e-9         # seven digits above rounding: leaves room for long sums, none for a wrong formula
 DIFFERENCE_RTOL = 1e-7      # to which comes ten times the differences' own error estimate
@@ -79,15 +79,18 @@ def columns(problem, j, entries, method):
     func, x = problem.function_of(j), np.asarray(problem.point[j])
     size = problem.vector().size
     values, errors = np.zeros((size, len(entries))), np.zeros((size, len(entries)))
+    noise = None
+    if method != "complex step" and len(entries):
+        noise = forward_noise(func, x, np.resize([1.0, -0.7, 0.6, -0.9], x.shape))
     for column, entry in enumerate(entries):
         direction = unit_direction(x.shape, entry)
         if method == "complex step":
             values[:, column] = complex_step(func, x, direction)
         else:
-            values[:, column], errors[:, column], _ = richardson(func, x, direction)
+            values[:, column], errors[:, column], _ = richardson(func, x, direction, noise=noise)
             own = 0.05 * abs(x.flat[entry])             # beside larger entries the first step may be far too long
             if 0 < own < 0.1 * first_step(x, direction):
-                again = richardson(func, x, direction, h=own)
+                again = richardson(func, x, direction, h=own, noise=noise)
                 with np.errstate(invalid="ignore"):
                     better = ~(errors[:, column] <= again.error)
                 values[better, column], errors[better, column] = again.value[better], again.error[better]
@@ -168,9 +171,22 @@ def _confirm(problem, j, entries, jacobian, rng, count=3):
 
 
 def kinks(problem, j, entries):
-    """Tell for each entry of input ``j`` whether any output has a kink there."""
-    func, x = problem.function_of(j), np.asarray(problem.point[j])
-    return np.array([np.any(kink_gap(func, x, unit_direction(x.shape, entry))) for entry in entries], dtype=bool)
+    """Return for each entry of input ``j`` whether any output has a kink there."""
+    func, x, found = problem.function_of(j), np.asarray(problem.point[j]), []
+    middle = problem.vector()
+    for entry in entries:
+        direction = unit_direction(x.shape, entry)
+        found.append(_bends(func, x, direction, middle) and bool(np.any(kink_gap(func, x, direction))))
+    return np.array(found, dtype=bool)
+
+
+def _bends(func, x, direction, middle):
+    """Return whether the slopes on both sides of a small step differ at all: without that there is no kink."""
+    h = 1e-5 * first_step(x, direction) / 0.05
+    with np.errstate(all="ignore"):
+        ahead, behind = func(x + h * direction), func(x - h * direction)
+        gap, slope = np.abs(ahead - 2 * middle + behind), np.abs(ahead - behind)
+        return not np.all(gap <= 1e-3 * slope + 1e-13 * np.abs(middle))
 
 
 def conditioning(problem, j, rng):
