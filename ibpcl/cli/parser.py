@@ -3,6 +3,7 @@
 import argparse
 
 from ibpcl import __version__
+from ibpcl.cli.classroom import add_parser as add_class
 from ibpcl.errors import UserError
 from ibpcl.experiments.presets import DEFAULT, PRESETS
 from ibpcl.experiments.reproduce.names import OUT, SEEDS, TARGETS
@@ -43,6 +44,7 @@ def parser():
     _add_data(commands)
     _add_bench(commands)
     add_check(commands)
+    add_class(commands)
     return top
 
 
