@@ -59,7 +59,8 @@ class Worker:
         self.process = subprocess.Popen(
             made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=made.environment,
             cwd="/" if os.name == "posix" else None, start_new_session=os.name == "posix")
-        threading.Thread(target=self._drain, daemon=True).start()
+        self.drain = threading.Thread(target=self._drain, daemon=True)
+        self.drain.start()
         order = json.dumps(made.order).encode()
         try:
             self._write(len(order).to_bytes(8, "little") + order)
@@ -89,15 +90,19 @@ class Worker:
 
     def close(self):
         """End the worker and all that it started."""
+        self._kill()
+        self.process.wait()
+        self.drain.join(timeout=5)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _kill(self):
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()
 
     def __enter__(self):
         return self
@@ -137,7 +142,7 @@ class Worker:
 
     def _expire(self):
         self.late = True
-        self.close()
+        self._kill()
 
     def _write(self, data):
         self.process.stdin.write(data)

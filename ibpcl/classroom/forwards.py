@@ -64,6 +64,8 @@ def judge_extremes(task, verdict, case):
         for name, (kind, words) in _at_extreme(task, case, inputs, rng).items():
             kinds[name].append((kind, words))
     for name, found in kinds.items():
+        if not found:
+            continue
         right = sum(kind == "ok" for kind, _ in found)
         kind, words = next((item for item in found if item[0] != "ok"), ("ok", ""))
         words = f"right at {right} of {len(found)} extreme points: {words}" if words else ""
@@ -75,7 +77,7 @@ def judge_extremes(task, verdict, case):
 
 def _at_extreme(task, case, inputs, rng):
     """Return name to (kind, words) for the forward and each gradient at one point."""
-    reference, names = case.reference, list(inputs)
+    reference = case.reference
     wide = {name: _double(value) for name, value in inputs.items()}
     single = any(isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32 for value in inputs.values())
     rtol = max(task.rtol, FLOAT32_RTOL) if single else task.rtol
@@ -87,7 +89,8 @@ def _at_extreme(task, case, inputs, rng):
     except HandInError as error:
         words = told(error, task.visibility == "hidden", case.handin.file)
         return dict.fromkeys([task.function, *(f"the gradient of {name}" for name in task.wrt)], ("raises", words))
-    found[task.function] = _typed(out, compare(out, expected, rtol), single)
+    if _tells(expected):
+        found[task.function] = _typed(out, compare(out, expected, rtol), single)
     if not task.wrt:
         return found
     dout = rng.standard_normal(np.shape(expected))
@@ -103,9 +106,15 @@ def _at_extreme(task, case, inputs, rng):
     gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
     for at, name in enumerate(task.wrt):
         got = gradients[at] if at < len(gradients) else None
+        if not _tells(truths[at]):
+            continue
         found[f"the gradient of {name}"] = _typed(got, compare(got, truths[at], rtol), single)
-    assert set(task.wrt) <= set(names)
     return found
+
+
+def _tells(expected):
+    """Return whether a value is worth comparing: a zero that underflows is what an empty function returns, too."""
+    return isinstance(expected, (tuple, list)) or bool(np.any(np.where(np.isfinite(expected), expected, 0)))
 
 
 def _typed(out, result, single):
@@ -129,7 +138,8 @@ def _near(wrong):
         a, b = np.asarray(out, dtype=float).ravel(), np.asarray(expected, dtype=float).ravel()
         if not np.all(np.isfinite(a)) or not np.any(a):
             return False
-        if a.size > 2 and abs(np.corrcoef(a, b)[0, 1]) < 0.5:
+        a, b = (a - a.mean(), b - b.mean()) if a.size > 2 else (a, b)
+        if abs(a @ b) < 0.5 * np.sqrt((a @ a) * (b @ b)) or not np.any(a):
             return False
     return True
 

@@ -114,7 +114,7 @@ def _checked(forward, gradient, inputs, task, left, seed):
 
 def _part(item, zero, size):
     kind = "zero" if zero and item.kind == "missing_term" else item.kind
-    hint = item.hint or HINTS.get(kind, "")
+    hint = HINTS["zero"] if kind == "zero" else item.hint or HINTS.get(kind, "")
     words = item.words + (f" (at {size} shapes)" if size != "small" else "")
     return Part(item.name, kind, words, hint, gradient_share(item.kind, item.score, zero))
 

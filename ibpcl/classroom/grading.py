@@ -20,6 +20,21 @@ from ibpcl.storage import read_json, write_bytes, write_json, write_text
 SETTINGS = "grading.json"
 
 
+def collect_one(folder):
+    """Return the one hand-in in a folder: the newest, where there are several.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    inside = [path for path in Path(folder).rglob("*") if path.suffix in handins.SUFFIXES and path.is_file()
+              and not path.is_symlink() and not path.name.startswith((".", "test_"))]
+    if not inside:
+        raise UserError(f"class: there is no hand-in ({', '.join(handins.SUFFIXES)})")
+    return max(inside, key=lambda path: (path.stat().st_mtime, path.name))
+
+
 def collect(folder):
     """Return the hand-ins of a folder as {student: path}.
 
@@ -37,18 +52,12 @@ def collect(folder):
     for path in sorted(folder.iterdir()):
         if path.name.startswith((".", "_")) or path.is_symlink():
             continue
-        if path.is_dir():
-            inside = [each for each in path.rglob("*") if each.suffix in handins.SUFFIXES and each.is_file()
-                      and not each.is_symlink() and not each.name.startswith((".", "test_"))]
-            inside.sort(key=lambda each: (each.stat().st_mtime, each.name))
-            pairs = [(path.name, inside[-1])] if inside else []
-        else:
-            pairs = [(path.stem, path)] if path.suffix in handins.SUFFIXES else []
-        for student, each in pairs:
-            student = re.sub(r"[^\w@.+-]", "_", student)
-            if student in found:
-                raise UserError(f"class: {found[student]} and {each} are both of student {student!r}")
-            found[student] = each
+        if not path.is_dir() and path.suffix not in handins.SUFFIXES:
+            continue
+        student = re.sub(r"[^\w@.+-]", "_", path.name if path.is_dir() else path.stem)
+        if student in found:
+            raise UserError(f"class: {found[student]} and {path} are both of student {student!r}")
+        found[student] = path
     if not found:
         raise UserError(f"class: {folder} has no hand-in ({', '.join(handins.SUFFIXES)})")
     return found
@@ -90,7 +99,7 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
     results, todo = {}, []
     for student, path in found.items():
         try:
-            handin = handins.read(path, student)
+            handin = handins.read(collect_one(path) if path.is_dir() else path, student)
         except UserError as error:
             handin = HandIn(student, path, path.name, "", "")
             results[student] = _save(Result(assignment.name, student, "", "", "not graded", str(error), settings=mark),

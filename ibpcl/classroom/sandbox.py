@@ -91,7 +91,7 @@ def make(name, seconds, memory_mb):
     readable, listable, hidden, packages = _files(python)
     order = {"modules": _sources(), "seconds": seconds, "memory_mb": memory_mb, "packages": packages,
              "landlock": name == "landlock", "seccomp": name != "none", "readable": readable, "listable": listable,
-             "nobody": all(map(_open_to_all, [python, *packages.values()]))}
+             "drop": name != "bubblewrap", "nobody": all(map(_open_to_all, [python, *packages.values()]))}
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "LANG": "C.UTF-8"}
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
@@ -107,10 +107,9 @@ def _sources():
 
 def _bubblewrap(readable, hidden):
     command = [shutil.which("bwrap"), "--unshare-all", "--die-with-parent", "--new-session", "--uid", "65534", "--gid",
-               "65534", "--cap-drop", "ALL", "--dev", "/dev"]
+               "65534", "--cap-drop", "ALL"]
     for path in readable:
-        if not path.startswith("/dev/"):
-            command += ["--ro-bind-try", path, path]
+        command += ["--dev-bind" if path.startswith("/dev/") else "--ro-bind-try", path, path]
     for path in hidden:
         command += ["--tmpfs", path, "--remount-ro", path]
     return [*command, "--remount-ro", "/", "--chdir", "/"]

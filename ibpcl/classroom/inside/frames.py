@@ -11,7 +11,7 @@ import json
 import struct
 
 LENGTHS = struct.Struct("<QQ")
-MOST_HEADER, MOST_BODY = 1 << 20, 1 << 28
+MOST_HEADER, MOST_BODY = 1 << 20, 1 << 26
 TYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16")
 MOST_DEPTH = 8
 MOST_TEXT = 1 << 16

@@ -51,6 +51,7 @@ def main():
     modules["limits"].limit(order["seconds"], order["memory_mb"])
     if order["landlock"]:
         modules["landlock"].restrict(order["readable"], order["listable"])
+    if order["drop"]:
         modules["limits"].drop_privileges(order["nobody"])
     if order["seccomp"]:
         modules["seccomp"].restrict()
