@@ -9,6 +9,7 @@ from ibpcl.classroom.session import told
 from ibpcl.classroom.verdict import Part
 
 SIZES = ("small", "odd", "small", "odd")
+ALIKE = 0.8                 # correlation of a wrong forward that is still recognizably the one asked for
 EXTREMES = 12               # so that each of three cases drawn at random is hardly ever left out
 
 
@@ -139,7 +140,7 @@ def _near(wrong):
         if not np.all(np.isfinite(a)) or not np.any(a):
             return False
         a, b = (a - a.mean(), b - b.mean()) if a.size > 2 else (a, b)
-        if abs(a @ b) < 0.5 * np.sqrt((a @ a) * (b @ b)) or not np.any(a):
+        if abs(a @ b) < ALIKE * np.sqrt((a @ a) * (b @ b)) or not np.any(a):
             return False
     return True
 

@@ -7,9 +7,11 @@ without names.  What every hand-in shares with the stub is left out.
 import ast
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 
 from ibpcl.storage import read_text
 
+PRIMITIVES = Path(__file__).parents[1] / "primitives"
 LENGTH = 12                 # nodes in a fingerprint: shorter ones recur by chance
 SMALLEST = 40               # fingerprints in a hand-in to be compared at all
 COMMON = 0.3                # a fingerprint in this share of hand-ins is everybody's, from ten hand-ins on
@@ -36,6 +38,32 @@ def pairs(sources, at_least=0.6):
             share = len(prints[a] & prints[b]) / smaller
             if share >= at_least:
                 found.append((a, b, share))
+    return sorted(found, key=lambda item: -item[2])
+
+
+def copied(sources, assignment, at_least=0.6):
+    """Return hand-ins that look like what is public: (name, original, share).
+
+    Parameters
+    ----------
+    sources : dict of str to str
+    assignment : Assignment
+        Its reference in every form is public, and so are the package's own derivations.
+    at_least : float
+        Share of the original's function that is in the hand-in.
+    """
+    originals = {f"the solution, form {form}": assignment.source(form) for form in assignment.forms}
+    originals |= {f"ibpcl.primitives.{path.stem}": read_text(path) for path in sorted(PRIMITIVES.glob("*.py"))}
+    known = [(name, function.name, prints) for name, text in originals.items()
+             for function in ast.walk(ast.parse(text)) if isinstance(function, ast.FunctionDef)
+             and len(prints := fingerprints(ast.unparse(function))) >= SMALLEST // 2]
+    found = []
+    for student, text in sources.items():
+        own = fingerprints(text)
+        shares = [(len(prints & own) / len(prints), f"{name}, {function}") for name, function, prints in known]
+        share, original = max(shares, default=(0.0, ""))
+        if share >= at_least:
+            found.append((student, original, share))
     return sorted(found, key=lambda item: -item[2])
 
 

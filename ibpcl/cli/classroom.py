@@ -190,7 +190,8 @@ def run_report(options, folder=None):
     folder = Path(folder or options.dir)
     results, settings = grading.results_of(folder)
     assignment = find(settings["folder"])
-    pairs = similarity.pairs(similarity.sources(folder))
+    sources = similarity.sources(folder)
+    pairs = [*similarity.copied(sources, assignment), *similarity.pairs(sources)]
     write_text(folder / "class.html", classpage.class_page(results, assignment, pairs))
     write_text(folder / "class.csv", classpage.class_csv(results))
     graded = [result.score for result in results if result.status == "graded"]
@@ -205,9 +206,13 @@ def run_report(options, folder=None):
 
 
 def run_similar(options):
-    """List pairs of hand-ins that look alike."""
-    from ibpcl.classroom import similarity
-    for a, b, share in similarity.pairs(similarity.sources(Path(options.dir)), options.at_least):
+    """List pairs of hand-ins that look alike, and those that look like what is public."""
+    from ibpcl.classroom import grading, similarity
+    from ibpcl.classroom.assignment import find
+    assignment = find(grading.results_of(options.dir)[1]["folder"])
+    sources = similarity.sources(Path(options.dir))
+    for a, b, share in (*similarity.copied(sources, assignment, options.at_least),
+                        *similarity.pairs(sources, options.at_least)):
         print(f"{share:4.0%}  {a}  {b}")
 
 
