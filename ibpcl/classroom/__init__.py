@@ -35,7 +35,7 @@ def check_file(path, assignment=None, form=None):
     said = handin.literals(read.source)
     name = assignment or said.get("ASSIGNMENT")
     if not isinstance(name, str) or not name:
-        raise UserError(f"class: {path} does not say which assignment it is: keep the line ASSIGNMENT = ... of the stub")
+        raise UserError(f"class: {path} does not name its assignment: keep the line ASSIGNMENT = ... of the stub")
     found = assignments.find(name)
     form = form or said.get("FORM") or "base"
     if form not in found.forms:

@@ -73,9 +73,9 @@ def _by_task(graded, assignment):
         verdicts = [verdict for result in graded for verdict in result.verdicts if verdict.task == task.id]
         states = Counter(verdict.state for verdict in verdicts)
         mean = sum(verdict.points for verdict in verdicts) / len(verdicts) if verdicts else 0.0
-        rows.append((task.id, task.title, task.points, round(mean, 2) if states["by hand"] < len(verdicts) else "by hand",
-                     states["right"], states["partial"], states["wrong"], states["raises"], states["missing"],
-                     states["not judged"]))
+        shown = round(mean, 2) if states["by hand"] < len(verdicts) else "by hand"
+        rows.append((task.id, task.title, task.points, shown, states["right"], states["partial"], states["wrong"],
+                     states["raises"], states["missing"], states["not judged"]))
     return rows
 
 

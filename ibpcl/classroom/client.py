@@ -54,7 +54,8 @@ class Worker:
     """
 
     def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0):
-        self.deadline, self.per_call, self.printed, self.late = time.monotonic() + seconds + STARTING, per_call, b"", False
+        self.deadline, self.per_call = time.monotonic() + seconds + STARTING, per_call
+        self.printed, self.late = b"", False
         made = sandbox.make(box, seconds, memory_mb)
         self.process = subprocess.Popen(
             made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=made.environment,
@@ -126,8 +127,8 @@ class Worker:
             watchdog.cancel()
         if "error" in reply:
             told = reply["error"] if type(reply["error"]) is dict else {}
-            line = told.get("line")
-            raise HandInError(str(told.get("type"))[:100], str(told.get("message"))[:2000], line if type(line) is int else 0)
+            line = told["line"] if type(told.get("line")) is int else 0
+            raise HandInError(str(told.get("type"))[:100], str(told.get("message"))[:2000], line)
         return reply
 
     def _why(self, error, left):
@@ -176,8 +177,8 @@ def probe(name):
     reason = sandbox.missing(name)
     if reason:
         return reason
-    text = f"import numpy, scipy.special\ndef f():\n    return 2.0\ndef g():\n    return float(len(open({__file__!r}).read()))\n"
-    worker = None
+    text = ("import numpy, scipy.special\ndef f():\n    return 2.0\n"
+            f"def g():\n    return float(len(open({__file__!r}).read()))\n")
     try:
         with Worker(text, "probe.py", name) as worker:
             if worker.plain("f", ()) != 2.0:

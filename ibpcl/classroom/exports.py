@@ -77,8 +77,9 @@ def nbgrader(results, assignment, people):
              "late_submission_penalty", "score", "max_score"]]
     for result in results:
         person, score = people.get(result.student, {}), "" if result.score is None else result.score
-        rows.append([assignment.name, "", "", safe(result.student), *(safe(person.get(key) or "") for key in ROSTER[:3]),
-                     score, 0.0, score, _most(result, assignment)])
+        names = [safe(person.get(key) or "") for key in ROSTER[:3]]
+        rows.append([assignment.name, "", "", safe(result.student), *names, score, 0.0, score,
+                     _most(result, assignment)])
     return rows
 
 

@@ -147,8 +147,8 @@ def _follow(task, parts, case):
         return
     inputs = case.inputs(task, SIZES[0], 0)
     try:
-        report = _checked(OwnForward(case.session, task.forward), Gradient(task, case.session, left), inputs, task, left,
-                          case.seed(task, 0))
+        own, gradient = OwnForward(case.session, task.forward), Gradient(task, case.session, left)
+        report = _checked(own, gradient, inputs, task, left, case.seed(task, 0))
     except (ValueError, TypeError):                       # the own forward cannot be checked
         return
     for item in report.inputs:

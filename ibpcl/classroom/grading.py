@@ -91,8 +91,9 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
     out, found = Path(out), collect(submissions)
     settings = {"assignment": assignment.name, "digest": digest(assignment), "key": variants.fingerprint(key),
                 "level": level, "box": box, "folder": str(assignment.folder)}
-    if (out / SETTINGS).exists() and read_json(out / SETTINGS)["assignment"] != assignment.name:
-        raise UserError(f"class: {out} holds the grades of {read_json(out / SETTINGS)['assignment']}: give another --out")
+    before = read_json(out / SETTINGS)["assignment"] if (out / SETTINGS).exists() else assignment.name
+    if before != assignment.name:
+        raise UserError(f"class: {out} holds the grades of {before}: give another --out")
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / SETTINGS, settings)
     mark = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]

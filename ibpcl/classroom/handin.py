@@ -149,7 +149,8 @@ def refuse(source, allowed):
     for node in ast.walk(tree):
         for name in _imported(node):
             if name.split(".")[0] not in allowed:
-                return Refusal(node.lineno, f"imports {name or 'from its own folder'}; allowed are {', '.join(allowed)}")
+                words = f"imports {name or 'from its own folder'}; allowed are {', '.join(allowed)}"
+                return Refusal(node.lineno, words)
         if isinstance(node, ast.Name) and node.id in ("__import__", "eval", "exec", "__builtins__", "__loader__"):
             return Refusal(node.lineno, f"uses {node.id}, which is not needed here and could import anything")
     return None

@@ -10,8 +10,8 @@ import zipfile
 from pathlib import Path
 
 from ibpcl.classroom import handin as handins
-from ibpcl.classroom import variants
-from ibpcl.classroom.stubs import stub
+from ibpcl.classroom import referee, variants
+from ibpcl.classroom.stubs import referee_stub, stub
 from ibpcl.errors import UserError
 from ibpcl.storage import json_text, write_bytes, write_text
 
@@ -55,9 +55,11 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     """
     out, form = Path(out), form or variants.form_of(assignment, key, student)
     checks = f"test_{assignment.file}"
-    text = stub(assignment, form, student)
-    contents = {"statement.md": assignment.statement(form), assignment.file: text,
-                checks: CHECKS.format(file=assignment.file, name=checks)}
+    contents = {"statement.md": assignment.statement(form)}
+    if referee.tasks_of(assignment):
+        contents["exhibits.py"] = referee.exhibits(assignment, referee.chosen(assignment, key, student))[0]
+    text = blank(assignment, form, student, key)
+    contents |= {assignment.file: text, checks: CHECKS.format(file=assignment.file, name=checks)}
     notebook = as_notebook(text, assignment, form)
     if notebook is not None:
         contents[assignment.file.replace(".py", ".ipynb")] = notebook
@@ -68,6 +70,14 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     for name, content in contents.items():
         write_text(out / name, content)
     return [out / name for name in contents]
+
+
+def blank(assignment, form, student="", key=variants.PUBLIC):
+    """Return the file that a student fills in."""
+    if not referee.tasks_of(assignment):
+        return stub(assignment, form, student)
+    planted, _ = referee.exhibits(assignment, referee.chosen(assignment, key, student))
+    return referee_stub(assignment, student, planted, form)
 
 
 def as_notebook(text, assignment, form="base"):

@@ -22,7 +22,7 @@ UNNAMED = ("wrong", "wrong_shape", "non_finite", "zero", "missing")
 def gradient_share(kind, score, zero):
     """Return the share of an input's points, from the kind of its mistake and the checker's score.
 
-    >>> gradient_share("sign", 0.0, False), gradient_share("wrong", 0.25, False), gradient_share("missing_term", 0, True)
+    >>> gradient_share("sign", 0.0, False), gradient_share("wrong", 0.25, False), gradient_share("sign", 0, True)
     (0.6, 0.25, 0.0)
     """
     if kind == "ok":

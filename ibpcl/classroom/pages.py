@@ -4,7 +4,8 @@ from html import escape
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .3rem; border-top: 1px solid #ddd; padding-top: 1rem; }
+h1 { font-size: 1.6rem; }
+h2 { font-size: 1.15rem; margin: 2rem 0 .3rem; border-top: 1px solid #ddd; padding-top: 1rem; }
 table { border-collapse: collapse; margin: .6rem 0; } th, td { text-align: left; padding: .25rem .8rem .25rem 0;
 vertical-align: top; border-bottom: 1px solid #eee; } td.number { text-align: right; }
 .right { color: #19703a; } .wrong, .raises, .missing { color: #a61b1b; } .partial { color: #8a5a00; }

@@ -30,8 +30,8 @@ NAMES = ("bubblewrap", "landlock", "none")
 INSIDE = Path(__file__).parent / "inside"
 MODULES = ("frames", "limits", "landlock", "seccomp", "worker")
 PACKAGES = ("numpy", "scipy")
-RISK = ("without a box a hand-in runs with your rights: it can read the course key and other hand-ins, change or delete "
-        "files, and use the network")
+RISK = ("without a box a hand-in runs with your rights: it can read the course key and other hand-ins, change or "
+        "delete files, and use the network")
 
 
 class Box(NamedTuple):
@@ -68,8 +68,8 @@ def choose(name="auto", probe=None):
         if not reasons[each]:
             return each
     told = "; ".join(f"{each}: {reason}" for each, reason in reasons.items())
-    raise UserError(f"class: no sandbox works here ({told}). Install bubblewrap (`apt-get install bubblewrap`) or use Linux "
-                    f"5.13 or later. `--sandbox none` grades without: {RISK}")
+    raise UserError(f"class: no sandbox works here ({told}). Install bubblewrap (`apt-get install bubblewrap`) or use "
+                    f"Linux 5.13 or later. `--sandbox none` grades without: {RISK}")
 
 
 def missing(name):

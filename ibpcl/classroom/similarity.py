@@ -92,9 +92,7 @@ def sources(folder):
 
 
 def _body(function):
-    first = function.body[0]
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    return function.body[1:] if documented else function.body
+    return function.body[1:] if ast.get_docstring(function) is not None else function.body
 
 
 def _name(node):

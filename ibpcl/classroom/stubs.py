@@ -5,6 +5,7 @@ of the docstring but its first line, Parameters and Returns are dropped: that is
 """
 
 import ast
+import json
 import re
 import textwrap
 
@@ -26,32 +27,62 @@ def stub(assignment, form="base", student=""):
     for task in assignment.tasks:
         if task.function:
             tasks.setdefault(task.function, task)
-    pieces = [_head(assignment, form, student), _imports(tree, assignment)]
-    constants = _constants(tree, assignment)
-    pieces += [constants] if constants else []
-    if any(task.kind == "text" for task in assignment.tasks):
-        pieces.append('DERIVATION = """\n"""')
+    pieces = [_docstring(assignment, form), _imports(tree), _names(assignment, form, student),
+              _given(tree, assignment), _text(assignment)]
     pieces += [_blank(node, tasks[node.name]) for node in tree.body
                if isinstance(node, ast.FunctionDef) and node.name in tasks]
-    text = pieces[0] + "\n\n" + "\n\n".join(pieces[1:3])
-    return text + "".join(f"\n\n\n{piece}" if piece.startswith("def ") else f"\n\n{piece}" for piece in pieces[3:]) + "\n"
+    return _joined(pieces)
 
 
-def _head(assignment, form, student):
-    told = assignment.forms[form]
-    return (f'"""{assignment.title}: {len(assignment.tasks)} tasks, {assignment.points:g} points; see statement.md.\n\n'
-            + textwrap.fill(f"Your form of the assignment: {told}.", 100) + f'\n"""\n\n'
-            f"ASSIGNMENT = {assignment.name!r}\nFORM = {form!r}\nSTUDENT = {student!r}").replace("'", '"')
+def referee_stub(assignment, student, exhibits, form="base"):
+    """Return the file of a referee: the exhibits to be mended, blank answers, and a blank proof for each.
+
+    Parameters
+    ----------
+    exhibits : str
+        Text of the pairs with planted mistakes.
+    """
+    tasks, tree = [task for task in assignment.tasks if task.kind == "referee"], ast.parse(exhibits)
+    first = next(node.lineno for node in tree.body
+                 if isinstance(node, (ast.FunctionDef, ast.Assign))) - 1
+    body = "".join(exhibits.splitlines(keepends=True)[first:]).strip()
+    answers = "".join(f'    "{task.id}": {{"kind": "", "line": 0}},\n' for task in tasks)
+    answers = f"# The lines are those of exhibits.py.\nANSWERS = {{\n{answers}}}"
+    proofs = [f'def proof_{task.id}():\n    """Return inputs, a tuple, and a cotangent that refute the gradient."""\n'
+              f'    raise NotImplementedError("task {task.id}: {task.title}")' for task in tasks]
+    return _joined([_docstring(assignment, form), _imports(tree), _names(assignment, form, student), answers,
+                    _text(assignment), body, *proofs])
 
 
-def _imports(tree, assignment):
+def _joined(pieces):
+    """Join the pieces of a module: two blank lines above a function, one above the rest."""
+    gaps = ["\n\n\n" if piece.startswith("def ") else "\n\n" for piece in pieces]
+    return "".join(gap + piece for gap, piece in zip(gaps, pieces, strict=True) if piece).lstrip() + "\n"
+
+
+def _docstring(assignment, form):
+    told = textwrap.fill(f"Your form of the assignment: {assignment.forms[form]}.", 100)
+    count, most = len(assignment.tasks), f"{assignment.points:g}"
+    return f'"""{assignment.title}: {count} tasks, {most} points; see statement.md.\n\n{told}\n"""'
+
+
+def _names(assignment, form, student):
+    names = {"ASSIGNMENT": assignment.name, "FORM": form, "STUDENT": student}
+    return "\n".join(f"{name} = {json.dumps(value)}" for name, value in names.items())
+
+
+def _text(assignment):
+    return 'DERIVATION = """\n"""' if any(task.kind == "text" for task in assignment.tasks) else ""
+
+
+def _imports(tree):
     kept = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     own = [line for line in kept if "numpy" not in line and "scipy" not in line]
     others = [line for line in kept if line not in own]
     return "\n".join(own) + ("\n\n" if own and others else "") + "\n".join(others)
 
 
-def _constants(tree, assignment):
+def _given(tree, assignment):
     """Return what is given to students as it is."""
     return "\n\n\n".join(ast.unparse(node) for node in tree.body if _name(node) in assignment.given)
 

@@ -2,9 +2,9 @@ r"""What differs from student to student: the form of an assignment and the inpu
 
 Both are functions of
 
-.. math:: \mathrm{HMAC}_{\text{SHA-256}}(\text{course key},\; \text{student} \mid \text{assignment} \mid \text{what for})
+.. math:: \mathrm{HMAC}(\text{course key},\; \text{student} \mid \text{assignment} \mid \text{purpose})
 
-so they are the same whenever they are needed, and nobody without the key can compute them.
+with SHA-256, so they are the same whenever they are needed, and nobody without the key can compute them.
 """
 
 import hashlib

@@ -62,8 +62,8 @@ def add_parser(subparsers):
     export = action("export", "write the points for another system", folder)
     export.add_argument("--to", choices=FORMATS, required=True, help="for which")
     export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
-    export.add_argument("--roster", metavar="CSV", help="names and addresses: columns student_id, last_name, first_name, "
-                                                        "email, identifier, username")
+    export.add_argument("--roster", metavar="CSV", help="names: columns student_id, last_name, first_name, email, "
+                                                        "identifier, username")
     pack = action("pack", "make a zip that grades on another system", homework)
     pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="which system")
     pack.add_argument("--out", metavar="ZIP", help="name of the zip")

@@ -7,8 +7,9 @@ FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
 GRADESCOPE = {
     "type": "object", "additionalProperties": False,
     "properties": {
-        "score": NUMBER, "execution_time": NUMBER, "output": TEXT, "output_format": FORMAT, "test_output_format": FORMAT,
-        "test_name_format": FORMAT, "visibility": VISIBILITY, "stdout_visibility": VISIBILITY,
+        "score": NUMBER, "execution_time": NUMBER, "output": TEXT, "output_format": FORMAT,
+        "test_output_format": FORMAT, "test_name_format": FORMAT,
+        "visibility": VISIBILITY, "stdout_visibility": VISIBILITY,
         "extra_data": {"type": "object"}, "leaderboard": {"type": "array"},
         "tests": {"type": "array", "items": {
             "type": "object", "additionalProperties": False,
@@ -18,8 +19,8 @@ GRADESCOPE = {
                            "extra_data": {"type": "object"}}}}}}
 CLASSROOM50 = {
     "type": "object", "additionalProperties": False,
-    "required": ["schema", "classroom", "assignment", "submission", "commit", "release", "review", "datetime", "max-score",
-                 "tests"],
+    "required": ["schema", "classroom", "assignment", "submission", "commit", "release", "review", "datetime",
+                 "max-score", "tests"],
     "properties": {
         "schema": {"enum": ["classroom50/result/v1"]}, "classroom": TEXT, "assignment": TEXT, "submission": TEXT,
         "commit": TEXT, "release": TEXT, "review": TEXT, "datetime": TEXT, "score": NUMBER, "max-score": NUMBER,

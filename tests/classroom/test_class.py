@@ -35,8 +35,8 @@ def course(tmp_path_factory):
                 "    return -dv.sum(axis=0), dv.sum(axis=(0, 1))\n", "cy": stub(assignment, form, student),
                 "dee": "from ibpcl.primitives import gaussian\n"}[student]
         (hand_ins / f"{student}.py").write_text(text)
-    assert main(["class", "grade", "1", str(hand_ins), "--out", str(folder / "out"), "--key", str(folder / "course.key"),
-                 "--sandbox", BOX, "--jobs", "2"]) == 1          # one is not graded
+    assert main(["class", "grade", "1", str(hand_ins), "--out", str(folder / "out"), "--key",
+                 str(folder / "course.key"), "--sandbox", BOX, "--jobs", "2"]) == 1          # one is not graded
     return folder
 
 
@@ -90,7 +90,8 @@ def test_tables_have_their_columns(course, system, columns, tmp_path):
     roster.write_text("student_id,last_name,first_name,email,identifier,username\n"
                       "ada,Lovelace,Ada,ada@example.org,Participant 7,al\n")
     out = tmp_path / "points.csv"
-    assert main(["class", "export", str(course / "out"), "--to", system, "--roster", str(roster), "--out", str(out)]) == 0
+    command = ["class", "export", str(course / "out"), "--to", system]
+    assert main([*command, "--roster", str(roster), "--out", str(out)]) == 0
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert list(rows[0]) == columns and len(rows) == 4
     assert "Lovelace" in "".join(rows[0].values()) and "90.0" in rows[0].values()
@@ -112,8 +113,8 @@ def test_the_pack_runs_as_on_gradescope(course, tmp_path):
     def run(text):
         (tmp_path / "submission" / "hw.py").write_text(text)
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        subprocess.run([sys.executable, "-P", str(tmp_path / "source" / "run.py"), str(tmp_path)], check=True, env=clean,
-                       cwd=tmp_path)
+        subprocess.run([sys.executable, "-P", str(tmp_path / "source" / "run.py"), str(tmp_path)], check=True,
+                       env=clean, cwd=tmp_path)
         table = json.loads((tmp_path / "results" / "results.json").read_text())
         assert not errors(table, SCHEMAS["gradescope"])
         return table
@@ -166,7 +167,7 @@ def test_a_student_checks_and_submits(tmp_path, capsys):
     (["new", "99", "--out", "x"], "there is no assignment '99'"),
     (["check", "nowhere.py"], "nowhere.py is not a file"),
     (["report", "."], "it is not a folder that `ibpcl class grade` wrote"),
-    (["new", "1", "--out", "x", "--key", "none.key"], "there is no course key none.key; `ibpcl class key none.key` makes one"),
+    (["new", "1", "--out", "x", "--key", "none.key"], "no course key none.key; `ibpcl class key none.key` makes one"),
 ])
 def test_mistakes_in_the_command_are_answered(command, told, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -178,7 +179,8 @@ def test_renaming_does_not_hide_a_copy():
     import re
     text = first().source()
     renamed = re.sub(r"\bnoise\b", "wobble", re.sub(r"\bshift\b", "offset", re.sub(r"#.*", "", text)))
-    other = "\n\n".join(f"def f{n}(x):\n    return " + " + ".join(f"x ** {n + k} / {k + 1}" for k in range(9)) for n in range(9))
+    sums = [" + ".join(f"x ** {n + k} / {k + 1}" for k in range(9)) for n in range(9)]
+    other = "\n\n".join(f"def f{n}(x):\n    return {each}" for n, each in enumerate(sums))
     found = similarity.pairs({"a": text, "b": renamed, "c": other})
     assert [(a, b) for a, b, _ in found] == [("a", "b")] and found[0][2] > 0.95
 

@@ -63,13 +63,15 @@ def test_no_credit_for_a_gradient_of_a_forward_that_is_not_the_one_asked_for():
 
 
 def test_the_proof_must_not_use_the_closed_form():
-    result = judged(changed(("    nodes = np.linspace", "    return kl(mu, scale, prior_mu, prior_scale)[0]\n    nodes = np.linspace")))
+    result = judged(changed(("    nodes = np.linspace",
+                             "    return kl(mu, scale, prior_mu, prior_scale)[0]\n    nodes = np.linspace")))
     assert states(result)["1i"] == "raises"
     assert "must not use kl: it is a second, independent way" in verdict(result, "1i").words[0]
 
 
 def test_hidden_tasks_tell_kind_and_hint_but_no_numbers():
-    result = judged(changed(("dx = -dlog_p * standard * inverse_sigma", "dx = -dlog_p * standard * inverse_sigma * 0.7310")))
+    result = judged(changed(("dx = -dlog_p * standard * inverse_sigma",
+                             "dx = -dlog_p * standard * inverse_sigma * 0.7310")))
     found = verdict(result, "1d")
     assert found.words[0] == "x: constant_factor" and "0.731" in " ".join(found.details)
     for level in ("none", "kind", "line", "full"):
@@ -84,8 +86,9 @@ def test_more_hints_at_higher_levels():
 
 
 def test_the_page_is_self_contained_and_escapes_what_a_hand_in_says():
-    result = judged(changed(("    noise = np.exp(scale) * eps ", "    raise ValueError('<script>alert(1)</script>')\n    noise = eps ")),
-                    figures=True)
+    text = changed(("    noise = np.exp(scale) * eps ",
+                    "    raise ValueError('<script>alert(1)</script>')\n    noise = eps "))
+    result = judged(text, figures=True)
     page = feedback(result, first(), "full")
     assert "<script" not in page and "&lt;script&gt;" in page
     assert "http" not in page.replace("http-equiv", "") and "src=" not in page.replace("default-src", "")

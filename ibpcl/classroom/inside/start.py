@@ -1,4 +1,4 @@
-"""The first program of the box: shut the doors, then serve.  Sent whole with ``python -c``; reads the rest from a pipe."""
+"""The first program of the box, sent whole with ``python -c``: restrict this process, then serve its requests."""
 
 import importlib.util
 import json
