@@ -46,8 +46,8 @@ def kl(rng, size):
         return inputs
     case = rng.integers(3)
     if case == 0:
-        near = 3e-5 * rng.choice([-1.0, 1.0], k) * rng.uniform(1, 2, k)
-        inputs.update(scale=inputs["prior_scale"] + near, mu=inputs["prior_mu"] + 1e-6 * rng.standard_normal((d, k)))
+        near = 3e-6 * rng.choice([-1.0, 1.0], k) * rng.uniform(1, 2, k)
+        inputs.update(scale=inputs["prior_scale"] + near, mu=inputs["prior_mu"] + 1e-7 * rng.standard_normal((d, k)))
     elif case == 1:
         inputs.update(scale=rng.uniform(-200, -100, k))
         inputs.update(prior_scale=np.array(rng.uniform(5, 8)))
