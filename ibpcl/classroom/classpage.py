@@ -39,7 +39,8 @@ def class_page(results, assignment, similar=()):
     body += ["<p class='quiet'>A flag changes no points: look, ask, and decide.</p>", "<h2>Hand-ins</h2>",
              table(("student", "form", "points", "by hand", "seconds", ""),
                    [(result.student, result.form, points(result.score), result.pending, result.seconds,
-                     Raw(f'<a href="{escape(result.student, quote=True)}/feedback.html">feedback</a>'))
+                     Raw("".join(f'<a href="{escape(result.student, quote=True)}/{name}">{label}</a> ' for name, label
+                                 in (("feedback.html", "feedback"), ("handin.py", "hand-in")))))
                     for result in results])]
     return page(f"{assignment.title}: class", "\n".join(body))
 

@@ -7,13 +7,14 @@ from ibpcl.classroom.pages import page, points
 
 LEVELS = ("none", "kind", "line", "full")
 STATES = {"right": "right", "partial": "partly right", "wrong": "wrong", "raises": "raises an exception",
-          "missing": "missing", "not judged": "not judged", "by hand": "graded by hand"}
+          "missing": "missing", "not judged": "not judged", "by hand": "graded by hand",
+          "given by hand": "graded by hand"}
 
 
 def shown_hints(verdict, level):
     """Return the hints of a task that a level allows: of ``kind`` the first, of ``line`` two, of ``full`` all."""
     count = LEVELS.index(level)
-    if verdict.state in ("right", "by hand", "not judged") or not count:
+    if verdict.state in ("right", "by hand", "given by hand", "not judged") or not count:
         return []
     kinds = list(dict.fromkeys(part.hint for part in verdict.parts if part.kind != "ok" and part.hint))
     return [*kinds, *(verdict.hints if count == 3 else verdict.hints[:count])]

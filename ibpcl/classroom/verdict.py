@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 
-STATES = ("right", "partial", "wrong", "raises", "missing", "not judged", "by hand")
+STATES = ("right", "partial", "wrong", "raises", "missing", "not judged", "by hand", "given by hand")
 
 
 @dataclass

@@ -192,6 +192,7 @@ def run_report(options, folder=None):
     assignment = find(settings["folder"])
     sources = similarity.sources(folder)
     pairs = [*similarity.copied(sources, assignment), *similarity.pairs(sources)]
+    by_hand = grading.write_by_hand(results, folder)
     write_text(folder / "class.html", classpage.class_page(results, assignment, pairs))
     write_text(folder / "class.csv", classpage.class_csv(results))
     graded = [result.score for result in results if result.status == "graded"]
@@ -200,6 +201,8 @@ def run_report(options, folder=None):
     for result in results:
         if result.status != "graded":
             print(f"  {result.student}: {points(None)}: {result.reason}")
+    if waiting := sum(result.pending for result in results):
+        print(f"{points(waiting)} points are to be given by hand: fill in {by_hand}, then run `ibpcl class report`")
     flagged = sum(bool(result.flags) for result in results)
     print(f"{flagged} with flags, {len(pairs)} pairs alike; see {folder / 'class.html'} and {folder / 'class.csv'}")
     return 0 if len(graded) == len(results) else 1

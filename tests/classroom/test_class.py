@@ -193,3 +193,29 @@ def test_hand_ins_that_are_links_are_not_followed(tmp_path):
     (folder / "ada.py").write_text("x = 1\n")
     assert list(grading.collect(folder)) == ["ada"]
     assert Path(grading.collect(folder)["ada"]).name == "ada.py"
+
+
+@needs_box
+def test_points_given_by_hand_are_added(course, capsys):
+    out, hand_ins = course / "by hand", course / "texts"
+    hand_ins.mkdir()
+    text = first().source() + '\nDERIVATION = """By the chain rule."""\n'
+    (hand_ins / "ada.py").write_text(text)
+    grade = ["class", "grade", "1", str(hand_ins), "--out", str(out), "--sandbox", BOX]
+    assert main(grade) == 0
+    assert "10 points are to be given by hand" in capsys.readouterr().out
+    table = out / "by-hand.csv"
+    assert table.read_text() == "student,task,most,points\nada,1j,10,\n"
+    table.write_text("student,task,most,points\nada,1j,10,7.5\n")
+    assert main(["class", "report", str(out)]) == 0 and main(grade) == 0
+    assert grading.results_of(out)[0][0].score == 97.5 and "7.5" in table.read_text()
+    table.write_text("student,task,most,points\nada,1j,10,11\n")
+    assert main(["class", "report", str(out)]) == 2
+    assert "points must be in 0..10, got 11" in capsys.readouterr().err
+
+
+def test_pasted_derivations_of_the_package_are_found():
+    from ibpcl.storage import read_text
+    pasted = read_text(similarity.PRIMITIVES / "gaussian.py").replace("mu", "m").replace("log_sigma", "ls")
+    found = similarity.copied({"eve": pasted, "ada": "def f(x):\n    return x\n"}, first())
+    assert [student for student, _, _ in found] == ["eve"] and found[0][2] > 0.9

@@ -35,7 +35,7 @@ def drop_privileges(nobody):
     OSError
         If the kernel refuses.
     """
-    if os.geteuid() != 0:
+    if not sys.platform.startswith("linux") or os.geteuid() != 0:
         return
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(64):

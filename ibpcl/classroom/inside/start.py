@@ -59,4 +59,5 @@ def main():
     modules["worker"].serve(requests, replies)
 
 
-main()
+if __name__ == "__main__":
+    main()

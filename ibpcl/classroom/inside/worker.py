@@ -11,7 +11,10 @@ import time
 import types
 from collections import OrderedDict
 
-import frames
+try:
+    import frames  # in the box
+except ImportError:
+    from ibpcl.classroom.inside import frames
 
 MOST_CACHES = 64
 MOST_PRINTED = 1 << 16
