@@ -7,6 +7,8 @@ from html import escape
 
 from ibpcl.classroom.pages import Raw, page, points, table
 
+MOST_PAIRS = 100
+
 
 def class_page(results, assignment, similar=()):
     """Return the page of a class.
@@ -34,7 +36,9 @@ def class_page(results, assignment, similar=()):
              "<h2>Mistakes by kind</h2>", table(("kind", "task", "hand-ins"), _mistakes(graded)),
              "<h2>To look at</h2>"]
     flags = [(result.student, flag) for result in results for flag in result.flags]
-    flags += [(f"{a} and {b}", f"{share:.0%} of the code is alike") for a, b, share in similar]
+    flags += [(f"{a} and {b}", f"{share:.0%} of the code is alike") for a, b, share in similar[:MOST_PAIRS]]
+    if len(similar) > MOST_PAIRS:
+        flags.append((f"{len(similar) - MOST_PAIRS} more pairs", "see `ibpcl class similar`"))
     body.append(table(("student", "flag"), flags) if flags else "<p>Nothing was flagged.</p>")
     body += ["<p class='quiet'>A flag changes no points: look, ask, and decide.</p>", "<h2>Hand-ins</h2>",
              table(("student", "form", "points", "by hand", "seconds", ""),

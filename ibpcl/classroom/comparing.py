@@ -49,6 +49,8 @@ def compare(out, expected, rtol):
     if not isinstance(out, (np.ndarray, np.generic, float, int)):
         return "wrong_shape", f"an array of shape {expected.shape} is asked for, not {type(out).__name__}"
     out = np.asarray(out)
+    if out.ndim == 2 and out.shape != expected.shape and compare(out.T, expected, rtol)[0] == "ok":
+        return "transposed", f"two axes are exchanged: the shape is {out.shape}, it should be {expected.shape}"
     if out.shape != expected.shape:
         return "wrong_shape", f"the shape is {out.shape}, it should be {expected.shape}"
     if out.dtype.kind not in "biuf":
@@ -90,6 +92,15 @@ def _named(out, expected, rtol):
         return "wrong", f"wrong at {wrong} of {out.size} entries"
 
 
+def is_real(value):
+    """Return whether a value is a number or array of real numbers.
+
+    >>> is_real(1.0), is_real(1j), is_real("1"), is_real(None)
+    (True, False, False, False)
+    """
+    return isinstance(value, (np.ndarray, np.generic, float, int)) and np.asarray(value).dtype.kind in "biuf"
+
+
 def over_points(results):
     """Return the kind that the results at all points agree on; numbers count only where they recur.
 
@@ -104,8 +115,7 @@ def over_points(results):
     -------
     (kind, words) or None
     """
-    pairs = [(float(a), float(b)) for a, b in results if np.ndim(a) == 0 and np.ndim(b) == 0
-             and isinstance(a, (float, np.ndarray, np.generic, int))]
+    pairs = [(float(a), float(b)) for a, b in results if is_real(a) and np.ndim(a) == 0 and np.ndim(b) == 0]
     if len(pairs) < 2 or len(pairs) < len(results):
         return None
     out, expected = np.array(pairs).T

@@ -8,12 +8,14 @@ import re
 
 import numpy as np
 
-from ibpcl.classroom.comparing import HINTS
+from ibpcl.classroom.client import Ended, HandInError
+from ibpcl.classroom.comparing import HINTS, is_real
 from ibpcl.classroom.marking import FOLLOW_THROUGH, gradient_share
 from ibpcl.classroom.verdict import Part
 from ibpcl.verify import check
 
 SIZES = ("small", "odd", "small")
+FACTORS = ("elementwise_factor", "missing_term")       # that a bare cotangent is always without
 UNFIT = {"changes_cotangent": "overwrites its argument dout: write into a copy"}
 
 
@@ -51,19 +53,22 @@ class OwnForward:
 class Gradient:
     """The gradient under test for the checker; what it returns is brought to the right number of gradients."""
 
-    def __init__(self, task, session, chosen):
-        self.task, self.session, self.chosen, self.returned = task, session, chosen, None
+    def __init__(self, task, session, chosen, inputs):
+        self.task, self.session, self.chosen, self.returned, self.missing = task, session, chosen, None, []
+        self.places = [list(inputs).index(name) for name in task.wrt]
         self.__name__ = task.function
 
     def __call__(self, dout, kept):
-        """Return the gradients of the chosen inputs; None where one is missing."""
+        """Return the gradients of the chosen inputs."""
         plain = tuple(map(_plain, dout)) if isinstance(dout, (tuple, list)) else _plain(dout)
         out, _ = self.session.pull(self.task.function, self.task.forward, kept.values, plain, kept.cache)
         gradients = list(out) if isinstance(out, (tuple, list)) else [out]
         self.returned = len(gradients)
         gradients += [None] * (len(self.task.wrt) - len(gradients))
-        gradients = [g if g is None or isinstance(g, (np.ndarray, np.generic, float, int)) else None for g in gradients]
-        return tuple(np.full((0, 7), 0.0) if gradients[at] is None else gradients[at] for at in self.chosen)
+        self.missing = [n for n, g in enumerate(gradients) if not is_real(g)]
+        # What is no array of real numbers becomes zero here, and is said to be missing afterwards.
+        return tuple(np.zeros(np.shape(kept.values[self.places[n]])) if n in self.missing else gradients[n]
+                     for n in self.chosen)
 
 
 def judge_gradient(task, verdict, case):
@@ -74,20 +79,22 @@ def judge_gradient(task, verdict, case):
         left = [n for n, name in enumerate(task.wrt) if name not in parts]
         if not left:
             break
-        gradient = Gradient(task, case.session, left)
+        gradient = Gradient(task, case.session, left, inputs)
         forward = Forward(getattr(case.reference, task.forward))
         report = _checked(forward, gradient, inputs, task, left, case.seed(task, at))
-        zeros = _zeros(gradient, forward, inputs, case.rng(task, "zero", at))
-        for n, zero, item in zip(left, zeros, report.inputs, strict=True):
-            if not item.ok:
-                parts[task.wrt[n]] = _part(item, zero, size)
+        idle = _idle(gradient, forward, inputs, case.rng(task, "idle", at))
+        for n, what, item in zip(left, idle, report.inputs, strict=True):
+            if n in gradient.missing:
+                parts[item.name] = Part(item.name, "missing", f"no array of real numbers is returned for {item.name}")
+            elif not item.ok:
+                parts[item.name] = _part(item, what, size)
         _problems(report, task, parts, left)
         if at == 0 and case.figures and not hidden:
             verdict.figures += figures(report)
         if gradient.returned is not None and gradient.returned != len(task.wrt) and at == 0:
             verdict.words.append(f"{task.function} returns {gradient.returned} gradients; asked for are those of "
                                  f"{', '.join(task.wrt)}, in this order")
-        if getattr(report, "undecided", False):
+        if any(getattr(each, "undecided", False) for each in (report, *report.inputs)):
             verdict.state, verdict.words = "by hand", ["the check cannot decide here: a person will"]
             return
     if parts and task.forward in case.near:
@@ -112,11 +119,13 @@ def _checked(forward, gradient, inputs, task, left, seed):
                      rtol=task.rtol, seed=seed)
 
 
-def _part(item, zero, size):
-    kind = "zero" if zero and item.kind == "missing_term" else item.kind
+def _part(item, idle, size):
+    """Return the part of a wrong input, given whether its gradient is idle."""
+    kind = "zero" if idle == "zero" and item.kind == "missing_term" else item.kind
     hint = HINTS["zero"] if kind == "zero" else item.hint or HINTS.get(kind, "")
     words = item.words + (f" (at {size} shapes)" if size != "small" else "")
-    return Part(item.name, kind, words, hint, gradient_share(item.kind, item.score, zero))
+    no_work = idle == "zero" or (idle == "cotangent" and kind in FACTORS)
+    return Part(item.name, kind, words, hint, gradient_share(item.kind, item.score, no_work))
 
 
 def _problems(report, task, parts, left):
@@ -129,12 +138,23 @@ def _problems(report, task, parts, left):
             parts[name] = Part(name, problem["kind"], problem["words"], problem["hint"], 0.0)
 
 
-def _zeros(gradient, forward, inputs, rng):
-    """Return for each gradient whether it is zero everywhere."""
+def _idle(gradient, forward, inputs, rng):
+    """Return for each gradient "zero", "cotangent" if it is a function of the cotangent alone, or ""."""
     out, kept = forward(*inputs.values())
     dout = tuple(rng.standard_normal(np.shape(part)) for part in out) if isinstance(out, tuple) \
         else rng.standard_normal(np.shape(out))
-    return [not np.any(pulled) for pulled in gradient(dout, kept)]
+    first = gradient(dout, kept)
+    # A little smaller: positive numbers, probabilities and one-hot rows stay what they are, or nearly.
+    moved = [v * (1 - 1e-3) if isinstance(v, (np.ndarray, float)) and np.asarray(v).dtype.kind == "f" else v
+             for v in inputs.values()]
+    try:
+        second = gradient(dout, Inputs(moved))
+    except Ended:
+        raise
+    except HandInError:
+        second = [None] * len(first)
+    return ["zero" if not np.any(a) else "cotangent" if np.array_equal(a, b) else "" for a, b in zip(first, second,
+                                                                                                    strict=True)]
 
 
 def _follow(task, parts, case):
@@ -147,7 +167,7 @@ def _follow(task, parts, case):
         return
     inputs = case.inputs(task, SIZES[0], 0)
     try:
-        own, gradient = OwnForward(case.session, task.forward), Gradient(task, case.session, left)
+        own, gradient = OwnForward(case.session, task.forward), Gradient(task, case.session, left, inputs)
         report = _checked(own, gradient, inputs, task, left, case.seed(task, 0))
     except (ValueError, TypeError):                       # the own forward cannot be checked
         return

@@ -16,18 +16,20 @@ The points of a gradient are shared equally among its inputs, those of a forward
 NAMED_GRADIENT = 0.6
 NAMED_FORWARD = 0.4
 FOLLOW_THROUGH = 0.8
-UNNAMED = ("wrong", "wrong_shape", "non_finite", "zero", "missing")
+UNNAMED = ("wrong", "wrong_shape", "wrong_type", "non_finite", "zero", "missing")
 
 
-def gradient_share(kind, score, zero):
+def gradient_share(kind, score, idle):
     """Return the share of an input's points, from the kind of its mistake and the checker's score.
+
+    ``idle`` says that the gradient is zero, or the bare cotangent where a factor is missing: no work to reward.
 
     >>> gradient_share("sign", 0.0, False), gradient_share("wrong", 0.25, False), gradient_share("sign", 0, True)
     (0.6, 0.25, 0.0)
     """
     if kind == "ok":
         return 1.0
-    if zero:
+    if idle:
         return 0.0
     return score if kind in UNNAMED else max(NAMED_GRADIENT, score)
 

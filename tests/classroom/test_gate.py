@@ -8,7 +8,8 @@ from classroom_common import BOX, needs_box
 from ibpcl.classroom import selftest
 from ibpcl.classroom.assignment import find, names
 from ibpcl.classroom.handin import refuse
-from ibpcl.classroom.stubs import stub
+from ibpcl.classroom.handout import blank
+from ibpcl.classroom.referee import tasks_of
 
 EVERY = [(name, form) for name in names() for form in find(name).forms]
 
@@ -27,10 +28,12 @@ def test_gate(name):
 
 @pytest.mark.parametrize(("name", "form"), EVERY)
 def test_stubs_are_python_and_give_nothing_away(name, form):
-    text = stub(find(name), form)
+    text = blank(find(name), form)
     compile(text, "stub.py", "exec")
-    assert stub(find(name), form) == text
+    assert blank(find(name), form) == text
     assert refuse(text, find(name).imports) is None
+    if tasks_of(find(name)):
+        return                                            # the exhibits are there to be read
     assert "#" not in text and not re.search(r"^def _", text, re.MULTILINE)
     for function in re.findall(r"^def \w+_vjp.*?raise NotImplementedError", text, re.MULTILINE | re.DOTALL):
         assert "math::" not in function and "partial" not in function

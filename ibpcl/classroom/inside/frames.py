@@ -101,7 +101,8 @@ def _restored(described, body, start, depth):
     if depth > MOST_DEPTH or type(described) is not dict or len(described) != 1:
         raise FrameError("not a frame: bad header")
     (name, item), = described.items()
-    if name == "value" and (item is None or type(item) in (bool, int, float, str)):
+    if name == "value" and (item is None or type(item) in (bool, float, str) or (
+            type(item) is int and abs(item) < 1 << 63)):
         return item, start
     if name in ("array", "scalar"):
         return _array(item, body, start, name)
