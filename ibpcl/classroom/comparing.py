@@ -49,7 +49,7 @@ def compare(out, expected, rtol):
     if not isinstance(out, (np.ndarray, np.generic, float, int)):
         return "wrong_shape", f"an array of shape {expected.shape} is asked for, not {type(out).__name__}"
     out = np.asarray(out)
-    if out.ndim == 2 and out.shape != expected.shape and compare(out.T, expected, rtol)[0] == "ok":
+    if out.ndim == 2 and out.shape != expected.shape == out.T.shape and compare(out.T, expected, rtol)[0] == "ok":
         return "transposed", f"two axes are exchanged: the shape is {out.shape}, it should be {expected.shape}"
     if out.shape != expected.shape:
         return "wrong_shape", f"the shape is {out.shape}, it should be {expected.shape}"

@@ -88,7 +88,7 @@ def missing(name):
 def make(name, seconds, memory_mb):
     """Return the :class:`Box` of a worker with these limits."""
     python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-    readable, listable, hidden, packages = _files(python)
+    readable, listable, packages = _files(python)
     order = {"modules": _sources(), "seconds": seconds, "memory_mb": memory_mb, "packages": packages,
              "landlock": name == "landlock", "seccomp": name != "none", "readable": readable, "listable": listable,
              "drop": name != "bubblewrap", "nobody": all(map(_open_to_all, [python, *packages.values()]))}
@@ -96,7 +96,7 @@ def make(name, seconds, memory_mb):
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
     inner = [python, "-I", "-S", "-B", "-c", (INSIDE / "start.py").read_text(encoding="utf-8")]
-    command = _bubblewrap(readable, hidden) + inner if name == "bubblewrap" else inner
+    command = _bubblewrap(readable) + inner if name == "bubblewrap" else inner
     return Box(name, command, environment, order)
 
 
@@ -105,26 +105,26 @@ def _sources():
     return {name: (INSIDE / f"{name}.py").read_text(encoding="utf-8") for name in MODULES}
 
 
-def _bubblewrap(readable, hidden):
+def _bubblewrap(readable):
     command = [shutil.which("bwrap"), "--unshare-all", "--die-with-parent", "--new-session", "--uid", "65534", "--gid",
                "65534", "--cap-drop", "ALL"]
     for path in readable:
         command += ["--dev-bind" if path.startswith("/dev/") else "--ro-bind-try", path, path]
-    for path in hidden:
-        command += ["--tmpfs", path, "--remount-ro", path]
     return [*command, "--remount-ro", "/", "--chdir", "/"]
 
 
 @functools.cache
 def _files(python):
-    """Return what the worker may read, which folders it may list, what of the former is hidden, and its packages."""
+    """Return what the worker may read, which folders it may list, and its packages.
+
+    The standard library is given entry by entry, since other packages may be installed in a folder inside it.
+    """
     places = {name: Path(importlib.util.find_spec(name).submodule_search_locations[0]).resolve() for name in PACKAGES}
     packages = [*places.values(), *(place.with_name(f"{place.name}.libs") for place in places.values())]
     library = Path(sysconfig.get_path("stdlib", vars=_base())).resolve()
-    hidden = [path for name in ("site-packages", "dist-packages") if (path := library / name).is_dir()]
-    readable = [python, *(path for path in sorted(library.iterdir()) if path not in hidden), *packages,
-                *_shared_libraries(), "/etc/ld.so.cache", "/dev/null", "/dev/urandom"]
-    return ([str(path) for path in readable if os.path.exists(path)], [str(library)], [str(path) for path in hidden],
+    own = [path for path in sorted(library.iterdir()) if path.name not in ("site-packages", "dist-packages")]
+    readable = [python, *own, *packages, *_shared_libraries(), "/etc/ld.so.cache", "/dev/null", "/dev/urandom"]
+    return ([str(path) for path in readable if os.path.exists(path)], [str(library)],
             {name: str(place) for name, place in places.items()})
 
 
