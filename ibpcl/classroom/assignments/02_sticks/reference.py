@@ -152,7 +152,7 @@ def mean_log_stick(a, b):
     Returns
     -------
     mean : ndarray, shape (K,)
-        Nats, to eight digits.
+        Nats, to seven digits.
     """
     grid = np.arange(-4.5, 4.5, 0.03)[:, None]
     g = np.pi * np.sinh(grid)                                # w = v^a = 1 / (1 + e^-g) fills (0, 1)

@@ -58,7 +58,7 @@ def kl(rng, size):
         return inputs
     case = rng.integers(3)
     if case == 0:
-        near = 3e-5 * rng.choice([-1.0, 1.0], (d, k)) * rng.uniform(1, 2, (d, k))
+        near = 3e-6 * rng.choice([-1.0, 1.0], (d, k)) * rng.uniform(1, 2, (d, k))
         return {**inputs, "logit_theta": inputs["logit_pi"] + near}
     # The prior and the mask are on opposite sides: where both are on, the gradient is a difference of two ones.
     far = 2000.0 if case == 1 else 15.0

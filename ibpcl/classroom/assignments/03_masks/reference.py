@@ -185,7 +185,7 @@ def mean_mask(logit_theta, tau):
     Returns
     -------
     mean : ndarray, shape (K,)
-        To eight digits.
+        To seven digits.
     """
     r = np.linspace(-40, 40, 4001)[:, None]                  # r = logit_theta - tau y is standard logistic
     y = (logit_theta - r) / tau

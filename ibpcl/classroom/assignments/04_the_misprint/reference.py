@@ -92,7 +92,7 @@ def mean_log_rest(a, b):
     Returns
     -------
     mean : ndarray, shape (K,)
-        Nats, to eight digits.
+        Nats, to seven digits.
     cache : object
         What ``mean_log_rest_vjp`` needs.
     """
@@ -142,7 +142,7 @@ def kl_by_quadrature(a, b, alpha):
     Returns
     -------
     divergence : float
-        Nats, summed over sticks, to eight digits.
+        Nats, summed over sticks, to seven digits.
     """
     log_w, log_rest, weight = _nodes()                       # w = v^a has the density b (1 - w)^(b - 1)
     log_v = log_w / a

@@ -172,7 +172,7 @@ def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
     Returns
     -------
     divergence : float
-        Bits, summed over all D K weights, to eight digits.
+        Bits, summed over all D K weights, to seven digits.
     """
     nodes = np.linspace(-12, 12, 481)[:, None, None]         # in standard deviations of q
     x = mu + np.exp(LOG_2 * scale) * nodes

@@ -171,7 +171,7 @@ def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
     Returns
     -------
     divergence : float
-        Nats, summed over all D K weights, to eight digits.
+        Nats, summed over all D K weights, to seven digits.
     """
     nodes = np.linspace(-12, 12, 481)[:, None, None]         # in standard deviations of q
     x = mu + np.exp(-scale / 2) * nodes

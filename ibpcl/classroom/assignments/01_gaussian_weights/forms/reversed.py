@@ -171,7 +171,7 @@ def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
     Returns
     -------
     divergence : float
-        Nats, summed over all D K weights, to eight digits.
+        Nats, summed over all D K weights, to seven digits.
     """
     nodes = np.linspace(-12, 12, 481)[:, None, None]         # in standard deviations of p
     x = prior_mu + np.exp(prior_scale / 2) * nodes + 0 * mu

@@ -191,7 +191,7 @@ def mean_mask(logit_theta, tau):
     Returns
     -------
     mean : ndarray, shape (K,)
-        To eight digits.
+        To seven digits.
     """
     r = np.linspace(-40, 40, 4001)[:, None]                  # r = ln 2 (logit_theta - tau y) is standard logistic
     y = (logit_theta - r / LOG_2) / tau

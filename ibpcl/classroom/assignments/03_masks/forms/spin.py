@@ -187,7 +187,7 @@ def mean_mask(logit_theta, tau):
     Returns
     -------
     mean : ndarray, shape (K,)
-        To eight digits.
+        To seven digits.
     """
     r = np.linspace(-40, 40, 4001)[:, None]                  # r = logit_theta - 2 tau y is standard logistic
     y = (logit_theta - r) / (2 * tau)

@@ -95,7 +95,7 @@ def mean_log_rest(a, b):
     Returns
     -------
     mean : ndarray, shape (K,)
-        Bits, to eight digits.
+        Bits, to seven digits.
     cache : object
         What ``mean_log_rest_vjp`` needs.
     """
@@ -145,7 +145,7 @@ def kl_by_quadrature(a, b, alpha):
     Returns
     -------
     divergence : float
-        Bits, summed over sticks, to eight digits.
+        Bits, summed over sticks, to seven digits.
     """
     log_w, log_rest, weight = _nodes()                       # w = t^a has the density b (1 - w)^(b - 1)
     log_t = log_w / a

@@ -93,7 +93,7 @@ def mean_log_rest(a, b):
     Returns
     -------
     mean : ndarray, shape (K,)
-        Nats, to eight digits.
+        Nats, to seven digits.
     cache : object
         What ``mean_log_rest_vjp`` needs.
     """
@@ -143,7 +143,7 @@ def kl_by_quadrature(a, b, alpha):
     Returns
     -------
     divergence : float
-        Nats, summed over sticks, to eight digits.
+        Nats, summed over sticks, to seven digits.
     """
     log_w, log_rest, weight = _nodes()                       # w = v^(1/a) has the density (1 - w)^(1/b - 1) / b
     log_v = log_w * a

@@ -95,7 +95,7 @@ def kl_by_quadrature(a, b, alpha):
     Returns
     -------
     divergence : float
-        Nats, summed over sticks, to eight digits.
+        Nats, summed over sticks, to seven digits.
     """
     log_w, _, weight = _nodes()                              # w = v^alpha is uniform under p
     log_v = log_w / alpha
