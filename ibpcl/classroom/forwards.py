@@ -6,7 +6,7 @@ from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, compare, is_real, over_points
 from ibpcl.classroom.marking import forward_share
 from ibpcl.classroom.session import told
-from ibpcl.classroom.verdict import Part
+from ibpcl.classroom.verdict import Part, spoken
 
 SIZES = ("small", "odd", "small", "odd")
 ALIKE = 0.8                 # correlation of a wrong forward that is still recognizably the one asked for
@@ -70,7 +70,8 @@ def judge_extremes(task, verdict, case):
         right = sum(kind == "ok" for kind, _ in found)
         kind, words = next((item for item in found if item[0] != "ok"), ("ok", ""))
         words = f"right at {right} of {len(found)} extreme points: {words}" if words else ""
-        verdict.parts.append(Part(name, kind, words, HINTS.get(kind, ""), right / len(found)))
+        hint = "look for the largest and the smallest number on the way" if kind == "wrong" else HINTS.get(kind, "")
+        verdict.parts.append(Part(name, kind, words, hint, right / len(found)))
     share = float(np.mean([part.share for part in verdict.parts]))
     verdict.points, verdict.state = share * task.points, _state(share)
     _tell(verdict, task, task.visibility == "hidden")
@@ -154,7 +155,7 @@ def _tell(verdict, task, hidden):
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
-            told = f"{part.name}: {part.kind}" if hidden else f"{part.name}: {part.words or part.kind}"
+            told = f"{part.name}: {spoken(part.kind) if hidden else part.words or spoken(part.kind)}"
             if told not in verdict.words:
                 verdict.words.append(told)
     if not verdict.words:

@@ -11,7 +11,7 @@ import numpy as np
 from ibpcl.classroom.client import Ended, HandInError
 from ibpcl.classroom.comparing import HINTS, is_real
 from ibpcl.classroom.marking import FOLLOW_THROUGH, gradient_share
-from ibpcl.classroom.verdict import Part
+from ibpcl.classroom.verdict import Part, spoken
 from ibpcl.verify import check
 
 SIZES = ("small", "odd", "small")
@@ -109,7 +109,7 @@ def judge_gradient(task, verdict, case):
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
-        told = part.kind if hidden else part.words
+        told = spoken(part.kind) if hidden else part.words
         verdict.words.append(f"{part.name}: {told}" + ("; it fits your own forward" if part.follows else ""))
 
 

@@ -6,6 +6,7 @@ import io
 import os
 import re
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -186,6 +187,9 @@ def _judged(assignment, todo, box, key, mark, out, level, jobs):
         try:
             for future in as_completed(waiting):
                 yield future.result()
+        except BrokenProcessPool:
+            raise UserError("class: a process of the judge was ended from outside (too little memory?); run the same "
+                            "command again, with --jobs 1 perhaps: it goes on where it stopped") from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -10,7 +10,7 @@ table { border-collapse: collapse; margin: .6rem 0; } th, td { text-align: left;
 vertical-align: top; border-bottom: 1px solid #eee; } td.number { text-align: right; }
 .right { color: #19703a; } .wrong, .raises, .missing { color: #a61b1b; } .partial { color: #8a5a00; }
 .quiet { color: #666; } .hint { background: #f5f3ea; padding: .5rem .8rem; border-left: 3px solid #c9b458; }
-svg { margin-right: 1rem; max-width: 100%; } details { margin: .5rem 0; } pre { overflow-x: auto; }
+svg { margin-right: 1rem; max-width: 100%; } details { margin: .5rem 0; } pre { white-space: pre-wrap; }
 @media (prefers-color-scheme: dark) { body { background: #1b1b1b; color: #ddd; } .hint { background: #2a2820; }
 svg { background: #fff; } }
 """

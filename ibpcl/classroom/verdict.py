@@ -5,6 +5,15 @@ from dataclasses import asdict, dataclass, field
 STATES = ("right", "partial", "wrong", "raises", "missing", "not judged", "by hand", "given by hand")
 
 
+def spoken(kind):
+    """Return the machine name of a mistake as words.
+
+    >>> spoken("constant_factor"), spoken("ok")
+    ('constant factor', 'right')
+    """
+    return "right" if kind == "ok" else kind.replace("_", " ")
+
+
 @dataclass
 class Part:
     """A part of a task that is judged on its own: an input of a gradient, or a point of a forward.

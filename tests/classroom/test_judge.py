@@ -73,7 +73,7 @@ def test_hidden_tasks_tell_kind_and_hint_but_no_numbers():
     result = judged(changed(("dx = -dlog_p * standard * inverse_sigma",
                              "dx = -dlog_p * standard * inverse_sigma * 0.7310")))
     found = verdict(result, "1d")
-    assert found.words[0] == "x: constant_factor" and "0.731" in " ".join(found.details)
+    assert found.words[0] == "x: constant factor" and "0.731" in " ".join(found.details)
     for level in ("none", "kind", "line", "full"):
         told = feedback(result, first(), level) + "\n".join(lines(result, level))
         assert "0.731" not in told
@@ -108,6 +108,7 @@ def test_the_same_hand_in_gives_the_same_result_apart_from_the_clock():
     text = changed(("return dv.sum(axis=0), (dv * noise)", "return np.sin(dv ** 3).sum(axis=0), (dv * noise)"))
     first_time, second_time = judged(text, figures=True), judged(text, figures=True)
     assert plain(first_time) == plain(second_time)
+    assert feedback(first_time, first()) == feedback(second_time, first())
     assert plain(Result.from_dict(first_time.to_dict())) == plain(first_time)
 
 
