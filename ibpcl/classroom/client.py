@@ -136,8 +136,8 @@ class Worker:
             return Ended("TimeoutError", f"no answer within {left:.0f} s")
         if isinstance(error, frames.FrameError):
             return Ended("ProtocolError", "it wrote to the judge's pipe what is no answer")
-        code = self.process.returncode
-        if code == -signal.SIGXCPU if hasattr(signal, "SIGXCPU") else False:
+        code, used_up = self.process.returncode, getattr(signal, "SIGXCPU", 0)
+        if used_up and code in (-used_up, 128 + used_up):          # from bubblewrap the second
             return Ended("TimeoutError", "its processor time is used up")
         return Ended("ProcessEnded", f"the program ended in the middle of a call (exit code {code})")
 

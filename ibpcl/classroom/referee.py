@@ -12,6 +12,7 @@ from ibpcl.classroom import handin as handins
 from ibpcl.classroom import variants
 from ibpcl.classroom.assignment import Task
 from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.comparing import is_real
 from ibpcl.classroom.session import is_blank, told
 from ibpcl.classroom.verdict import Part
 from ibpcl.errors import UserError
@@ -20,6 +21,7 @@ from ibpcl.storage import read_text, read_toml
 SHARES = {"kind": 0.25, "line": 0.25, "mended gradient": 0.35, "proof": 0.15}
 REFUTED = 1e-3              # relative error at which a point refutes a gradient
 MOST_NUMBERS = 10_000       # of a proof's point
+LARGEST_INTEGER = 1000      # there: the judge itself computes with it
 HINTS = {"kind": "compare the planted gradient with differences, input by input; which simple change would mend it?",
          "line": "the number is that of the line in exhibits.py",
          "mended gradient": "check it with `ibpcl check FILE:FUNCTION` before you hand in",
@@ -128,6 +130,9 @@ def _proof(task, mistake, case, planted):
         inputs = tuple(inputs.values()) if isinstance(inputs, dict) else tuple(inputs)
         if sum(map(np.size, inputs)) + np.size(dout) > MOST_NUMBERS:
             return "wrong", f"more than {MOST_NUMBERS} numbers"
+        if not all(is_real(value) and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
+                   for value in (*inputs, *_tuple(dout))):
+            return "wrong", f"real arrays are asked for, and integers up to {LARGEST_INTEGER}"
         with np.errstate(all="ignore"):
             pulled = [_tuple(getattr(each, f"{function}_vjp")(dout, getattr(each, function)(*map(np.copy, inputs))[1]))
                       for each in (right, wrong)]

@@ -134,6 +134,10 @@ def run_check(options):
     from ibpcl.classroom.feedback import feedback, lines
     from ibpcl.storage import write_text
     result = check_file(options.file)
+    if result.status == "graded" and not result.verdicts:
+        print("nothing is wrong with the file as such, but all tasks are hidden: check your gradients with "
+              f"`ibpcl check {options.file}:FUNCTION`")
+        return 0
     print("\n".join(lines(result)))
     if options.html:
         write_text(options.html, feedback(result, find(result.assignment)))

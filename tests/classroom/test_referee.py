@@ -57,6 +57,13 @@ def test_the_exhibits_as_they_were_earn_nothing_and_the_feedback_says_why():
         "mended gradient: the gradient is not right yet", "proof: not filled in yet"]
 
 
+def test_a_proof_must_be_numbers_that_the_judge_can_compute_with():
+    for given in ("(10 ** 12,), 1.0", "(np.zeros(20_000),), 1.0", "('a',), 1.0", "5", "None, None",
+                  "(np.ones(2) * 1j,), 1.0"):
+        text = solution() + "".join(f"\n\ndef proof_{task}():\n    return {given}\n" for task in MISTAKES)
+        assert judged(text, TOY).score == pytest.approx(20 * 0.85), given
+
+
 def test_a_point_where_the_planted_gradient_is_right_refutes_nothing():
     text = solution()
     for task, mistake in MISTAKES.items():
