@@ -18,7 +18,7 @@ ROOT = Path(ibpcl.__file__).parent
 FLOORS = (
     {"errors", "numerics", "noise", "storage", "checkpoints", "adam"}, {"verify", "primitives"}, {"kernels"},
     {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
-    {"paper", "bench"}, {"cli"}, {"__main__"},
+    {"paper", "bench", "classroom"}, {"cli"}, {"__main__"},
 )
 
 

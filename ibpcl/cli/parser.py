@@ -4,6 +4,7 @@ import argparse
 
 from ibpcl import __version__
 from ibpcl.cli.check import add_parser as add_check
+from ibpcl.cli.classroom import add_parser as add_class
 from ibpcl.errors import UserError
 from ibpcl.experiments.presets import DEFAULT, PRESETS, SEEDS
 from ibpcl.experiments.search_spaces import OUT as RECORDS
@@ -48,6 +49,7 @@ def parser():
     _add_data(commands)
     _add_bench(commands)
     add_check(commands)
+    add_class(commands)
     return top
 
 

@@ -1,0 +1,225 @@
+"""An assignment as its folder describes it: tasks, forms, reference solution, inputs and statement."""
+
+import ast
+import functools
+import re
+import types
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from ibpcl.errors import UserError
+from ibpcl.storage import read_text, read_toml
+
+FOLDER = Path(__file__).parent / "assignments"
+KINDS = ("forward", "vjp", "extremes", "proof", "text", "referee")
+VISIBILITIES = ("public", "hidden")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of an assignment; the attributes are the keys of ``[[task]]`` in ``assignment.toml``.
+
+    Attributes
+    ----------
+    id, kind, title : str
+        ``kind`` is one of :data:`KINDS`.
+    points : float
+    function, forward : str
+        The student's function, and for a gradient the forward that it belongs to.
+    needs : tuple of str
+        Ids of the tasks without which this one cannot be judged.
+    wrt : tuple of str
+        The inputs that are differentiated.
+    rtol : float
+    visibility : {"public", "hidden"}
+    inputs : str
+        The function of ``inputs.py`` that makes the inputs.
+    hints : tuple of str
+        From a vague one to one that nearly solves the task.
+    independent_of : tuple of str
+        Functions that raise while a proof runs.
+    """
+
+    id: str
+    kind: str
+    title: str
+    points: float
+    function: str = ""
+    forward: str = ""
+    needs: tuple = ()
+    wrt: tuple = ()
+    rtol: float = 1e-9
+    visibility: str = "public"
+    inputs: str = ""
+    hints: tuple = ()
+    independent_of: tuple = ()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment; ``name`` is that of its folder."""
+
+    name: str
+    folder: Path
+    title: str
+    hours: float
+    points: float
+    tasks: tuple
+    forms: dict
+    imports: tuple = ("numpy", "scipy", "math")
+    requires: tuple = ()
+    given: tuple = ()
+    limits: dict = field(default_factory=lambda: {"seconds": 60, "memory_mb": 1024})
+
+    @property
+    def file(self):
+        """The name of the file that a student hands in."""
+        return re.sub(r"^\d+_", "", self.name) + ".py"
+
+    def task(self, name):
+        """Return the task with this id."""
+        return next(task for task in self.tasks if task.id == name)
+
+    def source(self, form="base"):
+        """Return the reference solution in a form, as text; for a referee, the right pairs come first."""
+        parts = [self.folder / name for name in ("bank.py", "reference.py")]
+        base = "\n\n".join(read_text(path) for path in parts if path.exists())
+        if form == "base":
+            return base
+        if form not in self.forms:
+            raise UserError(f"class: {self.name} has no form {form!r}; it has {', '.join(self.forms)}")
+        return merged(base, read_text(self.folder / "forms" / f"{form}.py"))
+
+    def reference(self, form="base"):
+        """Return the reference solution in a form, as a module."""
+        return module(self.source(form), f"{self.name}_{form}")
+
+    def maker(self, name):
+        """Return the function of ``inputs.py`` with this name."""
+        return getattr(_inputs(self.folder / "inputs.py"), name)
+
+    def statement(self, form="base"):
+        """Return the statement, with the passages of this form only."""
+        text = read_text(self.folder / "statement.md")
+        return re.sub(r"<!-- form: (.*?) -->\n?(.*?)<!-- end -->\n?",
+                      lambda found: found[2] if form in re.split(r"[,\s]+", found[1]) else "", text, flags=re.DOTALL)
+
+
+def names():
+    """Return the names of the assignments of the package, in order."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/assignment.toml"))
+
+
+def find(name):
+    """Return the assignment with this name, number, or folder.
+
+    Raises
+    ------
+    UserError
+        If there is none, or its folder is not as it should be.
+    """
+    if (Path(name) / "assignment.toml").is_file():
+        return load(Path(name).resolve())
+    for each in names():
+        number, _, word = each.partition("_")
+        if name in (each, word, number) or (name.isdecimal() and number.isdecimal() and int(name) == int(number)):
+            return load(FOLDER / each)
+    raise UserError(f"class: there is no assignment {name!r}; `ibpcl class list` lists them, or name a folder with an "
+                    "assignment.toml")
+
+
+@functools.cache
+def load(folder):
+    """Read the folder of an assignment; what does not fit together is refused."""
+    table = read_toml(folder / "assignment.toml")
+    known = {item.name for item in fields(Task)}
+    tasks = []
+    for entry in table.get("task", ()):
+        if unknown := set(entry) - known:
+            raise UserError(f"class: {folder.name}: task {entry.get('id')}: unknown key {sorted(unknown)[0]}")
+        tasks.append(Task(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
+    optional = {key: tuple(table[key]) for key in ("imports", "requires", "given") if key in table}
+    limits = {"seconds": 60, "memory_mb": 1024, **table.get("limits", {})}
+    assignment = Assignment(folder.name, folder, table["title"], table["hours"], table["points"], tuple(tasks),
+                            table.get("forms", {"base": ""}), limits=limits, **optional)
+    _refuse_misfits(assignment)
+    return assignment
+
+
+def _refuse_misfits(assignment):
+    ids = [task.id for task in assignment.tasks]
+    total = sum(task.points for task in assignment.tasks)
+    if len(set(ids)) < len(ids):
+        raise UserError(f"class: {assignment.name}: two tasks have the same id")
+    if total != assignment.points:
+        raise UserError(f"class: {assignment.name}: the tasks' points add up to {total}, not {assignment.points}")
+    for task in assignment.tasks:
+        where = f"class: {assignment.name}: task {task.id}"
+        if task.kind not in KINDS:
+            raise UserError(f"{where}: kind must be one of {', '.join(KINDS)}, got {task.kind!r}")
+        if task.visibility not in VISIBILITIES:
+            raise UserError(f"{where}: visibility must be public or hidden, got {task.visibility!r}")
+        if set(task.needs) - set(ids):
+            raise UserError(f"{where}: needs names a task that does not exist")
+        if task.kind in ("forward", "vjp", "extremes", "proof") and not (task.function and task.inputs):
+            raise UserError(f"{where}: function and inputs must be given")
+
+
+def merged(base, form):
+    """Return ``base`` with the functions of ``form`` in the place of those with the same names.
+
+    What else the form defines comes before the first of its functions.
+    """
+    new = {node.name: _segment(form, node) for node in ast.parse(form).body if isinstance(node, ast.FunctionDef)}
+    others = [_segment(form, node) for node in ast.parse(form).body
+              if not isinstance(node, ast.FunctionDef) and not _is_docstring(node)]
+    others = [text for text in others if text not in base]
+    imports = [text for text in others if text.startswith(("import ", "from "))]
+    lines, replaced, first = base.splitlines(keepends=True), set(), None
+    pieces, position = [], 0
+    for node in ast.parse(base).body:
+        if isinstance(node, ast.FunctionDef) and node.name in new:
+            start, end = _span(node)
+            pieces += lines[position:start]
+            first = len(pieces) if first is None else first
+            pieces.append(new[node.name] + "\n")
+            replaced.add(node.name)
+            position = end
+    pieces += lines[position:]
+    helpers = [text for name, text in new.items() if name not in replaced]
+    constants = [text for text in others if text not in imports]
+    inserted = "".join(f"{text}\n" for text in constants) + ("\n\n" if constants else "")
+    inserted += "".join(f"{text}\n\n\n" for text in helpers)
+    pieces.insert(first or 0, inserted)
+    text = "".join(pieces)
+    for line in imports:
+        at = next(node for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom)))
+        rows = text.splitlines(keepends=True)
+        text = "".join([*rows[:at.lineno - 1], line + "\n", *rows[at.lineno - 1:]])
+    return text
+
+
+def module(source, name):
+    """Return a trusted text as a module."""
+    made = types.ModuleType(name)
+    exec(compile(source, f"<{name}>", "exec"), made.__dict__)
+    return made
+
+
+@functools.cache
+def _inputs(path):
+    return module(read_text(path), f"{path.parent.name}_inputs")
+
+
+def _span(node):
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return first - 1, node.end_lineno
+
+
+def _segment(text, node):
+    start, end = (_span(node) if isinstance(node, ast.FunctionDef) else (node.lineno - 1, node.end_lineno))
+    return "".join(text.splitlines(keepends=True)[start:end]).rstrip("\n")
+
+
+def _is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,0 +1,193 @@
+"""The judge's end of the pipe: start a worker in its box, ask it, and end it when its time is up."""
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from ibpcl.classroom import sandbox
+from ibpcl.classroom.inside import frames
+
+MOST_PRINTED = 1 << 16
+STARTING = 20.0             # seconds for the interpreter, NumPy and SciPy to start
+
+
+class HandInError(Exception):
+    """The hand-in's code raised: type, message and line are its own words, and not to be trusted.
+
+    Attributes
+    ----------
+    name, message : str
+    line : int
+        0 if unknown.
+    """
+
+    def __init__(self, name, message="", line=0):
+        super().__init__(name)
+        self.name, self.message, self.line = str(name), str(message), int(line)
+
+
+class Ended(HandInError):
+    """The worker is gone: it ran out of time or memory, left the program, or wrote what is no answer."""
+
+
+class Worker:
+    """A hand-in in its box.
+
+    Parameters
+    ----------
+    source : str
+        The hand-in's text.
+    file : str
+        The name of its file, for messages.
+    box : str
+        Name of the box, one of :data:`ibpcl.classroom.sandbox.NAMES`.
+    seconds : float
+        For all calls together.
+    memory_mb : int
+    per_call : float
+        Seconds for one call.
+    """
+
+    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0):
+        self.deadline, self.per_call = time.monotonic() + seconds + STARTING, per_call
+        self.printed, self.late = b"", False
+        made = sandbox.make(box, seconds, memory_mb)
+        self.process = subprocess.Popen(
+            made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=made.environment,
+            cwd="/" if os.name == "posix" else None, start_new_session=os.name == "posix")
+        self.drain = threading.Thread(target=self._drain, daemon=True)
+        self.drain.start()
+        order = json.dumps(made.order).encode()
+        try:
+            self._write(len(order).to_bytes(8, "little") + order)
+            self.functions = self._ask(STARTING, do="load", source=source, file=file)["functions"]
+        except BaseException:
+            self.close()
+            raise
+
+    def forward(self, function, inputs):
+        """Call a forward and return its output, the number of its cache, the seconds, whether an input was changed."""
+        reply = self._ask(do="forward", function=function, inputs=tuple(inputs))
+        return reply["out"], reply["cache"], _seconds(reply), reply.get("changed") is True
+
+    def pull(self, function, dout, cache):
+        """Call a gradient function with a cache and return its gradients, the seconds, whether ``dout`` was changed."""
+        reply = self._ask(do="pull", function=function, dout=dout, cache=cache)
+        return reply["out"], _seconds(reply), reply.get("changed") is True
+
+    def plain(self, function, inputs, without=()):
+        """Call a function that returns a value alone."""
+        return self._ask(do="plain", function=function, inputs=tuple(inputs), without=tuple(without))["out"]
+
+    def calls(self, function, dout, cache):
+        """Return how often each function of the hand-in is called within one call of a gradient function."""
+        counts = self._ask(do="calls", function=function, dout=dout, cache=cache)["counts"]
+        return {str(name)[:80]: n for name, n in counts.items() if type(n) is int} if type(counts) is dict else {}
+
+    def close(self):
+        """End the worker and all that it started."""
+        self._kill()
+        self.process.wait()
+        self.drain.join(timeout=5)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _kill(self):
+        if os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            self.process.kill()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _ask(self, most=None, **request):
+        left = min(self.per_call if most is None else most, self.deadline - time.monotonic())
+        watchdog = threading.Timer(max(left, 0.0), self._expire)
+        watchdog.start()
+        try:
+            self._write(frames.pack(request))
+            reply = frames.unpack(*map(self._read, frames.lengths(self._read(frames.LENGTHS.size))))
+            if type(reply) is not dict or not ("error" in reply or _expected(request["do"]) <= set(reply)):
+                raise frames.FrameError("an answer to another question")
+        except (OSError, EOFError, ValueError) as error:
+            self.close()
+            raise self._why(error, left) from None
+        finally:
+            watchdog.cancel()
+        if "error" in reply:
+            told = reply["error"] if type(reply["error"]) is dict else {}
+            line = told["line"] if type(told.get("line")) is int else 0
+            raise HandInError(str(told.get("type"))[:100], str(told.get("message"))[:2000], line)
+        return reply
+
+    def _why(self, error, left):
+        if self.late:
+            return Ended("TimeoutError", f"no answer within {left:.0f} s")
+        if isinstance(error, frames.FrameError):
+            return Ended("ProtocolError", "it wrote to the judge's pipe what is no answer")
+        code, used_up = self.process.returncode, getattr(signal, "SIGXCPU", 0)
+        if used_up and code in (-used_up, 128 + used_up):          # from bubblewrap the second
+            return Ended("TimeoutError", "its processor time is used up")
+        return Ended("ProcessEnded", f"the program ended in the middle of a call (exit code {code})")
+
+    def _expire(self):
+        self.late = True
+        self._kill()
+
+    def _write(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def _read(self, count):
+        data = self.process.stdout.read(count)
+        if len(data) < count:
+            raise EOFError
+        return data
+
+    def _drain(self):
+        with contextlib.suppress(OSError, ValueError):
+            while piece := self.process.stderr.read1(1 << 16):
+                self.printed += piece[:MOST_PRINTED - len(self.printed)]
+
+
+def _expected(action):
+    return {"load": {"functions"}, "forward": {"out", "cache"}, "pull": {"out"}, "plain": {"out"},
+            "calls": {"counts"}}[action]
+
+
+def _seconds(reply):
+    seconds = reply.get("seconds")
+    return float(seconds) if type(seconds) is float else float("nan")
+
+
+@functools.cache
+def probe(name):
+    """Try a box with a harmless hand-in and one that reads this file: return "" if it holds, else why not."""
+    reason = sandbox.missing(name)
+    if reason:
+        return reason
+    text = ("import numpy, scipy.special\ndef f():\n    return 2.0\n"
+            f"def g():\n    return float(len(open({__file__!r}).read()))\n")
+    try:
+        with Worker(text, "probe.py", name) as worker:
+            if worker.plain("f", ()) != 2.0:
+                return "it does not answer"
+            with contextlib.suppress(Ended, HandInError):
+                worker.plain("g", ())
+                return "it lets a hand-in read other files"
+    except HandInError as error:
+        return f"it does not start ({error.name}: {error.message})"
+    except OSError as error:
+        return f"it does not start ({error})"
+    return ""

@@ -1,0 +1,162 @@
+"""Judge functions by their values: forwards, proofs, and both at extreme inputs."""
+
+import numpy as np
+
+from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, compare, is_real, over_points
+from ibpcl.classroom.marking import forward_share
+from ibpcl.classroom.session import told
+from ibpcl.classroom.verdict import Part, spoken
+
+SIZES = ("small", "odd", "small", "odd")
+ALIKE = 0.8                 # correlation of a wrong forward that is still recognizably the one asked for
+EXTREMES = 12               # so that each of three cases drawn at random is hardly ever left out
+
+
+def judge_forward(task, verdict, case):
+    """Judge a forward at several points, or a proof, which returns its value alone.
+
+    Parameters
+    ----------
+    task : Task
+    verdict : Verdict
+        What is found is written here.
+    case : ibpcl.classroom.judge.Case
+    """
+    hidden, wrong, found = task.visibility == "hidden", [], []
+    for at, size in enumerate(SIZES):
+        inputs = case.inputs(task, size, at)
+        expected = case.expected(task, inputs)
+        if task.kind == "proof":
+            out = case.session.plain(task.function, inputs.values(), task.independent_of)
+        else:
+            out = case.session.forward(task.function, inputs.values())[0]
+        kind, words = compare(out, expected, task.rtol)
+        found.append((size, kind, words))
+        if kind != "ok":
+            wrong.append((out, expected))
+    agreed = over_points(wrong) if {kind for _, kind, _ in found} & {"wrong"} else None
+    for at, (size, kind, words) in enumerate(found):
+        if kind == "wrong" and agreed:
+            kind, words = agreed
+        verdict.parts.append(Part(f"point {at + 1} ({size} shapes)", kind, words, HINTS.get(kind, "")))
+    share = forward_share([part.kind for part in verdict.parts])
+    for part in verdict.parts:
+        part.share = forward_share([part.kind])
+    if task.function in case.session.overwritten:
+        verdict.words.append(f"{task.function} overwrites its input: work on a copy")
+        share = min(share, 0.6)
+    verdict.points, verdict.state = share * task.points, _state(share)
+    if wrong and task.kind == "forward":
+        case.near[task.function] = _near(wrong)
+    _tell(verdict, task, hidden)
+
+
+def judge_extremes(task, verdict, case):
+    """Judge a forward, and its gradient where ``wrt`` is given, at extreme inputs and in single precision.
+
+    The truth of the gradient is the reference's: differences of a function fail where it overflows nearby.
+    """
+    names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
+    kinds = {name: [] for name in names}
+    for at in range(EXTREMES):
+        inputs = case.inputs(task, "extreme", at)
+        rng = case.rng(task, "cotangent", at)
+        for name, (kind, words) in _at_extreme(task, case, inputs, rng).items():
+            kinds[name].append((kind, words))
+    for name, found in kinds.items():
+        if not found:
+            continue
+        right = sum(kind == "ok" for kind, _ in found)
+        kind, words = next((item for item in found if item[0] != "ok"), ("ok", ""))
+        words = f"right at {right} of {len(found)} extreme points: {words}" if words else ""
+        hint = "look for the largest and the smallest number on the way" if kind == "wrong" else HINTS.get(kind, "")
+        verdict.parts.append(Part(name, kind, words, hint, right / len(found)))
+    share = float(np.mean([part.share for part in verdict.parts]))
+    verdict.points, verdict.state = share * task.points, _state(share)
+    _tell(verdict, task, task.visibility == "hidden")
+
+
+def _at_extreme(task, case, inputs, rng):
+    """Return name to (kind, words) for the forward and each gradient at one point."""
+    reference = case.reference
+    wide = {name: _double(value) for name, value in inputs.items()}
+    single = any(isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32 for value in inputs.values())
+    rtol = max(task.rtol, FLOAT32_RTOL) if single else task.rtol
+    with np.errstate(all="ignore"):
+        expected, cache = getattr(reference, task.function)(*wide.values())
+    found = {}
+    try:
+        out, number, _ = case.session.forward(task.function, inputs.values())
+    except HandInError as error:
+        words = told(error, task.visibility == "hidden", case.handin.file)
+        return dict.fromkeys([task.function, *(f"the gradient of {name}" for name in task.wrt)], ("raises", words))
+    if _tells(expected):
+        found[task.function] = _typed(out, compare(out, expected, rtol), single)
+    if not task.wrt:
+        return found
+    dout = rng.standard_normal(np.shape(expected))
+    dout = dout.astype(np.float32) if single else dout
+    with np.errstate(all="ignore"):
+        truths = getattr(reference, f"{task.function}_vjp")(_double(dout), cache)
+    truths = truths if isinstance(truths, tuple) else (truths,)
+    try:
+        gradients, _ = case.session.pull(f"{task.function}_vjp", task.function, inputs.values(), dout, number)
+    except HandInError as error:
+        words = told(error, task.visibility == "hidden", case.handin.file)
+        return {**found, **{f"the gradient of {name}": ("raises", words) for name in task.wrt}}
+    gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
+    for at, name in enumerate(task.wrt):
+        got = gradients[at] if at < len(gradients) else None
+        if not _tells(truths[at]):
+            continue
+        found[f"the gradient of {name}"] = _typed(got, compare(got, truths[at], rtol), single)
+    return found
+
+
+def _tells(expected):
+    """Return whether a value is worth comparing: a zero that underflows is what an empty function returns, too."""
+    return isinstance(expected, (tuple, list)) or bool(np.any(np.where(np.isfinite(expected), expected, 0)))
+
+
+def _typed(out, result, single):
+    """Return the result of a comparison, or that single precision was lost."""
+    dtype = getattr(out, "dtype", None)
+    if result[0] == "ok" and single and dtype is not None and dtype != np.float32:
+        return "wrong_type", f"float32 inputs give {dtype}"
+    return result
+
+
+def _double(value):
+    small = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+    return value.astype(np.float64) if small else value
+
+
+def _near(wrong):
+    """Return whether wrong outputs are recognizably the ones asked for: same shape, finite, and correlated."""
+    for out, expected in wrong:
+        if isinstance(expected, tuple) or not is_real(out) or np.shape(out) != np.shape(expected):
+            return False
+        a, b = np.asarray(out, dtype=float).ravel(), np.asarray(expected, dtype=float).ravel()
+        if not np.all(np.isfinite(a)) or not np.any(a):
+            return False
+        a, b = (a - a.mean(), b - b.mean()) if a.size > 2 else (a, b)
+        if abs(a @ b) < ALIKE * np.sqrt((a @ a) * (b @ b)) or not np.any(a):
+            return False
+    return True
+
+
+def _state(share):
+    return "right" if share == 1 else "partial" if share > 0 else "wrong"
+
+
+def _tell(verdict, task, hidden):
+    """Write what the student reads: on hidden tasks the kinds only."""
+    for part in verdict.parts:
+        if part.kind != "ok":
+            verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
+            told = f"{part.name}: {spoken(part.kind) if hidden else part.words or spoken(part.kind)}"
+            if told not in verdict.words:
+                verdict.words.append(told)
+    if not verdict.words:
+        verdict.words.append("right")

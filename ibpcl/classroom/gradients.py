@@ -1,0 +1,187 @@
+"""Judge a gradient function with :func:`ibpcl.verify.check`, over the pipe.
+
+The forward that is differentiated is the reference's: it runs here, and is fast and trusted.  Only the gradient under
+test, and the forward that makes its cache, run in the box.
+"""
+
+import re
+
+import numpy as np
+
+from ibpcl.classroom.client import Ended, HandInError
+from ibpcl.classroom.comparing import HINTS, is_real
+from ibpcl.classroom.marking import FOLLOW_THROUGH, gradient_share
+from ibpcl.classroom.verdict import Part, spoken
+from ibpcl.verify import check
+
+SIZES = ("small", "odd", "small")
+FACTORS = ("elementwise_factor", "missing_term")       # that a bare cotangent is always without
+UNFIT = {"changes_cotangent": "overwrites its argument dout: write into a copy"}
+
+
+class Inputs:
+    """What stands for a cache on this side: the inputs that the hand-in's forward is to be called with."""
+
+    def __init__(self, values):
+        self.values, self.cache = [np.array(v) if isinstance(v, np.ndarray) else v for v in values], None
+
+
+class Forward:
+    """A forward for the checker: the reference's values, and the inputs in the place of a cache."""
+
+    def __init__(self, function):
+        self.function, self.__name__ = function, "forward"
+
+    def __call__(self, *inputs):
+        """Return the output and what the gradient under test needs."""
+        return self.function(*inputs)[0], Inputs(inputs)
+
+
+class OwnForward:
+    """The hand-in's own forward for the checker."""
+
+    def __init__(self, session, name):
+        self.session, self.name, self.__name__ = session, name, name
+
+    def __call__(self, *inputs):
+        """Return the hand-in's output and its cache."""
+        kept = Inputs(inputs)
+        out, kept.cache, _ = self.session.forward(self.name, inputs)
+        return out, kept
+
+
+class Gradient:
+    """The gradient under test for the checker; what it returns is brought to the right number of gradients."""
+
+    def __init__(self, task, session, chosen, inputs):
+        self.task, self.session, self.chosen, self.returned, self.missing = task, session, chosen, None, []
+        self.places = [list(inputs).index(name) for name in task.wrt]
+        self.__name__ = task.function
+
+    def __call__(self, dout, kept):
+        """Return the gradients of the chosen inputs."""
+        plain = tuple(map(_plain, dout)) if isinstance(dout, (tuple, list)) else _plain(dout)
+        out, _ = self.session.pull(self.task.function, self.task.forward, kept.values, plain, kept.cache)
+        gradients = list(out) if isinstance(out, (tuple, list)) else [out]
+        self.returned = len(gradients)
+        gradients += [None] * (len(self.task.wrt) - len(gradients))
+        self.missing = [n for n, g in enumerate(gradients) if not is_real(g)]
+        # What is no array of real numbers becomes zero here, and is said to be missing afterwards.
+        return tuple(np.zeros(np.shape(kept.values[self.places[n]])) if n in self.missing else gradients[n]
+                     for n in self.chosen)
+
+
+def judge_gradient(task, verdict, case):
+    """Judge a gradient at several points, input by input; the first point where an input is wrong decides."""
+    hidden, parts = task.visibility == "hidden", {}
+    for at, size in enumerate(SIZES):
+        inputs = case.inputs(task, size, at)
+        left = [n for n, name in enumerate(task.wrt) if name not in parts]
+        if not left:
+            break
+        gradient = Gradient(task, case.session, left, inputs)
+        forward = Forward(getattr(case.reference, task.forward))
+        report = _checked(forward, gradient, inputs, task, left, case.seed(task, at))
+        idle = _idle(gradient, forward, inputs, case.rng(task, "idle", at))
+        for n, what, item in zip(left, idle, report.inputs, strict=True):
+            if n in gradient.missing:
+                parts[item.name] = Part(item.name, "missing", f"no array of real numbers is returned for {item.name}")
+            elif not item.ok:
+                parts[item.name] = _part(item, what, size)
+        _problems(report, task, parts, left)
+        if at == 0 and case.figures and not hidden:
+            verdict.figures += figures(report)
+        if gradient.returned is not None and gradient.returned != len(task.wrt) and at == 0:
+            verdict.words.append(f"{task.function} returns {gradient.returned} gradients; asked for are those of "
+                                 f"{', '.join(task.wrt)}, in this order")
+        if any(getattr(each, "undecided", False) for each in (report, *report.inputs)):
+            verdict.state, verdict.words = "by hand", ["the check cannot decide here: a person will"]
+            return
+    if parts and task.forward in case.near:
+        _follow(task, parts, case)
+    if task.function in case.session.overwritten:
+        for name in task.wrt:
+            parts.setdefault(name, Part(name, "changes_cotangent", UNFIT["changes_cotangent"], "", 0.6))
+    verdict.parts = [parts.get(name, Part(name, "ok", "right", share=1.0)) for name in task.wrt]
+    verdict.points = task.points * sum(part.share for part in verdict.parts) / len(verdict.parts)
+    every = {part.kind for part in verdict.parts}
+    verdict.state = "right" if every == {"ok"} else "partial" if verdict.points else "wrong"
+    for part in verdict.parts:
+        if part.kind != "ok":
+            verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
+        told = spoken(part.kind) if hidden else part.words
+        verdict.words.append(f"{part.name}: {told}" + ("; it fits your own forward" if part.follows else ""))
+
+
+def _checked(forward, gradient, inputs, task, left, seed):
+    with np.errstate(all="ignore"):
+        return check(forward, gradient, tuple(inputs.values()), [task.wrt[n] for n in left], names=list(inputs),
+                     rtol=task.rtol, seed=seed)
+
+
+def _part(item, idle, size):
+    """Return the part of a wrong input, given whether its gradient is idle."""
+    kind = "zero" if idle == "zero" and item.kind == "missing_term" else item.kind
+    hint = HINTS["zero"] if kind == "zero" else item.hint or HINTS.get(kind, "")
+    words = item.words + (f" (at {size} shapes)" if size != "small" else "")
+    no_work = idle == "zero" or (idle == "cotangent" and kind in FACTORS)
+    return Part(item.name, kind, words, hint, gradient_share(item.kind, item.score, no_work))
+
+
+def _problems(report, task, parts, left):
+    """Turn what concerns the pair as a whole into parts without points."""
+    for problem in report.problems:
+        if problem["kind"] in UNFIT:
+            continue                                      # cannot happen over a pipe; the worker reports it
+        for n in left:
+            name = task.wrt[n]
+            parts[name] = Part(name, problem["kind"], problem["words"], problem["hint"], 0.0)
+
+
+def _idle(gradient, forward, inputs, rng):
+    """Return for each gradient "zero", "cotangent" if it is a function of the cotangent alone, or ""."""
+    out, kept = forward(*inputs.values())
+    dout = tuple(rng.standard_normal(np.shape(part)) for part in out) if isinstance(out, tuple) \
+        else rng.standard_normal(np.shape(out))
+    first = gradient(dout, kept)
+    # A little smaller: positive numbers, probabilities and one-hot rows stay what they are, or nearly.
+    moved = [v * (1 - 1e-3) if isinstance(v, (np.ndarray, float)) and np.asarray(v).dtype.kind == "f" else v
+             for v in inputs.values()]
+    try:
+        second = gradient(dout, Inputs(moved))
+    except Ended:
+        raise
+    except HandInError:
+        second = [None] * len(first)
+    return ["zero" if not np.any(a) else "cotangent" if np.array_equal(a, b) else "" for a, b in zip(first, second,
+                                                                                                    strict=True)]
+
+
+def _follow(task, parts, case):
+    """Give credit for gradients that fit the student's own forward, where that is recognizably the one asked for."""
+    if not case.near[task.forward]:
+        return
+    names = [name for name in task.wrt if name in parts and parts[name].kind != "zero"]
+    left = [n for n, name in enumerate(task.wrt) if name in names]
+    if not left:
+        return
+    inputs = case.inputs(task, SIZES[0], 0)
+    try:
+        own, gradient = OwnForward(case.session, task.forward), Gradient(task, case.session, left, inputs)
+        report = _checked(own, gradient, inputs, task, left, case.seed(task, 0))
+    except (ValueError, TypeError):                       # the own forward cannot be checked
+        return
+    for item in report.inputs:
+        if item.ok and not report.problems:
+            part = parts[item.name]
+            part.follows, part.share = True, max(part.share, FOLLOW_THROUGH)
+
+
+def figures(report):
+    """Return the figures of a check as SVG texts: error against step, and Taylor remainder."""
+    return re.findall(r"<svg.*?</svg>", report.html(), flags=re.DOTALL)
+
+
+def _plain(dout):
+    array = np.array(dout, dtype=float, subok=False)
+    return array if array.ndim else array[()]

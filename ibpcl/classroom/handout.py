@@ -1,0 +1,145 @@
+"""What a student gets, and what a student hands in."""
+
+import ast
+import hashlib
+import io
+import json
+import re
+import textwrap
+import zipfile
+from pathlib import Path
+
+from ibpcl.classroom import handin as handins
+from ibpcl.classroom import referee, variants
+from ibpcl.classroom.stubs import referee_stub, stub
+from ibpcl.errors import UserError
+from ibpcl.storage import json_text, write_bytes, write_text
+
+CHECKS = '''"""The public checks of this assignment: run `ibpcl class check {file}`, or `pytest {name}`."""
+
+from pathlib import Path
+
+from ibpcl.classroom import check_file
+
+
+def test_public_tasks():
+    result = check_file(Path(__file__).with_name("{file}"))
+    assert result.status == "graded", result.reason
+    wrong = [f"{{each.task}} {{each.title}}: {{'; '.join(each.words)}}" for each in result.verdicts
+             if each.state not in ("right", "by hand")]
+    assert not wrong, "\\n".join(wrong)
+'''
+
+
+def new(assignment, out, student="", key=variants.PUBLIC, form=None):
+    """Write statement, stub and public checks to a folder; with jupytext, the stub as a notebook too.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    out : path
+    student : str
+    key : bytes
+        The course key, which gives the student's form.
+    form : str, optional
+        By default the one that key and student give.
+
+    Returns
+    -------
+    list of pathlib.Path
+
+    Raises
+    ------
+    UserError
+        If a file is there already: somebody's work is never replaced.
+    """
+    out, form = Path(out), form or variants.form_of(assignment, key, student)
+    checks = f"test_{assignment.file}"
+    contents = {"statement.md": assignment.statement(form)}
+    if referee.tasks_of(assignment):
+        contents["exhibits.py"] = referee.exhibits(assignment, referee.chosen(assignment, key, student))[0]
+    text = blank(assignment, form, student, key)
+    contents |= {assignment.file: text, checks: CHECKS.format(file=assignment.file, name=checks)}
+    notebook = as_notebook(text, assignment, form)
+    if notebook is not None:
+        contents[assignment.file.replace(".py", ".ipynb")] = notebook
+    present = [name for name in contents if (out / name).exists()]
+    if present:
+        raise UserError(f"class: {out / present[0]} exists: give another folder, or move it away")
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        write_text(out / name, content)
+    return [out / name for name in contents]
+
+
+def blank(assignment, form, student="", key=variants.PUBLIC):
+    """Return the file that a student fills in."""
+    if not referee.tasks_of(assignment):
+        return stub(assignment, form, student)
+    planted, _ = referee.exhibits(assignment, referee.chosen(assignment, key, student))
+    return referee_stub(assignment, student, planted, form)
+
+
+def as_notebook(text, assignment, form="base"):
+    """Return a stub as the text of a notebook, statement and tasks above their cells; None without jupytext."""
+    try:
+        import jupytext
+    except ImportError:
+        return None
+    notebook = jupytext.reads(percent(text, assignment, form), fmt="py:percent")
+    for at, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{at}"                         # the same stub gives the same bytes
+    return jupytext.writes(notebook, fmt="ipynb")
+
+
+def percent(text, assignment, form="base"):
+    """Return a stub in cells (``# %%``): the statement's sections as Markdown, each above the function it asks for."""
+    sections = re.split(r"^(?=## )", assignment.statement(form), flags=re.MULTILINE)
+    above = {}
+    for section in sections[1:]:
+        found = re.match(r"## Task (\w+)", section)
+        task = next((each for each in assignment.tasks if found and each.id == found[1]), None)
+        above.setdefault(task.function if task else "", []).append(section)
+    lines, tree = text.splitlines(keepends=True), ast.parse(text)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    first = functions[0].lineno - 1 if functions else len(lines)
+    cells = [_markdown(sections[0]), "# %%\n" + "".join(lines[:first]).strip() + "\n"]
+    for node in functions:
+        cells += [_markdown(section) for section in above.pop(node.name, ())]
+        cells.append("# %%\n" + "".join(lines[node.lineno - 1:node.end_lineno]))
+    cells += [_markdown(section) for rest in above.values() for section in rest]
+    return "\n".join(cells)
+
+
+def _markdown(text):
+    return "# %% [markdown]\n" + textwrap.indent(text.strip() + "\n", "# ", lambda line: True).replace("# \n", "#\n")
+
+
+def submit(path, out=None):
+    """Pack a hand-in as a zip with its hash, and return the zip's path and the hash.
+
+    The same file gives the same zip, byte for byte.
+    """
+    handin = handins.read(path)
+    said = handins.literals(handin.source)
+    manifest = {"schema": "ibpcl/hand-in/1", "assignment": said.get("ASSIGNMENT", ""), "form": said.get("FORM", ""),
+                "student": said.get("STUDENT", ""), "file": handin.file, "sha256": handin.sha256}
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in ((handin.file, handin.source), ("manifest.json", json_text(manifest, indent=1) + "\n")):
+            item = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            item.compress_type, item.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(item, text)
+    out = Path(out) if out else Path(path).with_suffix(".zip")
+    if out.exists() and out.read_bytes() != data.getvalue() and not _is_ours(out):
+        raise UserError(f"class: {out} exists and is not a hand-in: give another name with --out")
+    write_bytes(out, data.getvalue())
+    return out, hashlib.sha256(data.getvalue()).hexdigest()
+
+
+def _is_ours(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return json.loads(archive.read("manifest.json")).get("schema") == "ibpcl/hand-in/1"
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
+        return False

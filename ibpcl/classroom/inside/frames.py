@@ -1,0 +1,135 @@
+r"""Frames of raw bytes between the judge and the worker: arrays and plain values, never pickled objects.
+
+A frame is eight bytes of length of the header, eight bytes of length of the body (both little-endian), the header as
+JSON, and the body: the arrays' numbers one after another, in C order.  In the header an array is
+``{"array": ["<f8", [3, 4]]}``; numbers, text, tuples, lists and dicts have an entry each.
+
+Both sides use this file.  It imports NumPy only when an array travels.
+"""
+
+import json
+import struct
+
+LENGTHS = struct.Struct("<QQ")
+MOST_HEADER, MOST_BODY = 1 << 20, 1 << 26
+TYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16")
+MOST_DEPTH = 8
+MOST_TEXT = 1 << 16
+
+
+class FrameError(ValueError):
+    """A frame that is damaged, too long, or holds what may not travel."""
+
+
+def pack(value):
+    """Return a value as the bytes of one frame.
+
+    Parameters
+    ----------
+    value : dict
+        Of None, booleans, numbers, text, arrays, and tuples, lists and dicts of these.
+
+    Raises
+    ------
+    FrameError
+        If something else is in it; the message names its type.
+    """
+    pieces = []
+    header = json.dumps(_described(value, pieces, 0)).encode()
+    size = sum(map(len, pieces))
+    if len(header) > MOST_HEADER or size > MOST_BODY:
+        raise FrameError(f"too much to send: {size} bytes of arrays, {len(header)} of the rest")
+    return LENGTHS.pack(len(header), size) + header + b"".join(pieces)
+
+
+def unpack(header, body):
+    """Return the value of a frame, given its header and body; nothing in it is trusted.
+
+    Raises
+    ------
+    FrameError
+        If it is not what :func:`pack` makes.
+    """
+    try:
+        described = json.loads(header)
+        value, end = _restored(described, memoryview(body), 0, 0)
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+        raise FrameError(f"not a frame: {error}") from None
+    if end != len(body):
+        raise FrameError(f"not a frame: {len(body) - end} bytes too many")
+    return value
+
+
+def lengths(prefix):
+    """Return the lengths of header and body from the first sixteen bytes, or raise :class:`FrameError`."""
+    header, body = LENGTHS.unpack(prefix)
+    if header > MOST_HEADER or body > MOST_BODY:
+        raise FrameError(f"a frame of {header} + {body} bytes is too long")
+    return header, body
+
+
+def _described(value, pieces, depth):
+    """Return what the header says of a value, and append its arrays' bytes to ``pieces``."""
+    if depth > MOST_DEPTH:
+        raise FrameError("nested too deeply")
+    if value is None or type(value) in (bool, int, float):
+        return {"value": value}
+    if type(value) is str:
+        return {"value": value[:MOST_TEXT]}
+    if type(value) in (tuple, list):
+        return {type(value).__name__: [_described(item, pieces, depth + 1) for item in value]}
+    if type(value) is dict and all(type(key) is str for key in value):
+        return {"dict": {key: _described(item, pieces, depth + 1) for key, item in value.items()}}
+    if isinstance(value, tuple):                          # a named tuple
+        return _described(tuple(value), pieces, depth)
+    import numpy as np
+    if not isinstance(value, (np.ndarray, np.generic, complex)):
+        raise FrameError(f"{type(value).__name__} cannot be sent: return arrays, numbers, or tuples of these")
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise FrameError(f"an array of {array.dtype} cannot be sent: return numbers")
+    wide = {"f": "<f8", "c": "<c16"}.get(array.dtype.kind)
+    kind = array.dtype.newbyteorder("<").str
+    array = np.array(array, dtype=kind if kind in TYPES else wide, order="C", subok=False)
+    pieces.append(array.tobytes())
+    name = "array" if isinstance(value, np.ndarray) else "scalar"
+    return {name: [array.dtype.str, list(array.shape)]}
+
+
+def _restored(described, body, start, depth):
+    """Return the value that a header describes, and where in the body the next one begins."""
+    if depth > MOST_DEPTH or type(described) is not dict or len(described) != 1:
+        raise FrameError("not a frame: bad header")
+    (name, item), = described.items()
+    if name == "value" and (item is None or type(item) in (bool, float, str) or (
+            type(item) is int and abs(item) < 1 << 63)):
+        return item, start
+    if name in ("array", "scalar"):
+        return _array(item, body, start, name)
+    if name in ("tuple", "list") and type(item) is list:
+        values = []
+        for one in item:
+            value, start = _restored(one, body, start, depth + 1)
+            values.append(value)
+        return (tuple(values) if name == "tuple" else values), start
+    if name == "dict" and type(item) is dict:
+        values = {}
+        for key, one in item.items():
+            values[key], start = _restored(one, body, start, depth + 1)
+        return values, start
+    raise FrameError("not a frame: bad header")
+
+
+def _array(item, body, start, name):
+    import numpy as np
+    kind, shape = item
+    if kind not in TYPES or type(shape) is not list or len(shape) > 16 or not all(
+            type(n) is int and 0 <= n <= MOST_BODY for n in shape):
+        raise FrameError("not a frame: bad array")
+    size = np.dtype(kind).itemsize
+    for n in shape:
+        size *= n
+    if size > len(body) - start:
+        raise FrameError("not a frame: an array is cut off")
+    array = np.frombuffer(body[start:start + size], dtype=kind).reshape(shape).copy()
+    return (array if name == "array" else array[()]), start + size

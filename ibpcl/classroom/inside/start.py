@@ -1,0 +1,63 @@
+"""The first program of the box, sent whole with ``python -c``: restrict this process, then serve its requests."""
+
+import importlib.util
+import json
+import os
+import sys
+import types
+
+
+def read(count):
+    """Return exactly ``count`` bytes of the pipe."""
+    data = b""
+    while len(data) < count:
+        piece = os.read(0, count - len(data))
+        if not piece:
+            raise SystemExit("the judge has closed the pipe")
+        data += piece
+    return data
+
+
+class Finder:
+    """Finds the packages of a hand-in by name, and nothing beside them."""
+
+    def __init__(self, packages):
+        self.packages = packages
+
+    def find_spec(self, name, path=None, target=None):
+        """Return the specification of a package on the list."""
+        if name not in self.packages:
+            return None
+        folder = self.packages[name]
+        return importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"),
+                                                      submodule_search_locations=[folder])
+
+
+def main():
+    """Load the modules that the judge sends, restrict this process as it asks, and serve its requests."""
+    if os.name == "nt":
+        import msvcrt
+        for descriptor in (0, 1):
+            msvcrt.setmode(descriptor, os.O_BINARY)
+    order = json.loads(read(int.from_bytes(read(8), "little")))
+    requests, replies = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)                                         # what the hand-in prints is not a reply
+    modules = {}
+    for name, source in order["modules"].items():
+        module = modules[name] = sys.modules[name] = types.ModuleType(name)
+        exec(compile(source, f"<{name}>", "exec"), module.__dict__)
+    modules["limits"].limit(order["seconds"], order["memory_mb"])
+    if order["landlock"]:
+        modules["landlock"].restrict(order["readable"], order["listable"])
+    if order["drop"]:
+        modules["limits"].drop_privileges(order["nobody"])
+    if order["seccomp"]:
+        modules["seccomp"].restrict()
+    sys.meta_path.append(Finder(order["packages"]))
+    modules["worker"].serve(requests, replies)
+
+
+if __name__ == "__main__":
+    main()

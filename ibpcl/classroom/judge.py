@@ -1,0 +1,193 @@
+"""The judge: goes through the tasks of an assignment with one hand-in and says what each is worth, and why."""
+
+import time
+import traceback
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from ibpcl.classroom import handin as handins
+from ibpcl.classroom import variants
+from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.forwards import judge_extremes, judge_forward
+from ibpcl.classroom.gradients import judge_gradient
+from ibpcl.classroom.marking import rounded
+from ibpcl.classroom.referee import judge_referee
+from ibpcl.classroom.session import Session, is_blank, told
+from ibpcl.classroom.verdict import Result, Verdict
+
+JUDGES = {"forward": judge_forward, "proof": judge_forward, "extremes": judge_extremes, "vjp": judge_gradient,
+          "referee": judge_referee}
+MOST_CALLS = 20             # of the forward within a gradient function before it is flagged
+SLOW = 50.0                 # times as slow as its forward
+
+
+class Case:
+    """One hand-in before the judge: its variant, its session, and what was found so far.
+
+    Attributes
+    ----------
+    near : dict
+        Wrong forward to whether it is recognizably the one asked for.
+    """
+
+    def __init__(self, assignment, handin, key, form, session, figures):
+        self.assignment, self.handin, self.key, self.form = assignment, handin, key, form
+        self.session, self.figures, self.near = session, figures, {}
+
+    @cached_property
+    def reference(self):
+        """The reference solution in the student's form."""
+        return self.assignment.reference(self.form)
+
+    @property
+    def student(self):
+        """Whose variant it is: under the public key everybody's is the same."""
+        return "" if self.key == variants.PUBLIC else self.handin.student
+
+    def rng(self, task, *what):
+        """Return the random generator for a purpose within a task."""
+        return variants.generator(self.key, self.student, self.assignment.name, task.id, *what)
+
+    def seed(self, task, at):
+        """Return a seed for the checker."""
+        return int(self.rng(task, "seed", at).integers(2**31))
+
+    def inputs(self, task, size, at):
+        """Return the inputs of a task at one point, in the order of the function's parameters."""
+        return self.assignment.maker(task.inputs)(self.rng(task, size, at), size)
+
+    def expected(self, task, inputs):
+        """Return what the reference returns."""
+        with np.errstate(all="ignore"):
+            out = getattr(self.reference, task.function)(*inputs.values())
+        return out if task.kind == "proof" else out[0]
+
+
+def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True):
+    """Judge one hand-in.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    handin : HandIn
+    box : str
+    key : bytes
+        The course key.
+    form : str, optional
+        Of the assignment; by default the one that key and student give.
+    public_only : bool
+        Whether hidden tasks are left out.
+    figures : bool
+        Whether the figures of public gradients are drawn.
+
+    Returns
+    -------
+    Result
+        Never raises for anything that the hand-in does; where judging fails, ``status`` is ``"not graded"``.
+    """
+    start = time.monotonic()
+    form = form or variants.form_of(assignment, key, handin.student)
+    result = Result(assignment.name, handin.student, form, handin.sha256, box=box)
+    refusal = handins.refuse(handin.source, assignment.imports)
+    if refusal is not None:
+        place = f"line {refusal.line} of {handin.file}" if refusal.line else handin.file
+        return _not_graded(result, f"{place} {refusal.words}", start)
+    session = Session(handin, assignment, box)
+    case = Case(assignment, handin, key, form, session, figures)
+    try:
+        session.start()
+        result.flags += _claims(handin, assignment, form)
+        tasks = [task for task in assignment.tasks if not public_only or task.visibility == "public"]
+        for task in tasks:
+            result.verdicts.append(judge_task(task, case, result.verdicts))
+        if not public_only:
+            result.flags += _numerical(case, result.verdicts)
+    except HandInError as error:
+        return _not_graded(result, f"{handin.file} cannot be loaded: it {told(error, False, handin.file)}", start)
+    except Exception as error:                            # ours, not the student's: never a grade
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
+        return _not_graded(result, f"the judge failed: {type(error).__name__}: {error} ({place})", start)
+    finally:
+        session.close()
+    result.seconds = round(time.monotonic() - start, 2)
+    return result
+
+
+def judge_task(task, case, before):
+    """Return the verdict on one task, given those before it."""
+    verdict, start = Verdict.of(task), time.monotonic()
+    if task.kind == "text":
+        return _text(task, verdict, case)
+    states = {item.task: item.state for item in before}
+    for needed in task.needs:
+        if (state := states.get(needed)) in ("raises", "missing", "not judged"):
+            verdict.state = "not judged"
+            verdict.words = [f"not judged because {needed} " + {"raises": "raises", "missing": "is missing"}.get(
+                state, "was not judged")]
+            return verdict
+    hidden = task.visibility == "hidden"
+    try:
+        JUDGES[task.kind](task, verdict, case)
+    except HandInError as error:
+        verdict.points, verdict.parts, verdict.figures = 0.0, [], []
+        verdict.state = "missing" if is_blank(error) else "raises"
+        words = "not filled in yet" if verdict.state == "missing" else told(error, hidden, case.handin.file)
+        verdict.words = [f"{task.function} {words}" if verdict.state == "raises" else words]
+        verdict.details = [f"{error.name}: {error.message} (line {error.line})"]
+    verdict.points = rounded(verdict.points)
+    verdict.seconds = round(time.monotonic() - start, 2)
+    return verdict
+
+
+def _text(task, verdict, case):
+    """Leave a text to a person; one that is missing is missing."""
+    text = handins.literals(case.handin.source).get("DERIVATION")
+    verdict.state = "by hand" if isinstance(text, str) and text.strip() else "missing"
+    verdict.words = ["to be graded by hand" if verdict.state == "by hand" else "DERIVATION is empty"]
+    verdict.details = [text[:20000]] if verdict.state == "by hand" else []
+    return verdict
+
+
+def _claims(handin, assignment, form):
+    """Return flags for names in the hand-in that do not fit."""
+    said = handins.literals(handin.source)
+    expected = {"STUDENT": handin.student, "FORM": form, "ASSIGNMENT": assignment.name}
+    return [f"{name} in the file is {str(said[name])[:60]!r}, judged as {value!r}" for name, value in expected.items()
+            if name in said and said[name] not in ("", value)]
+
+
+def _numerical(case, verdicts):
+    """Return flags for gradients that may have been computed numerically: by their text, calls and time."""
+    flags = [f"line {line}: {words}" for line, words in handins.suspicions(case.handin.source)]
+    for verdict in verdicts:
+        task = case.assignment.task(verdict.task)
+        if task.kind != "vjp" or verdict.state not in ("right", "partial"):
+            continue
+        inputs = case.inputs(task, "large", 0)
+        out = case.expected(replace(task, function=task.forward), inputs)
+        if isinstance(out, tuple):
+            continue
+        dout = case.rng(task, "cost").standard_normal(np.shape(out))
+        dout = dout if dout.ndim else dout[()]
+        try:
+            _, cache, forward_seconds = case.session.forward(task.forward, inputs.values())
+            _, seconds = case.session.pull(task.function, task.forward, inputs.values(), dout, cache)
+            counts = case.session.calls(task.function, task.forward, inputs.values(), dout)
+        except HandInError as error:
+            flags.append(f"{task.function} at large inputs {told(error, False, case.handin.file)}")
+            continue
+        flags += [f"{task.function} calls {name} {count} times at large inputs" for name, count in counts.items()
+                  if count >= MOST_CALLS and name != task.function]
+        if seconds > SLOW * max(forward_seconds, 1e-3):
+            flags.append(f"{task.function} takes {seconds / max(forward_seconds, 1e-3):.0f} times as long as "
+                         f"{task.forward} at large inputs")
+    return flags
+
+
+def _not_graded(result, reason, start):
+    result.status, result.reason, result.verdicts = "not graded", reason, []
+    result.seconds = round(time.monotonic() - start, 2)
+    return result

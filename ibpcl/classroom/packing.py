@@ -1,0 +1,104 @@
+"""A zip that grades on Gradescope: the judge, one assignment, the course key, and the two scripts it asks for."""
+
+import importlib.metadata
+import zipfile
+from pathlib import Path
+
+from ibpcl import __version__
+from ibpcl.storage import json_text
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("__init__.py", "errors.py", "storage.py", "verify", "classroom")
+SETUP = """#!/usr/bin/env bash
+# Runs once, when the image is built.
+set -e
+apt-get update
+apt-get install -y bubblewrap || true
+apt-get install -y python3.12 python3.12-venv || apt-get install -y python3.11 python3.11-venv
+for python in python3.12 python3.11; do
+    if command -v $python > /dev/null; then break; fi
+done
+$python -m venv /autograder/venv
+/autograder/venv/bin/pip install {requirements}
+chmod -R go-rwx /autograder/source
+"""
+RUN = """#!/usr/bin/env bash
+# Runs for every hand-in.  The judge is root's; the hand-in runs in a box of its own, which has nothing of this folder.
+exec /autograder/venv/bin/python /autograder/source/run.py /autograder
+"""
+SCRIPT = '''"""Grade one hand-in on Gradescope; results.json is written whatever happens."""
+
+import json
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent
+sys.path.insert(0, str(SOURCE))
+
+
+def main(root):
+    """Grade what is in ``root/submission`` and write ``root/results/results.json``."""
+    out = Path(root, "results", "results.json")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        result = graded(Path(root))
+    except Exception as error:
+        result = {"output": f"not graded: {type(error).__name__}: {error}", "stdout_visibility": "hidden"}
+    out.write_text(json.dumps(result, indent=1))
+
+
+def graded(root):
+    """Return the content of results.json."""
+    from ibpcl.classroom import client, exports, grading, handin, sandbox, variants
+    from ibpcl.classroom.assignment import find
+    from ibpcl.classroom.judge import judge
+    settings = json.loads((SOURCE / "settings.json").read_text())
+    metadata = json.loads((root / "submission_metadata.json").read_text())
+    user = metadata["users"][0]
+    student = str(user.get("email") or user["id"])
+    found = grading.collect_one(root / "submission")
+    assignment = find(str(SOURCE / "ibpcl" / "classroom" / "assignments" / settings["assignment"]))
+    key = bytes.fromhex(settings["key"]) if settings["key"] else variants.PUBLIC
+    box = sandbox.choose(settings["sandbox"], client.probe)
+    result = judge(assignment, handin.read(found, student), box, key, figures=False)
+    return exports.gradescope(result, assignment, settings["level"])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "/autograder")
+'''
+
+
+def gradescope(assignment, out, key, level="kind", sandbox="auto"):
+    """Write the zip for "Configure autograder".
+
+    The zip holds the course key and the solution: upload it there and nowhere else.  The same arguments give the same
+    zip, byte for byte.
+    """
+    requirements = " ".join(f"{name}=={importlib.metadata.version(name)}" for name in ("numpy", "scipy"))
+    from ibpcl.classroom.variants import PUBLIC
+    settings = {"assignment": assignment.name, "level": level, "sandbox": sandbox, "version": __version__,
+                "key": "" if key == PUBLIC else key.hex()}
+    files = {"setup.sh": SETUP.format(requirements=requirements), "run_autograder": RUN, "run.py": SCRIPT,
+             "settings.json": json_text(settings, indent=1) + "\n"}
+    for name, path in _package(assignment):
+        files[name] = path.read_text(encoding="utf-8")
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in files.items():
+            item = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            item.compress_type = zipfile.ZIP_DEFLATED
+            item.external_attr = (0o755 if name in ("setup.sh", "run_autograder") else 0o644) << 16
+            archive.writestr(item, text)
+
+
+def _package(assignment):
+    """Yield name in the zip and path of every file of the package that the judge needs."""
+    skipped = ROOT / "classroom" / "assignments"
+    for part in PARTS:
+        for path in sorted((ROOT / part).rglob("*.py")) if (ROOT / part).is_dir() else [ROOT / part]:
+            if not path.is_relative_to(skipped):
+                yield f"ibpcl/{path.relative_to(ROOT).as_posix()}", path
+    for path in sorted(assignment.folder.rglob("*")):
+        if path.suffix in (".py", ".toml", ".md") and "__pycache__" not in path.parts:
+            yield (f"ibpcl/classroom/assignments/{assignment.name}/{path.relative_to(assignment.folder).as_posix()}",
+                   path)

@@ -1,0 +1,179 @@
+"""The referee: gradients with planted mistakes, other ones for each student, to be named, located, mended and refuted.
+
+The mistakes of ``mistakes.toml`` are planted in the right pairs of ``bank.py``.  The course key and the student's id
+choose as many as there are tasks of kind ``referee``, never two in the same function.
+"""
+
+import ast
+
+import numpy as np
+
+from ibpcl.classroom import handin as handins
+from ibpcl.classroom import variants
+from ibpcl.classroom.assignment import Task
+from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.comparing import is_real
+from ibpcl.classroom.session import is_blank, told
+from ibpcl.classroom.verdict import Part
+from ibpcl.errors import UserError
+from ibpcl.storage import read_text, read_toml
+
+SHARES = {"kind": 0.25, "line": 0.25, "mended gradient": 0.35, "proof": 0.15}
+REFUTED = 1e-3              # relative error at which a point refutes a gradient
+MOST_NUMBERS = 10_000       # of a proof's point
+LARGEST_INTEGER = 1000      # there: the judge itself computes with it
+HINTS = {"kind": "compare the planted gradient with differences, input by input; which simple change would mend it?",
+         "line": "the number is that of the line in exhibits.py",
+         "mended gradient": "check it with `ibpcl check FILE:FUNCTION` before you hand in",
+         "proof": "return inputs and a cotangent at which the planted gradient is wrong by more than a thousandth"}
+
+
+def tasks_of(assignment):
+    """Return the referee's tasks of an assignment."""
+    return [task for task in assignment.tasks if task.kind == "referee"]
+
+
+def chosen(assignment, key, student):
+    """Return {task id: mistake} for a student."""
+    every = read_toml(assignment.folder / "mistakes.toml")["mistake"]
+    order = variants.generator(key, "" if key == variants.PUBLIC else student, assignment.name,
+                               "exhibits").permutation(len(every))
+    found, used = {}, set()
+    for task in tasks_of(assignment):
+        mistake = next((every[at] for at in order if every[at]["function"] not in used), None)
+        if mistake is None:
+            raise UserError(f"class: {assignment.name}: fewer functions with mistakes than tasks")
+        found[task.id] = mistake
+        used.add(mistake["function"])
+    return found
+
+
+def exhibits(assignment, mistakes, plant=True):
+    """Return the text of the pairs with their mistakes, and the line of each.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    mistakes : dict of str to dict
+        By task.
+    plant : bool
+        Whether the mistakes are planted; the lines are the same.
+    """
+    kept = {name for each in mistakes.values() for name in (each["function"], each["function"] + "_vjp")}
+    text = _only(read_text(assignment.folder / "bank.py"), kept)
+    for at, mistake in enumerate(mistakes.values()):
+        if (count := text.count(mistake["replace"])) != 1:
+            raise UserError(f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} times in "
+                            "bank.py, not once")
+        text = text.replace(mistake["replace"], f"\0{at}\0")
+    lines = {}
+    for number in sorted(range(len(mistakes)), key=lambda at: text.index(f"\0{at}\0")):
+        task, mistake = list(mistakes.items())[number]
+        before = text[:text.index(f"\0{number}\0")].count("\n") + 1
+        lines[task] = before + _first_difference(mistake["replace"], mistake["by"])
+        text = text.replace(f"\0{number}\0", mistake["by"])
+    if not plant:
+        text = _only(read_text(assignment.folder / "bank.py"), kept)
+    return text, lines
+
+
+def judge_referee(task, verdict, case):
+    """Judge what a student found out about one exhibit: kind, line, mended gradient, and a point that refutes it."""
+    mistakes = chosen(case.assignment, case.key, case.handin.student)
+    mistake = mistakes[task.id]
+    planted, lines = exhibits(case.assignment, mistakes)
+    answers = handins.literals(case.handin.source).get("ANSWERS")
+    answer = answers.get(task.id) if isinstance(answers, dict) else None
+    answer = answer if isinstance(answer, dict) else {}
+    found = {"kind": ("ok", "") if answer.get("kind") in mistake["kinds"] else ("wrong", "not the kind of the mistake"),
+             "line": ("ok", "") if answer.get("line") == lines[task.id] else ("wrong", "not the line of the mistake"),
+             "mended gradient": _mended(task, mistake, case), "proof": _proof(task, mistake, case, planted)}
+    for name, (kind, words) in found.items():
+        verdict.parts.append(Part(name, kind, words, "" if kind == "ok" else HINTS[name],
+                                  SHARES[name] * (kind == "ok")))
+        verdict.words += [f"{name}: {words}"] if kind != "ok" else []
+    share = sum(part.share for part in verdict.parts)
+    verdict.details.append(f"planted: {mistake['label']}, line {lines[task.id]}")
+    verdict.points = share * task.points
+    verdict.state = "right" if share > 0.999 else "partial" if share else "wrong"
+
+
+def gradient_task(task, mistake):
+    """Return the task of judging one pair of the bank."""
+    return Task(task.id, "vjp", task.title, task.points, f"{mistake['function']}_vjp", mistake["function"],
+                wrt=tuple(mistake["wrt"]), rtol=mistake.get("rtol", 1e-8), visibility="hidden",
+                inputs=mistake["inputs"])
+
+
+def _mended(task, mistake, case):
+    from ibpcl.classroom.gradients import judge_gradient
+    from ibpcl.classroom.verdict import Verdict
+    verdict = Verdict.of(task)
+    try:
+        judge_gradient(gradient_task(task, mistake), verdict, case)
+    except HandInError as error:
+        return "wrong", f"{mistake['function']}_vjp {told(error, True, case.handin.file)}"
+    return ("ok", "") if verdict.state == "right" else ("wrong", "the gradient is not right yet")
+
+
+def _proof(task, mistake, case, planted):
+    """Return whether the point that the student gives refutes the planted gradient."""
+    name = f"proof_{task.id}"
+    try:
+        given = case.session.plain(name, ())
+    except HandInError as error:
+        return "wrong", "not filled in yet" if is_blank(error) else f"{name} {told(error, False, case.handin.file)}"
+    right, wrong = case.reference, _module(planted)
+    function = mistake["function"]
+    try:
+        inputs, dout = given
+        inputs = tuple(inputs.values()) if isinstance(inputs, dict) else tuple(inputs)
+        if sum(map(np.size, inputs)) + np.size(dout) > MOST_NUMBERS:
+            return "wrong", f"more than {MOST_NUMBERS} numbers"
+        if not all(is_real(value) and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
+                   for value in (*inputs, *_tuple(dout))):
+            return "wrong", f"real arrays are asked for, and integers up to {LARGEST_INTEGER}"
+        with np.errstate(all="ignore"):
+            pulled = [_tuple(getattr(each, f"{function}_vjp")(dout, getattr(each, function)(*map(np.copy, inputs))[1]))
+                      for each in (right, wrong)]
+            gaps = [_gap(a, b) for a, b in zip(*pulled, strict=True)]
+    except Exception as error:                            # the point is the student's: anything may be wrong with it
+        return "wrong", f"the functions cannot be evaluated there: {type(error).__name__}"
+    return ("ok", "") if max(gaps) > REFUTED else ("wrong", "the planted gradient is right there")
+
+
+def _gap(right, wrong):
+    right, wrong = np.asarray(right, dtype=float), np.asarray(wrong, dtype=float)
+    if not np.all(np.isfinite(right)):
+        return 0.0                                        # outside the domain nothing is refuted
+    if right.shape != wrong.shape or not np.all(np.isfinite(wrong)):
+        return np.inf
+    size = np.max(np.abs(right), initial=0.0)
+    return float(np.max(np.abs(right - wrong), initial=0.0) / size) if size else float(np.any(wrong))
+
+
+def _tuple(gradients):
+    return gradients if isinstance(gradients, tuple) else (gradients,)
+
+
+def _module(text):
+    from ibpcl.classroom.assignment import module
+    return module(text, "exhibits")
+
+
+def _only(text, kept):
+    """Return a text without the public functions that are not ``kept``."""
+    lines = text.splitlines(keepends=True)
+    for node in reversed(ast.parse(text).body):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and node.name not in kept:
+            end = node.end_lineno
+            while end < len(lines) and not lines[end].strip():
+                end += 1                                  # and the blank lines below it
+            del lines[node.lineno - 1:end]
+    return "".join(lines).rstrip() + "\n"
+
+
+def _first_difference(a, b):
+    """Return the index of the first line in which two texts differ."""
+    rows = zip(a.splitlines(), b.splitlines(), strict=False)
+    return next((at for at, (x, y) in enumerate(rows) if x != y), min(a.count("\n"), b.count("\n")))

@@ -1,0 +1,123 @@
+"""The gate of an assignment: the stub earns nothing, the reference everything, planted mistakes are seen and named."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ibpcl.classroom import referee, variants
+from ibpcl.classroom.gradients import judge_gradient
+from ibpcl.classroom.handin import HandIn
+from ibpcl.classroom.handout import blank
+from ibpcl.classroom.judge import Case, judge
+from ibpcl.classroom.session import Session
+from ibpcl.classroom.verdict import Verdict
+from ibpcl.errors import UserError
+from ibpcl.storage import read_toml
+
+STUDENT = "selftest"
+NAMED_AT_LEAST = 0.9
+
+
+@dataclass
+class Outcome:
+    """What one hand-in of the gate earned, and whether that is as it must be."""
+
+    label: str
+    ok: bool
+    words: str
+    named: bool | None = None
+
+
+def mistakes(assignment):
+    """Return the planted mistakes of an assignment, as its ``mistakes.toml`` lists them."""
+    path = assignment.folder / "mistakes.toml"
+    return read_toml(path).get("mistake", []) if path.exists() else []
+
+
+def run(assignment, box, key=b"the gate of the kit"):
+    """Yield an :class:`Outcome` for the stub, the reference in every form, and every planted mistake."""
+    full = assignment.points - sum(task.points for task in assignment.tasks if task.kind == "text")
+    for form in assignment.forms:
+        text = blank(assignment, form, STUDENT, key)
+        result = judge(assignment, hand_in(assignment, text), box, key, form, figures=False)
+        yield Outcome(f"stub, {form}", result.score == 0, _earned(result))
+        text = solution(assignment, form, key)
+        result = judge(assignment, hand_in(assignment, text), box, key, form, figures=False)
+        yield Outcome(f"reference, {form}", result.score == full, _earned(result))
+    for mistake in mistakes(assignment):
+        yield _exhibited(assignment, mistake, box, key) if "function" in mistake else _planted(
+            assignment, mistake, box, key, full)
+
+
+def solution(assignment, form="base", key=variants.PUBLIC, student=STUDENT):
+    """Return the hand-in that earns full points: the reference, and for a referee the answers and proofs."""
+    text = assignment.source(form)
+    if not referee.tasks_of(assignment):
+        return text
+    mistakes = referee.chosen(assignment, key, student)
+    _, lines = referee.exhibits(assignment, mistakes)
+    answers = {task: {"kind": mistake["kinds"][0], "line": lines[task]} for task, mistake in mistakes.items()}
+    text += f"\n\nfrom numpy import array\n\nANSWERS = {answers!r}\n"
+    for task, mistake in mistakes.items():
+        rng = variants.generator(key, student, "proof", task)
+        inputs = assignment.maker(mistake["inputs"])(rng, "small")
+        out, _ = getattr(assignment.reference(form), mistake["function"])(*inputs.values())
+        dout = [rng.standard_normal(np.shape(part)) for part in (out if isinstance(out, tuple) else (out,))]
+        dout = tuple(dout) if isinstance(out, tuple) else dout[0]
+        with np.printoptions(threshold=10**6, precision=17):
+            text += f"\n\ndef proof_{task}():\n    return {tuple(inputs.values())!r}, {dout!r}\n"
+    return text
+
+
+def planted(assignment, mistake):
+    """Return the reference with one mistake planted.
+
+    Raises
+    ------
+    UserError
+        If the text to replace does not occur exactly once.
+    """
+    source = assignment.source(mistake.get("form", "base"))
+    if (count := source.count(mistake["replace"])) != 1:
+        raise UserError(f"class: {assignment.name}: mistake {mistake['label']!r}: its text occurs {count} times, "
+                        "not once")
+    return source.replace(mistake["replace"], mistake["by"])
+
+
+def hand_in(assignment, source, student=STUDENT):
+    """Return a text as a hand-in."""
+    return HandIn(student, Path(assignment.file), assignment.file, source, hashlib.sha256(source.encode()).hexdigest())
+
+
+def _planted(assignment, mistake, box, key, full):
+    form = mistake.get("form", "base")
+    result = judge(assignment, hand_in(assignment, planted(assignment, mistake)), box, key, form, figures=False)
+    kinds = {part.kind for verdict in result.verdicts if verdict.task == mistake["task"] for part in verdict.parts}
+    named = bool(kinds & set(mistake["kinds"]))
+    told = ", ".join(sorted(kinds - {"ok"})) or "nothing"
+    caught = result.status == "graded" and result.score < full
+    return Outcome(mistake["label"], caught, f"{_earned(result)}; task {mistake['task']}: {told}"
+                   + ("" if named else f", not {' or '.join(mistake['kinds'])}"), named)
+
+
+def _exhibited(assignment, mistake, box, key):
+    """Judge one planted pair of the bank as an ordinary gradient."""
+    task = referee.gradient_task(referee.tasks_of(assignment)[0], mistake)
+    text, _ = referee.exhibits(assignment, {task.id: mistake})
+    handin, verdict = hand_in(assignment, text), Verdict.of(task)
+    session = Session(handin, assignment, box)
+    try:
+        judge_gradient(task, verdict, Case(assignment, handin, key, "base", session, False))
+    finally:
+        session.close()
+    kinds = {part.kind for part in verdict.parts}
+    named = bool(kinds & set(mistake["kinds"]))
+    told = ", ".join(sorted(kinds - {"ok"})) or "nothing"
+    return Outcome(mistake["label"], verdict.state != "right", f"{mistake['function']}: {told}"
+                   + ("" if named else f", not {' or '.join(mistake['kinds'])}"), named)
+
+
+def _earned(result):
+    return result.reason if result.status != "graded" else f"{result.score:g} points"

@@ -1,0 +1,117 @@
+"""A hand-in that can be called as if it were here: workers are started when needed, and again when one has ended."""
+
+import builtins
+import time
+
+from ibpcl.classroom.client import Ended, HandInError, Worker
+
+MOST_STARTS = 12
+
+
+class Session:
+    """Calls of one hand-in's functions, over as many workers as it takes.
+
+    Parameters
+    ----------
+    handin : ibpcl.classroom.handin.HandIn
+    assignment : ibpcl.classroom.assignment.Assignment
+    box : str
+
+    Attributes
+    ----------
+    functions : list of str
+        The functions that the hand-in defines.
+    broken : dict
+        Function name to why it is not called any more: it ended a worker.
+    overwritten : set of str
+        Functions that change their arguments.
+    """
+
+    def __init__(self, handin, assignment, box):
+        self.handin, self.box, self.limits = handin, box, assignment.limits
+        self.worker, self.broken, self.overwritten, self.starts, self.functions = None, {}, set(), 0, []
+        self.seconds_left = float(self.limits["seconds"])
+        self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
+
+    def start(self):
+        """Start a worker unless one is running."""
+        if self.worker is not None:
+            return
+        if self.starts >= MOST_STARTS:
+            raise Ended("ProcessEnded", "the program has been started too often")
+        self.starts += 1
+        self.worker = Worker(self.handin.source, self.handin.file, self.box, self.limits["seconds"],
+                             self.limits["memory_mb"])
+        self.functions = self.worker.functions
+
+    def forward(self, function, inputs):
+        """Call a forward and return its output, its cache as (worker, number), and the seconds."""
+        out, number, seconds, changed = self._call(function, "forward", function, inputs)
+        if changed:
+            self.overwritten.add(function)
+        return out, (self.worker, number), seconds
+
+    def pull(self, function, forward, inputs, dout, cache=None):
+        """Call a gradient function, with the cache of a forward call or of a new one."""
+        if cache is None or cache[0] is not self.worker:
+            cache = self.forward(forward, inputs)[1]
+        out, seconds, changed = self._call(function, "pull", function, dout, cache[1])
+        if changed:
+            self.overwritten.add(function)
+        return out, seconds
+
+    def plain(self, function, inputs, without=()):
+        """Call a function that returns a value alone."""
+        return self._call(function, "plain", function, inputs, without)
+
+    def calls(self, function, forward, inputs, dout):
+        """Count the calls of the hand-in's functions within one call of a gradient function."""
+        cache = self.forward(forward, inputs)[1]
+        return self._call(function, "calls", function, dout, cache[1])
+
+    def close(self):
+        """End the worker."""
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
+
+    def _call(self, function, action, *arguments):
+        if function in self.broken:
+            raise self.broken[function]
+        if self.seconds_left <= 0:
+            raise Ended("TimeoutError", f"the time for the whole hand-in, {self.limits['seconds']} s, is used up")
+        self.start()
+        self.worker.per_call = min(self.per_call, self.seconds_left)
+        start = time.monotonic()
+        try:
+            return getattr(self.worker, action)(*arguments)
+        except Ended as error:
+            self.broken[function] = error
+            self.close()
+            raise
+        finally:
+            self.seconds_left -= time.monotonic() - start
+
+
+def told(error, hidden, file):
+    """Return what an exception of the hand-in is called in feedback.
+
+    A message could carry the hidden inputs, so on hidden tasks only the names of Python's own exceptions are told.
+    """
+    if isinstance(error, Ended):
+        return f"ends without an answer: {error.message}"
+    place = f" in line {error.line} of {file}" if error.line else ""
+    own = error.name in _BUILTIN
+    if hidden or not own:
+        return f"raises {error.name if own else 'an exception of its own'}{place}"
+    return f"raises {error.name}: {error.message[:300]}{place}" if error.message else f"raises {error.name}{place}"
+
+
+def is_blank(error):
+    """Return whether an exception is that of a stub that was not filled in."""
+    return isinstance(error, HandInError) and error.name in ("NotImplementedError", "AttributeError") and (
+        error.name == "NotImplementedError" or error.message.startswith("there is no function"))
+
+
+_BUILTIN = {name for name, value in vars(builtins).items()
+            if isinstance(value, type) and issubclass(value, BaseException)} | {"LinAlgError", "FrameError"}

@@ -1,0 +1,125 @@
+"""Make the file that a student fills in from the reference solution.
+
+Signatures and the documentation of parameters stay.  Bodies, comments, private helpers and, of gradient functions, all
+of the docstring but its first line, Parameters and Returns are dropped: that is where their formulas stand.
+"""
+
+import ast
+import json
+import re
+import textwrap
+
+KEPT_SECTIONS = ("Parameters", "Returns")
+
+
+def stub(assignment, form="base", student=""):
+    """Return the text of the file that a student fills in.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    form : str
+    student : str
+        Whose file it is; may be empty.
+    """
+    tree = ast.parse(assignment.source(form))
+    tasks = {}
+    for task in assignment.tasks:
+        if task.function:
+            tasks.setdefault(task.function, task)
+    pieces = [_docstring(assignment, form), _imports(tree), _names(assignment, form, student),
+              _given(tree, assignment), _text(assignment)]
+    pieces += [_blank(node, tasks[node.name]) for node in tree.body
+               if isinstance(node, ast.FunctionDef) and node.name in tasks]
+    return _joined(pieces)
+
+
+def referee_stub(assignment, student, exhibits, form="base"):
+    """Return the file of a referee: the exhibits to be mended, blank answers, and a blank proof for each.
+
+    Parameters
+    ----------
+    exhibits : str
+        Text of the pairs with planted mistakes.
+    """
+    tasks, tree = [task for task in assignment.tasks if task.kind == "referee"], ast.parse(exhibits)
+    first = next(node.lineno for node in tree.body
+                 if isinstance(node, (ast.FunctionDef, ast.Assign))) - 1
+    body = "".join(exhibits.splitlines(keepends=True)[first:]).strip()
+    answers = "".join(f'    "{task.id}": {{"kind": "", "line": 0}},\n' for task in tasks)
+    answers = f"# The lines are those of exhibits.py.\nANSWERS = {{\n{answers}}}"
+    proofs = [f'def proof_{task.id}():\n    """Return inputs, a tuple, and a cotangent that refute the gradient."""\n'
+              f'    raise NotImplementedError("task {task.id}: {task.title}")' for task in tasks]
+    return _joined([_docstring(assignment, form), _imports(tree), _names(assignment, form, student), answers,
+                    _text(assignment), body, *proofs])
+
+
+def _joined(pieces):
+    """Join the pieces of a module: two blank lines above a function, one above the rest."""
+    gaps = ["\n\n\n" if piece.startswith("def ") else "\n\n" for piece in pieces]
+    return "".join(gap + piece for gap, piece in zip(gaps, pieces, strict=True) if piece).lstrip() + "\n"
+
+
+def _docstring(assignment, form):
+    told = textwrap.fill(f"Your form of the assignment: {assignment.forms[form]}.", 100)
+    count, most = len(assignment.tasks), f"{assignment.points:g}"
+    return f'"""{assignment.title}: {count} tasks, {most} points; see statement.md.\n\n{told}\n"""'
+
+
+def _names(assignment, form, student):
+    names = {"ASSIGNMENT": assignment.name, "FORM": form, "STUDENT": student}
+    return "\n".join(f"{name} = {json.dumps(value)}" for name, value in names.items())
+
+
+def _text(assignment):
+    return 'DERIVATION = """\n"""' if any(task.kind == "text" for task in assignment.tasks) else ""
+
+
+def _imports(tree):
+    kept = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    own = [line for line in kept if "numpy" not in line and "scipy" not in line]
+    others = [line for line in kept if line not in own]
+    return "\n".join(own) + ("\n\n" if own and others else "") + "\n".join(others)
+
+
+def _given(tree, assignment):
+    """Return what is given to students as it is."""
+    return "\n\n\n".join(ast.unparse(node) for node in tree.body if _name(node) in assignment.given)
+
+
+def _name(node):
+    if isinstance(node, ast.FunctionDef):
+        return node.name
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return ""
+
+
+def _blank(node, task):
+    """Return a function without its body."""
+    text = ast.get_docstring(node) or ""
+    text = filtered(text) if node.name.endswith("_vjp") else text
+    quoted = ""
+    if text:
+        raw = "r" if "\\" in text else ""
+        quoted = textwrap.indent(f'{raw}"""{text}\n"""' if "\n" in text else f'{raw}"""{text}"""', "    ",
+                                 lambda line: bool(line.strip())) + "\n"
+    title = task.title.replace('"', "'")
+    return (f"def {node.name}({ast.unparse(node.args)}):\n{quoted}"
+            f'    raise NotImplementedError("task {task.id}: {title}")')
+
+
+def filtered(docstring):
+    """Return a docstring reduced to its first line and the sections on parameters and returns.
+
+    >>> print(filtered("Pull back.\\n\\nIt is 2 x.\\n\\nReturns\\n-------\\ndx : float"))
+    Pull back.
+    <BLANKLINE>
+    Returns
+    -------
+    dx : float
+    """
+    first, *rest = docstring.split("\n\n")
+    sections = re.split(r"^(?=\w[^\n]*\n-{3,}$)", "\n\n".join(rest), flags=re.MULTILINE)
+    kept = [section.strip() for section in sections if section.startswith(KEPT_SECTIONS)]
+    return "\n\n".join([first.strip().replace("\n", " "), *kept])

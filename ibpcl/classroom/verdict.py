@@ -1,0 +1,137 @@
+"""What the judge says of a task, and of a hand-in: plain values that become JSON and pages."""
+
+from dataclasses import asdict, dataclass, field
+
+STATES = ("right", "partial", "wrong", "raises", "missing", "not judged", "by hand", "given by hand")
+
+
+def spoken(kind):
+    """Return the machine name of a mistake as words.
+
+    >>> spoken("constant_factor"), spoken("ok")
+    ('constant factor', 'right')
+    """
+    return "right" if kind == "ok" else kind.replace("_", " ")
+
+
+@dataclass
+class Part:
+    """A part of a task that is judged on its own: an input of a gradient, or a point of a forward.
+
+    Attributes
+    ----------
+    name, kind, words, hint : str
+        ``kind`` as in :data:`ibpcl.verify.KINDS`, or of a forward.
+    share : float
+        Of the part's points.
+    follows : bool
+        Whether it is right for the student's own, wrong forward.
+    """
+
+    name: str
+    kind: str
+    words: str = ""
+    hint: str = ""
+    share: float = 0.0
+    follows: bool = False
+
+
+@dataclass
+class Verdict:
+    """What is known about one task.
+
+    Attributes
+    ----------
+    task, kind, title, visibility : str
+    most, points : float
+    state : str
+        One of :data:`STATES`.
+    words : list of str
+        For the student; on hidden tasks without numbers.
+    details : list of str
+        For the teacher only.
+    parts : list of Part
+    hints : list of str
+    figures : list of str
+        SVG.
+    seconds : float
+    """
+
+    task: str
+    kind: str
+    title: str
+    visibility: str
+    most: float
+    points: float = 0.0
+    state: str = "wrong"
+    words: list = field(default_factory=list)
+    details: list = field(default_factory=list)
+    parts: list = field(default_factory=list)
+    hints: list = field(default_factory=list)
+    figures: list = field(default_factory=list)
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, task):
+        """Return the empty verdict on a task."""
+        return cls(task.id, task.kind, task.title, task.visibility, task.points, hints=list(task.hints))
+
+    @property
+    def pending(self):
+        """Whether its points are still to be given by a person."""
+        return self.state == "by hand"
+
+
+@dataclass
+class Result:
+    """What is known about one hand-in.
+
+    Attributes
+    ----------
+    status : {"graded", "not graded"}
+    reason : str
+        Why it is not graded.
+    verdicts : list of Verdict
+    flags : list of str
+        For the teacher: nothing here changes the points.
+    """
+
+    assignment: str
+    student: str
+    form: str
+    sha256: str
+    status: str = "graded"
+    reason: str = ""
+    verdicts: list = field(default_factory=list)
+    flags: list = field(default_factory=list)
+    seconds: float = 0.0
+    box: str = ""
+    settings: str = ""
+
+    @property
+    def score(self):
+        """The points given so far; None if it is not graded."""
+        return round(sum(verdict.points for verdict in self.verdicts), 2) if self.status == "graded" else None
+
+    @property
+    def most(self):
+        """The points that could be had so far: without those that a person gives."""
+        return round(sum(verdict.most for verdict in self.verdicts if not verdict.pending), 2)
+
+    @property
+    def pending(self):
+        """The points that a person still gives."""
+        return round(sum(verdict.most for verdict in self.verdicts if verdict.pending), 2)
+
+    def to_dict(self):
+        """Return plain values."""
+        return {"schema": "ibpcl/class/1", **asdict(self), "score": self.score, "most": self.most,
+                "pending": self.pending}
+
+    @classmethod
+    def from_dict(cls, table):
+        """Return the result that :meth:`to_dict` was made of."""
+        kept = {key: table[key] for key in cls.__dataclass_fields__}
+        kept["verdicts"] = [Verdict(**{**each, "parts": [Part(**part) for part in each["parts"]]})
+                            for each in kept["verdicts"]]
+        return cls(**kept)

@@ -1,0 +1,271 @@
+"""``ibpcl class``: assignments for students, and their grading for teachers."""
+
+import contextlib
+import sys
+from argparse import RawDescriptionHelpFormatter
+from pathlib import Path
+
+from ibpcl.errors import UserError
+
+EPILOG = """\
+students:      list, new, check, submit
+teachers:      key, selftest, grade, report, similar, export, pack, solution
+HW             a number or name from `ibpcl class list`, or a folder of your own
+
+exit code:     0 all right, 1 something is wrong or not graded, 2 a mistake in the command
+"""
+FORMATS = ("csv", "gradescope", "classroom50", "autolab", "prairielearn", "moodle")
+BOXES = ("auto", "bubblewrap", "landlock", "none")
+LEVELS = ("none", "kind", "line", "full")
+
+
+def add_parser(subparsers):
+    """Add ``class`` to the subparsers of the command line."""
+    parser = subparsers.add_parser(
+        "class", help="assignments: hand out stubs, check, grade, export", epilog=EPILOG,
+        description="Assignments on the derivations of the paper, and a judge that says why.",
+        formatter_class=RawDescriptionHelpFormatter)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action",
+                                    parser_class=type(parser))
+
+    def action(name, text, *positional):
+        one = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        one.set_defaults(command="classroom")
+        for each, meaning in positional:
+            one.add_argument(each.lower(), metavar=each, help=meaning)
+        return one
+
+    homework, folder = ("HW", "an assignment"), ("DIR", "the folder that `ibpcl class grade --out` wrote")
+    action("list", "list the assignments")
+    _key(action("key", "make the secret key of a course", ("FILE", "where to write it")), False)
+    new = action("new", "write statement, stub and public checks", homework)
+    new.add_argument("--out", metavar="DIR", required=True, help="folder for them, or with --students for one each")
+    new.add_argument("--student", metavar="ID", default=None, help="whose variant")
+    new.add_argument("--students", metavar="FILE", help="a line per student id: a folder for each")
+    new.add_argument("--form", metavar="NAME", help="a form of the assignment, whatever the key says")
+    _key(new)
+    check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
+    check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
+    submit = action("submit", "pack your file as a zip with its hash", ("FILE", "your .py or notebook"))
+    submit.add_argument("--out", metavar="ZIP", help="name of the zip (default: that of the file)")
+    selftest = action("selftest", "grade the stub, the reference and planted mistakes", homework)
+    _box(selftest)
+    grade = action("grade", "grade a folder of hand-ins", homework, ("SUBMISSIONS", "a file or a folder per student"))
+    grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
+    grade.add_argument("--hints", choices=LEVELS, default="kind", help="what the feedback gives away (default: kind)")
+    grade.add_argument("--jobs", type=int, metavar="N", help="hand-ins at the same time (default: one a processor)")
+    _box(grade)
+    _key(grade)
+    action("report", "print a summary of a class, and write its page and CSV again", folder)
+    similar = action("similar", "list pairs of hand-ins that look alike", folder)
+    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE", help="of the code (default: 0.6)")
+    export = action("export", "write the points for another system", folder)
+    export.add_argument("--to", choices=FORMATS, required=True, help="for which")
+    export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
+    export.add_argument("--roster", metavar="CSV", help="names: columns student_id, last_name, first_name, email, "
+                                                        "identifier, username")
+    pack = action("pack", "make a zip that grades on another system", homework)
+    pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="which system")
+    pack.add_argument("--out", metavar="ZIP", help="name of the zip")
+    pack.add_argument("--hints", choices=LEVELS, default="kind", help="what the feedback gives away (default: kind)")
+    _box(pack)
+    _key(pack)
+    solution = action("solution", "print the reference solution", homework)
+    solution.add_argument("--form", default="base", metavar="NAME", help="in this form (default: base)")
+
+
+def _key(command, reads=True):
+    if reads:
+        command.add_argument("--key", metavar="FILE", help="the course key: gives every student a variant of their own")
+
+
+def _box(command):
+    command.add_argument("--sandbox", choices=BOXES, default="auto",
+                         help="the box that hand-ins run in (default: the first that works)")
+
+
+def execute(options):
+    """Run one action and return the exit code."""
+    return globals()[f"run_{options.action}"](options)
+
+
+def run_list(_):
+    """Print the assignments."""
+    from ibpcl.classroom.assignment import find, names
+    for each in names():
+        assignment = find(each)
+        print(f"{each:<24} {assignment.title}: {len(assignment.tasks)} tasks, {assignment.points:g} points, "
+              f"about {assignment.hours:g} hours, forms: {', '.join(assignment.forms)}")
+
+
+def run_key(options):
+    """Make a course key."""
+    from ibpcl.classroom import variants
+    variants.make_key(options.file)
+    print(f"wrote {options.file}: keep it secret, and keep it; every student's variant depends on it "
+          f"(fingerprint {variants.fingerprint(variants.read_key(options.file))})")
+
+
+def run_new(options):
+    """Write what students get."""
+    from ibpcl.classroom import handout
+    assignment, key = _assignment(options), _read_key(options)
+    if options.students and options.student:
+        raise UserError("class: give --student or --students, not both")
+    if not options.students:
+        for path in handout.new(assignment, options.out, options.student or "", key, options.form):
+            print(path)
+    else:
+        with open(options.students, encoding="utf-8") as file:
+            students = [line.split(",")[0].strip() for line in file if line.strip()]
+        for student in students:
+            if "/" in student or student.startswith("."):
+                raise UserError(f"class: {student!r} cannot be the name of a folder")
+            handout.new(assignment, Path(options.out, student), student, key, options.form)
+        print(f"{len(students)} folders in {options.out}")
+    if handout.as_notebook("", assignment) is None:
+        print("ibpcl: no notebook: it needs jupytext (pip install 'ibpcl[classroom]')", file=sys.stderr)
+
+
+def run_check(options):
+    """Check the public tasks of a file."""
+    from ibpcl.classroom import check_file
+    from ibpcl.classroom.assignment import find
+    from ibpcl.classroom.feedback import feedback, lines
+    from ibpcl.storage import write_text
+    result = check_file(options.file)
+    if result.status == "graded" and not result.verdicts:
+        print("nothing is wrong with the file as such, but all tasks are hidden: check your gradients with "
+              f"`ibpcl check {options.file}:FUNCTION`")
+        return 0
+    print("\n".join(lines(result)))
+    if options.html:
+        write_text(options.html, feedback(result, find(result.assignment)))
+    return 0 if result.status == "graded" and result.score == result.most else 1
+
+
+def run_submit(options):
+    """Pack a file."""
+    from ibpcl.classroom import handout
+    path, digest = handout.submit(options.file, options.out)
+    print(f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in.")
+
+
+def run_selftest(options):
+    """Run the gate of an assignment."""
+    from ibpcl.classroom import selftest
+    assignment, box = _assignment(options), _choose(options)
+    outcomes = []
+    total = 2 * len(assignment.forms) + len(selftest.mistakes(assignment))
+    with _bar(total) as bar:
+        for outcome in selftest.run(assignment, box):
+            outcomes.append(outcome)
+            bar.write(f"{'ok   ' if outcome.ok else 'WRONG'}  {outcome.label}: {outcome.words}", file=sys.stdout)
+            bar.update()
+    named = [outcome.named for outcome in outcomes if outcome.named is not None]
+    ok = all(outcome.ok for outcome in outcomes) and sum(named) >= selftest.NAMED_AT_LEAST * len(named)
+    print(f"{assignment.name}: {'ok' if ok else 'WRONG'}; {sum(named)} of {len(named)} planted mistakes named; "
+          f"sandbox: {box}")
+    return 0 if ok else 1
+
+
+def run_grade(options):
+    """Grade a folder of hand-ins."""
+    from ibpcl.classroom import grading
+    assignment, box, key = _assignment(options), _choose(options), _read_key(options)
+    if not options.key:
+        print("ibpcl: without --key all students have the same form, at inputs that anybody can compute",
+              file=sys.stderr)
+    with _bar(None) as bar:
+        def show(done, total, result):
+            bar.total = total
+            bar.update(done - bar.n)
+            bar.set_postfix_str(result.student)
+        grading.grade(assignment, options.submissions, options.out, box, key, options.hints, options.jobs, show)
+    return run_report(options, options.out)
+
+
+def run_report(options, folder=None):
+    """Print a summary of a class and write its page."""
+    from ibpcl.classroom import classpage, grading, similarity
+    from ibpcl.classroom.assignment import find
+    from ibpcl.classroom.pages import points
+    from ibpcl.storage import write_text
+    folder = Path(folder or options.dir)
+    results, settings = grading.results_of(folder)
+    assignment = find(settings["folder"])
+    sources = similarity.sources(folder)
+    pairs = [*similarity.copied(sources, assignment), *similarity.pairs(sources)]
+    by_hand = grading.write_by_hand(results, folder)
+    write_text(folder / "class.html", classpage.class_page(results, assignment, pairs))
+    write_text(folder / "class.csv", classpage.class_csv(results))
+    graded = [result.score for result in results if result.status == "graded"]
+    mean = f", mean {sum(graded) / len(graded):.1f} points" if graded else ""
+    print(f"{len(graded)} of {len(results)} graded{mean}; sandbox: {settings['box']}")
+    for result in results:
+        if result.status != "graded":
+            print(f"  {result.student}: {points(None)}: {result.reason}")
+    if waiting := sum(result.pending for result in results):
+        print(f"{points(waiting)} points are to be given by hand: fill in {by_hand}, then run `ibpcl class report`")
+    flagged = sum(bool(result.flags) for result in results)
+    print(f"{flagged} with flags, {len(pairs)} pairs alike; see {folder / 'class.html'} and {folder / 'class.csv'}")
+    return 0 if len(graded) == len(results) else 1
+
+
+def run_similar(options):
+    """List pairs of hand-ins that look alike, and those that look like what is public."""
+    from ibpcl.classroom import grading, similarity
+    from ibpcl.classroom.assignment import find
+    assignment = find(grading.results_of(options.dir)[1]["folder"])
+    sources = similarity.sources(Path(options.dir))
+    for a, b, share in (*similarity.copied(sources, assignment, options.at_least),
+                        *similarity.pairs(sources, options.at_least)):
+        print(f"{share:4.0%}  {a}  {b}")
+
+
+def run_export(options):
+    """Write the points for another system."""
+    from ibpcl.classroom import exports, grading
+    from ibpcl.classroom.assignment import find
+    results, settings = grading.results_of(options.dir)
+    out = Path(options.out or Path(options.dir, f"export-{options.to}"))
+    print(exports.write(results, find(settings["folder"]), options.to, out, options.roster, settings["level"]))
+
+
+def run_pack(options):
+    """Make a zip that grades on another system."""
+    from ibpcl.classroom import packing
+    assignment = _assignment(options)
+    out = options.out or f"{assignment.name}-{options.system}.zip"
+    packing.gradescope(assignment, Path(out), _read_key(options), options.hints, options.sandbox)
+    print(out)
+
+
+def run_solution(options):
+    """Print the reference solution."""
+    print(_assignment(options).source(options.form), end="")
+
+
+def _assignment(options):
+    from ibpcl.classroom.assignment import find
+    return find(options.hw)
+
+
+def _read_key(options):
+    from ibpcl.classroom import variants
+    return variants.read_key(options.key) if options.key else variants.PUBLIC
+
+
+def _choose(options):
+    from ibpcl.classroom import client, sandbox
+    box = sandbox.choose(options.sandbox, client.probe)
+    if box == "none":
+        print(f"ibpcl: no sandbox: {sandbox.RISK}", file=sys.stderr)
+    return box
+
+
+@contextlib.contextmanager
+def _bar(total):
+    from tqdm import tqdm
+    with tqdm(total=total, unit="hand-in", leave=False, file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+        yield bar

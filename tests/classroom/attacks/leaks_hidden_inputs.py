@@ -1,0 +1,4 @@
+# base: reference; most: 85; expect: 1d.*raises ValueError in line
+def log_density_vjp(dlog_p, cache):
+    print("LEAK", cache)
+    raise ValueError(f"LEAK {cache!r}")

@@ -1,0 +1,5 @@
+# base: stub; most: 0; expect: raises (MemoryError|_ArrayMemoryError|an exception of its own)
+def sample(eps, mu, scale):
+    kept = []
+    while True:
+        kept.append(np.ones(10_000_000))

@@ -1,0 +1,221 @@
+"""A class from the key to the export, by the command line: what teachers and students type."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from classroom_common import BOX, first, needs_box
+from classroom_schemas import MOODLE, NBGRADER, SCHEMAS, errors
+
+from ibpcl.classroom import grading, similarity, variants
+from ibpcl.classroom.assignment import find
+from ibpcl.classroom.stubs import stub
+from ibpcl.cli import main
+
+MISTAKE = ("return dv.sum(axis=0), (dv * noise)", "return -dv.sum(axis=0), (dv * noise)")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course with a key and four hand-ins: right, wrong, blank, refused."""
+    folder = tmp_path_factory.mktemp("course")
+    assert main(["class", "key", str(folder / "course.key")]) == 0
+    key = variants.read_key(folder / "course.key")
+    hand_ins = folder / "hand-ins"
+    hand_ins.mkdir()
+    assignment = first()
+    for student in ("ada", "ben", "cy", "dee"):
+        form = variants.form_of(assignment, key, student)
+        text = {"ada": assignment.source(form), "ben": assignment.source(form) + "\n\ndef sample_vjp(dv, cache):\n"
+                "    return -dv.sum(axis=0), dv.sum(axis=(0, 1))\n", "cy": stub(assignment, form, student),
+                "dee": "from ibpcl.primitives import gaussian\n"}[student]
+        (hand_ins / f"{student}.py").write_text(text)
+    assert main(["class", "grade", "1", str(hand_ins), "--out", str(folder / "out"), "--key",
+                 str(folder / "course.key"), "--sandbox", BOX, "--jobs", "2"]) == 1          # one is not graded
+    return folder
+
+
+def scores(folder):
+    return {result.student: result.score for result in grading.results_of(folder / "out")[0]}
+
+
+@needs_box
+def test_a_class_is_graded(course):
+    found = scores(course)
+    assert found["ada"] == 90 and found["cy"] == 0 and found["dee"] is None and 80 < found["ben"] < 90
+    page = (course / "out" / "class.html").read_text()
+    assert "imports ibpcl.primitives; allowed are numpy" in page and "Mistakes by kind" in page
+    rows = list(csv.DictReader((course / "out" / "class.csv").read_text().splitlines()))
+    assert [row["score"] for row in rows if row["student"] == "dee"] == [""]
+    assert "alike" in page and "the solution, form" in page
+
+
+@needs_box
+def test_a_run_that_was_interrupted_goes_on(course, capsys):
+    out, key = course / "out", variants.read_key(course / "course.key")
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*/result.json")}
+    (out / "ben" / "result.json").unlink()
+    done = []
+    grading.grade(first(), course / "hand-ins", out, BOX, key, show=lambda *each: done.append(each[2].student))
+    assert done == ["ben"]
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items() if path.parent.name in ("ada", "cy"))
+
+
+@needs_box
+@pytest.mark.parametrize("system", SCHEMAS)
+def test_exports_have_their_formats(course, system):
+    assert main(["class", "export", str(course / "out"), "--to", system]) == 0
+    folder = course / "out" / f"export-{system}"
+    paths = sorted(folder.rglob("*.json"))
+    assert len(paths) == 4
+    for path in paths:
+        table = json.loads(path.read_text())
+        assert not errors(table, SCHEMAS[system]), path
+        ungraded = "dee" in str(path.relative_to(folder))
+        if system == "autolab":
+            assert bool(table["scores"]) != ungraded
+        else:
+            assert ("score" in table) != ungraded
+
+
+@needs_box
+@pytest.mark.parametrize(("system", "columns"), [("csv", NBGRADER), ("moodle", MOODLE)])
+def test_tables_have_their_columns(course, system, columns, tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student_id,last_name,first_name,email,identifier,username\n"
+                      "ada,Lovelace,Ada,ada@example.org,Participant 7,al\n")
+    out = tmp_path / "points.csv"
+    command = ["class", "export", str(course / "out"), "--to", system]
+    assert main([*command, "--roster", str(roster), "--out", str(out)]) == 0
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert list(rows[0]) == columns and len(rows) == 4
+    assert "Lovelace" in "".join(rows[0].values()) and "90.0" in rows[0].values()
+    assert rows[3]["score" if system == "csv" else "Grade"] == ""
+
+
+@needs_box
+def test_the_pack_runs_as_on_gradescope(course, tmp_path):
+    packed = tmp_path / "pack.zip"
+    command = ["class", "pack", "1", "--for", "gradescope", "--key", str(course / "course.key"), "--out"]
+    assert main([*command, str(packed)]) == 0 and main([*command, str(tmp_path / "again.zip")]) == 0
+    assert packed.read_bytes() == (tmp_path / "again.zip").read_bytes()
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path / "source")
+        assert {"setup.sh", "run_autograder"} <= set(archive.namelist())
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission_metadata.json").write_text(json.dumps({"users": [{"email": "ada", "id": 1, "name": "A"}]}))
+
+    def run(text):
+        (tmp_path / "submission" / "hw.py").write_text(text)
+        clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        subprocess.run([sys.executable, "-P", str(tmp_path / "source" / "run.py"), str(tmp_path)], check=True,
+                       env=clean, cwd=tmp_path)
+        table = json.loads((tmp_path / "results" / "results.json").read_text())
+        assert not errors(table, SCHEMAS["gradescope"])
+        return table
+
+    assert run((course / "hand-ins" / "ada.py").read_text())["score"] == 90
+    assert "score" not in run("from ibpcl.primitives import gaussian\n")
+    (tmp_path / "submission_metadata.json").unlink()
+    assert "not graded: FileNotFoundError" in run("x = 1\n")["output"]
+
+
+def test_hand_outs_are_the_same_for_the_same_key_and_student(tmp_path):
+    key = b"a course key of some length"
+    for name in ("a", "b"):
+        from ibpcl.classroom.handout import new
+        new(first(), tmp_path / name, "ada", key)
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+
+
+def test_notebooks_hold_the_same_code(tmp_path):
+    pytest.importorskip("jupytext")
+    from ibpcl.classroom import handin
+    from ibpcl.classroom.handout import new
+    new(first(), tmp_path, "ada")
+    python, notebook = (handin.read(tmp_path / f"gaussian_weights{suffix}") for suffix in (".py", ".ipynb"))
+    import ast
+    assert ast.dump(ast.parse(python.source)) == ast.dump(ast.parse(notebook.source))
+    assert "## Task 1a" in (tmp_path / "gaussian_weights.ipynb").read_text()
+
+
+def test_a_student_checks_and_submits(tmp_path, capsys):
+    out = tmp_path / "hw"
+    assert main(["class", "new", "1", "--out", str(out), "--student", "ada"]) == 0
+    file = out / "gaussian_weights.py"
+    assert main(["class", "check", str(file)]) == 1
+    assert "1b  The gradient of a drawn weight: not judged" in capsys.readouterr().out
+    source = find("1").source().replace(*MISTAKE)
+    file.write_text('ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n' + source)
+    assert main(["class", "check", str(file), "--html", str(tmp_path / "page.html")]) == 1
+    told = capsys.readouterr().out
+    assert "mu: the sign is wrong: it is minus the true gradient" in told and "1d" not in told
+    assert "<svg" in (tmp_path / "page.html").read_text()
+    assert main(["class", "submit", str(file)]) == 0 and main(["class", "submit", str(file)]) == 0
+    packed = out / "gaussian_weights.zip"
+    from ibpcl.classroom import handin
+    assert handin.read(packed).source == source.join(['ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n', ""])
+
+
+@pytest.mark.parametrize(("command", "told"), [
+    (["new", "99", "--out", "x"], "there is no assignment '99'"),
+    (["check", "nowhere.py"], "nowhere.py is not a file"),
+    (["report", "."], "it is not a folder that `ibpcl class grade` wrote"),
+    (["new", "1", "--out", "x", "--key", "none.key"], "no course key none.key; `ibpcl class key none.key` makes one"),
+])
+def test_mistakes_in_the_command_are_answered(command, told, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["class", *command]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_renaming_does_not_hide_a_copy():
+    import re
+    text = first().source()
+    renamed = re.sub(r"\bnoise\b", "wobble", re.sub(r"\bshift\b", "offset", re.sub(r"#.*", "", text)))
+    sums = [" + ".join(f"x ** {n + k} / {k + 1}" for k in range(9)) for n in range(9)]
+    other = "\n\n".join(f"def f{n}(x):\n    return {each}" for n, each in enumerate(sums))
+    found = similarity.pairs({"a": text, "b": renamed, "c": other})
+    assert [(a, b) for a, b, _ in found] == [("a", "b")] and found[0][2] > 0.95
+
+
+def test_hand_ins_that_are_links_are_not_followed(tmp_path):
+    (tmp_path / "secret.py").write_text("x = 1\n")
+    folder = tmp_path / "hand-ins"
+    folder.mkdir()
+    (folder / "eve.py").symlink_to(tmp_path / "secret.py")
+    (folder / "ada.py").write_text("x = 1\n")
+    assert list(grading.collect(folder)) == ["ada"]
+    assert Path(grading.collect(folder)["ada"]).name == "ada.py"
+
+
+@needs_box
+def test_points_given_by_hand_are_added(course, capsys):
+    out, hand_ins = course / "by hand", course / "texts"
+    hand_ins.mkdir()
+    text = first().source() + '\nDERIVATION = """By the chain rule."""\n'
+    (hand_ins / "ada.py").write_text(text)
+    grade = ["class", "grade", "1", str(hand_ins), "--out", str(out), "--sandbox", BOX]
+    assert main(grade) == 0
+    assert "10 points are to be given by hand" in capsys.readouterr().out
+    table = out / "by-hand.csv"
+    assert table.read_text() == "student,task,most,points\nada,1j,10,\n"
+    table.write_text("student,task,most,points\nada,1j,10,7.5\n")
+    assert main(["class", "report", str(out)]) == 0 and main(grade) == 0
+    assert grading.results_of(out)[0][0].score == 97.5 and "7.5" in table.read_text()
+    table.write_text("student,task,most,points\nada,1j,10,11\n")
+    assert main(["class", "report", str(out)]) == 2
+    assert "points must be in 0..10, got 11" in capsys.readouterr().err
+
+
+def test_pasted_derivations_of_the_package_are_found():
+    from ibpcl.storage import read_text
+    pasted = read_text(similarity.PRIMITIVES / "gaussian.py").replace("mu", "m").replace("log_sigma", "ls")
+    found = similarity.copied({"eve": pasted, "ada": "def f(x):\n    return x\n"}, first())
+    assert [student for student, _, _ in found] == ["eve"] and found[0][2] > 0.9

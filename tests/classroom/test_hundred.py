@@ -1,0 +1,46 @@
+"""A class of a hundred is graded within five minutes on two processors."""
+
+import time
+
+import pytest
+from classroom_common import BOX, KEY, needs_box
+
+from ibpcl.classroom import grading, selftest, variants
+from ibpcl.classroom.assignment import find, names
+from ibpcl.classroom.handout import blank
+
+HANG = "\n\ndef {name}(*inputs):\n    while True:\n        pass\n"
+
+
+def hand_ins(assignment):
+    """Yield student and text: right ones, planted mistakes, blank ones, and four whose first function never ends."""
+    planted = {}
+    for mistake in selftest.mistakes(assignment):
+        planted.setdefault(mistake.get("form", "base"), []).append(mistake)
+    for number in range(100):
+        student = f"student{number:03}"
+        form = variants.form_of(assignment, KEY, student)
+        text = selftest.solution(assignment, form, KEY, student)
+        if number % 10 == 9:
+            text = blank(assignment, form, student, KEY)
+        elif number % 25 == 7:
+            text += HANG.format(name=assignment.tasks[0].function or "proof_8a")
+        elif number % 10 > 1 and form in planted and "task" in planted[form][0]:
+            text = selftest.planted(assignment, planted[form][number % len(planted[form])])
+        yield student, text
+
+
+@needs_box
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_a_hundred_hand_ins(name, tmp_path):
+    assignment, folder = find(name), tmp_path / "hand-ins"
+    folder.mkdir()
+    for student, text in hand_ins(assignment):
+        (folder / f"{student}.py").write_text(text)
+    start = time.monotonic()
+    results = grading.grade(assignment, folder, tmp_path / "out", BOX, KEY, jobs=2)
+    seconds = time.monotonic() - start
+    print(f"{name}: 100 hand-ins in {seconds:.0f} s ({BOX})")
+    assert all(result.status == "graded" for result in results)
+    assert seconds < 300

@@ -1,0 +1,73 @@
+"""The referee: other exhibits for each student, and points for naming, locating, mending and refuting them."""
+
+from pathlib import Path
+
+import pytest
+from classroom_common import BOX, KEY, judged, verdict
+
+from ibpcl.classroom import referee, selftest
+from ibpcl.classroom.assignment import find
+from ibpcl.classroom.handout import blank, new
+
+TOY = find(str(Path(__file__).parent / "toys" / "80_toy_referee"))
+MISTAKES = referee.chosen(TOY, KEY, "selftest")
+
+
+def solution():
+    return selftest.solution(TOY, key=KEY)
+
+
+def test_the_gate_holds():
+    outcomes = list(selftest.run(TOY, BOX))
+    assert len(outcomes) == 5 and all(each.ok and each.named is not False for each in outcomes), outcomes
+
+
+def test_students_get_different_exhibits_and_always_the_same():
+    every = {str(referee.chosen(TOY, KEY, f"student {n}")) for n in range(30)}
+    assert len(every) == 6                                # ordered pairs of three
+    assert all(referee.chosen(TOY, KEY, "ada") == referee.chosen(TOY, KEY, "ada") for _ in range(3))
+
+
+def test_the_lines_are_those_of_the_file_that_is_handed_out(tmp_path):
+    new(TOY, tmp_path, "selftest", KEY)
+    handed_out = (tmp_path / "exhibits.py").read_text().splitlines()
+    _, lines = referee.exhibits(TOY, MISTAKES)
+    for task, mistake in MISTAKES.items():
+        wrong = [line for line in mistake["by"].splitlines() if line not in mistake["replace"].splitlines()]
+        assert handed_out[lines[task] - 1] == wrong[0]
+
+
+def test_each_part_of_an_answer_has_its_share():
+    text = solution()
+    assert judged(text, TOY).score == 20
+    for old, share in (('"line": ', 0.25), ('"kind": ', 0.25)):
+        spoiled = text.replace(old.replace('"', "'"), old.replace('"', "'") + "'x' and ", 1)
+        assert "and" in spoiled
+        # An answer that is not a literal is no answer: both tasks lose kind and line.
+        assert judged(spoiled, TOY).score == 20 - 2 * 2 * 10 * share
+    unmended = referee.exhibits(TOY, MISTAKES)[0] + text[text.index("\n\nfrom numpy import array"):]
+    assert judged(unmended, TOY).score == pytest.approx(20 * 0.65)
+
+
+def test_the_exhibits_as_they_were_earn_nothing_and_the_feedback_says_why():
+    result = judged(blank(TOY, "base", "selftest", KEY), TOY)
+    assert result.score == 0
+    assert verdict(result, "80a").words == [
+        "kind: not the kind of the mistake", "line: not the line of the mistake",
+        "mended gradient: the gradient is not right yet", "proof: not filled in yet"]
+
+
+def test_a_proof_must_be_numbers_that_the_judge_can_compute_with():
+    for given in ("(10 ** 12,), 1.0", "(np.zeros(20_000),), 1.0", "('a',), 1.0", "5", "None, None",
+                  "(np.ones(2) * 1j,), 1.0"):
+        text = solution() + "".join(f"\n\ndef proof_{task}():\n    return {given}\n" for task in MISTAKES)
+        assert judged(text, TOY).score == pytest.approx(20 * 0.85), given
+
+
+def test_a_point_where_the_planted_gradient_is_right_refutes_nothing():
+    text = solution()
+    for task, mistake in MISTAKES.items():
+        inputs = "(np.zeros(3),)" if mistake["function"] != "gate" else "(np.zeros((1, 3)), np.zeros(3))"
+        text += f"\n\ndef proof_{task}():\n    return {inputs}, 0.0\n"
+    proofs = [part.words for each in judged(text, TOY).verdicts for part in each.parts if part.name == "proof"]
+    assert all("right there" in words or "cannot be evaluated" in words or not words for words in proofs)
