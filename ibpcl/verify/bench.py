@@ -8,8 +8,8 @@ from ibpcl.verify.evidence import close
 from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.source import Code
 
-COMPILING, RUNNING = 5e-4, 4e-6     # seconds, about: to compile a function, and to run one expression of it
-EDITING, FILLING = 1.0, 0.7         # seconds that each search may take, by these numbers
+COMPILING, RUNNING = 5e-4, 2.5e-6     # seconds, about: to compile a function, and to run one expression of it
+EDITING, FILLING = 1.2, 1.0         # seconds that each search may take, by these numbers
 SHELL = "<gradient without source>"
 OTHER = object()        # stands for a value that is no array or number
 
@@ -96,9 +96,9 @@ def shell_of(function, names):
     return namespace["shell"]
 
 
-def affordable(seconds, executed):
+def affordable(seconds, executed, compiling=COMPILING):
     """Return how often a function may be run that executes so many expressions: the same on every machine."""
-    return int(seconds / (COMPILING + RUNNING * executed))
+    return int(seconds / (5e-5 + compiling + RUNNING * executed))
 
 
 class Recording:

@@ -136,12 +136,12 @@ class Search:
                 continue
             if tuple(group) not in self.holes:
                 self.holes[tuple(group)] = [(hole, known_at(hole, views)) for hole in holes(
-                    self.bench, self.code, self.recordings, group, affordable(FILLING, self.recordings[0].executed))]
+                    self.bench, self.code, self.recordings, group, affordable(FILLING, self.recordings[0].executed, 0.0))]
             for hole, known in self.holes[tuple(group)]:
                 match = fill(hole, known, stage)
                 if match is not None:
                     finding = Finding(*match_words(hole, match), self.code.line(hole.place.node))
-                    self._take({j: finding for j in group})
+                    self._take(dict.fromkeys(group, finding))
                     break
 
 
@@ -195,9 +195,10 @@ def _flat(evidence, j):
     func, here = problem.function_of(j), problem.vector()
     far = [func(x + step * (np.abs(x) + 0.1)) for step in (-1.0, -0.3, 0.3, 1.0)]
     if any(np.any(np.isfinite(there) & (there != here)) for there in far):
-        return "piecewise_constant", "the forward is piecewise constant in this input (rounded, thresholded or one-hot), so " \
-            "its true derivative is zero; what is returned is a straight-through estimate, not a gradient"
-    return "missing_term", "the forward does not depend on this input at all, so its true gradient is zero: a term too many"
+        return "piecewise_constant", "the forward is piecewise constant in this input (rounded, thresholded or " \
+            "one-hot), so its true derivative is zero; what is returned is a straight-through estimate, not a gradient"
+    return "missing_term", "the forward does not depend on this input at all, so its true gradient is zero: a term " \
+        "too many"
 
 
 def _digits(evidence, j, most=1e-3):
@@ -306,7 +307,8 @@ def _unnamed(evidence, j, telling, code):
                        "not more")
     zero = off & (evidence.got(j, 0) == 0) & (np.abs(value) > 0)
     if np.any(off) and np.array_equal(zero, off):
-        return Finding("missing_term", f"one term missing: {where}, and zero there: nothing flows back to these entries")
+        return Finding("missing_term", f"one term missing: {where}, and zero there: nothing flows back to these "
+                                       "entries")
     linear = evidence.linear(j)
     if linear and evidence.missing_pattern(j):
         return Finding("missing_term", "one term missing: the gradient is right where it is not zero, but some "

@@ -92,7 +92,7 @@ def first_step(x, direction):
     return 0.05 * float(np.min(size[moved] / np.abs(direction[moved]))) if np.any(moved) else 0.05
 
 
-def richardson(func, x, direction, h=None, levels=8, restarts=3, goal=1e-9, noise=None):
+def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, noise=None):
     r"""Extrapolate central differences to step zero, with an estimate of the error that is left.
 
     Steps are halved; :math:`A_{k,0}` is the central difference at :math:`h / 2^k` and

@@ -169,10 +169,12 @@ def _of_expression(place, values):
         yield _edit(5, "transposed", place, _transposed(node), "transposed")
         if isinstance(node, ast.Name):
             both = ast.BinOp(ast.BinOp(node, ast.Add(), _pretty_transpose(node)), ast.Div(), ast.Constant(2))
-            yield _edit(6, "missing_term", place, both, f"`{node.id}` is taken for symmetric: a term with its transpose is "
+            yield _edit(6, "missing_term", place, both, f"`{node.id}` is taken for symmetric: a term with its "
+                                                        "transpose is "
                         "missing (two uses, not twice one)")
     if np.asarray(values.get(node.place)).dtype.kind == "c":
-        yield _edit(4 if isinstance(node, ast.Name) else 4.5, "transposed", place, _call("conj", node), "the complex conjugate is missing (without it the "
+        yield _edit(4 if isinstance(node, ast.Name) else 4.5, "transposed", place, _call("conj", node), "the complex "
+                                                                                                        "conjugate is missing (without it the "
                     "kernel runs in reversed order)")
     if len(shape) >= 1 and isinstance(node, (ast.Name, ast.Call, ast.Subscript)) and shape[0] > 1:
         for axis in range(len(shape)):
@@ -210,7 +212,8 @@ def _of_operator(place, values):
         for kept, gone in ((left, right), (right if plus else ast.UnaryOp(ast.USub(), right), left)):
             yield _edit(3, "missing_term", place, kept, f"a term too many, `{_text(gone)}`")
         if not plus:
-            yield _edit(2, "sign", place, ast.BinOp(right, ast.Sub(), left), "the operands are exchanged, so the sign is "
+            yield _edit(2, "sign", place, ast.BinOp(right, ast.Sub(), left), "the operands are exchanged, so the sign "
+                                                                             "is "
                         "wrong")
     elif isinstance(operator, (ast.Mult, ast.Div)):
         product = isinstance(operator, ast.Mult)
@@ -309,7 +312,7 @@ def _of_slice(place, values):
         for new, why in _other_slices(part):
             yield _edit(3, "shifted", place, rebuilt([*parts[:n], new, *parts[n + 1:]]), why)
     alike = [n for n, part in enumerate(parts) if isinstance(part, ast.Slice) and ast.dump(part) == ast.dump(next(
-        other for other in parts if isinstance(other, ast.Slice) and (other.lower or other.upper or other.step)
+        other for other in parts if (isinstance(other, ast.Slice) and (other.lower or other.upper or other.step))
         or not any(isinstance(x, ast.Slice) and (x.lower or x.upper or x.step) for x in parts)))] \
         if any(isinstance(part, ast.Slice) for part in parts) else []
     if len(alike) > 1:
@@ -469,7 +472,8 @@ def _of_sum(place, array, name, values):
         where = ast.Constant(0 if axis is None else axis)
         call = _call(name, _call("flip", array, where))
         call.keywords = [ast.keyword("axis", where)]
-        yield _edit(2, "summed", place, _call("flip", call, where), f"the {name} must run from the end to the beginning "
+        yield _edit(2, "summed", place, _call("flip", call, where), f"the {name} must run from the end to the "
+                                                                    "beginning "
                     "(reversed)")
         yield _edit(5, "summed", place, array, f"`{name}` is too much")
 
@@ -496,7 +500,8 @@ def _of_einsum(place):
                     f"{','.join([*operands[:n], joined, *operands[n + 1:]])}{arrow}{right}"
                 if new not in seen:
                     seen.add(new)
-                    yield _edit(3, "transposed", place, changed(new), f"the indices of einsum are exchanged, {new!r} not "
+                    yield _edit(3, "transposed", place, changed(new), f"the indices of einsum are exchanged, {new!r} "
+                                                                      "not "
                                 f"{text!r}: transposed")
     for a, b in permutations(sorted(set(re.findall("[a-zA-Z]", text))), 2):
         for n, part in enumerate(operands):
@@ -552,7 +557,8 @@ def _exchanged_functions(statement):
         if len(uses) > 1:
             puts = tuple((node, "func", None, _make(ast.Attribute(node.func.value, a if node.func.attr == b else b,
                                                                   ast.Load()), node)) for node in uses)
-            yield Edit(5, "elementwise_factor", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged in `{_text(statement)}`",
+            yield Edit(5, "elementwise_factor", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged in "
+                                                                 f"`{_text(statement)}`",
                        statement, puts)
 
 
@@ -574,12 +580,14 @@ def _of_assignment(slot, statement, known, looped, statements, scope):
                 items = list(target.elts)
                 items[a], items[b] = items[b], items[a]
                 new = _make(ast.Assign([ast.Tuple(items, ast.Store())], statement.value), statement)
-                yield Edit(5, "shifted", lambda a=a, b=b: f"`{_text(target.elts[a])}` and `{_text(target.elts[b])}` are "
+                yield Edit(5, "shifted", lambda a=a, b=b: f"`{_text(target.elts[a])}` and `{_text(target.elts[b])}` "
+                                                          "are "
                            f"unpacked in the wrong order (exchanged) in `{_text(statement)}`", statement, ((*at, new),))
         return
     if isinstance(target, ast.Subscript) or store in known:
         new = _make(ast.AugAssign(target, ast.Add(), statement.value), statement)
-        yield Edit(1, "missing_term", lambda: f"`{store}` is overwritten where contributions must be accumulated (a term "
+        yield Edit(1, "missing_term", lambda: f"`{store}` is overwritten where contributions must be accumulated (a "
+                                              "term "
                    f"of each earlier one is missing): `{store} += ...` belongs there", statement, ((*at, new),))
     if isinstance(target, ast.Subscript) and isinstance(statement.value, ast.Constant):
         yield Edit(0, "few_entries", lambda: f"a step too many: `{_text(statement)}` overwrites what must stay", statement,
@@ -687,7 +695,8 @@ def _of_loop(slot, statement):
     else:
         new = ast.Call(ast.Name("reversed", ast.Load()), [ast.Call(ast.Name("list", ast.Load()), [order], [])], [])
         way = "backward (reversed)"
-    yield Edit(2, "shifted", lambda: f"the loop `for {_text(statement.target)} in {_text(order)}` runs in the wrong order: "
+    yield Edit(2, "shifted", lambda: f"the loop `for {_text(statement.target)} in {_text(order)}` runs in the wrong "
+                                     "order: "
                f"it must run {way}, so that terms of later steps flow back to earlier ones", statement,
                ((statement, "iter", None, _make(new, order)),))
 
@@ -747,7 +756,8 @@ def _exchanged_names(uses, arrays):
             if np.shape(arrays[a]) == np.shape(arrays[b]):
                 puts = tuple((p.parent, p.field, p.index, _make(ast.Name(other, ast.Load()), p.node))
                              for name, other in ((a, b), (b, a)) for p in uses[name])
-                yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
+                yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong "
+                                                            "order)",
                            uses[a][0].node, puts)
 
 

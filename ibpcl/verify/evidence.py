@@ -11,8 +11,8 @@ from functools import cached_property, wraps
 
 import numpy as np
 
-from ibpcl.verify.problem import gradients_in_order, shaped_like
 from ibpcl.verify.judging import entries_to_look_at
+from ibpcl.verify.problem import gradients_in_order
 from ibpcl.verify.witness import measure, refusals
 
 SLACK = 30.0            # a hypothesis must explain a gradient to this multiple of the error that a right one may have

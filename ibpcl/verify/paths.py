@@ -61,7 +61,7 @@ class Forward:
                 raise ValueError("the forward does not repeat itself")
             self.recorded.append(values)
         executed = sum(len(values) for values in self.recorded[0].values())
-        self.left = affordable(SECONDS, executed)       # runs
+        self.left = affordable(SECONDS, executed, 0.0)       # runs
         self.holding, self.way = (), WAYS[""]
         self.held = self.make(self._hold)
         self.calls = {}
@@ -236,7 +236,8 @@ def _finding(forward, items, common):
     if abs(constant + 2) < 1e-4:
         return Finding("sign", f"one term has the wrong sign: what flows back through {what}{when}{beside}", where)
     if abs(constant - 1) < 1e-4:
-        return Finding("missing_term", f"a term too many: what flows back through {what}{when} is counted twice{beside}",
+        return Finding("missing_term", f"a term too many: what flows back through {what}{when} is counted "
+                                       f"twice{beside}",
                        where)
     factor = 1 + constant
     ratio = Fraction(factor).limit_denominator(100)

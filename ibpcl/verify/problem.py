@@ -96,7 +96,7 @@ class Problem:
         def function(value):
             try:
                 return self.vector(self.with_input(j, value))
-            except (ValueError, ArithmeticError, AssertionError):
+            except (ValueError, ArithmeticError, AssertionError, LookupError):
                 if np.iscomplexobj(value):
                     raise
                 return np.full(size, np.nan)
@@ -188,11 +188,13 @@ def gradients_in_order(gradients, problem):
         plain = {key.removeprefix("d"): original for key, original in keys.items() if key not in chosen}
         keys = {**plain, **keys}
         if not set(chosen) <= set(keys):
-            raise TypeError(f"check: f_vjp returned a dict with the keys {', '.join(map(str, gradients))}, but the inputs "
+            raise TypeError(f"check: f_vjp returned a dict with the keys {', '.join(map(str, gradients))}, but the "
+                            "inputs "
                             f"are {', '.join(chosen)}: use their names, or return a tuple")
         return tuple(gradients[keys[name]] for name in chosen)
     if inspect.isgenerator(gradients) or isinstance(gradients, (map, zip, filter)):
-        raise TypeError(f"check: f_vjp returned a {type(gradients).__name__}, which can be read once only: return a tuple "
+        raise TypeError(f"check: f_vjp returned a {type(gradients).__name__}, which can be read once only: return a "
+                        "tuple "
                         f"of arrays, ({', '.join('d' + name for name in chosen)})")
     return as_tuple(gradients)
 
@@ -266,7 +268,8 @@ def require_gradients(problem, w, wrt):
         gradients = gradients_in_order(problem.f_vjp(dout, cache), problem)
     except Exception as error:
         if _works_exchanged(problem, dout, cache):
-            raise TypeError("check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), but is called "
+            raise TypeError("check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), but is "
+                            "called "
                             "as f_vjp(dout, cache)") from error
         raise
     chosen = [problem.names[j] for j in problem.wrt]
@@ -280,7 +283,8 @@ def require_gradients(problem, w, wrt):
     returned = f"f_vjp returned {len(gradients)} gradient{'s' * (len(gradients) != 1)}"
     if wrt is None:
         raise ValueError(f"check: {returned}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)})"
-                         + (stacked or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"))
+                         + (stacked or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its "
+                                       "order"))
     raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {returned}{stacked}")
 
 

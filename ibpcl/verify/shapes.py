@@ -106,7 +106,8 @@ def permuted(evidence, j):
             return "shifted", f"right numbers in another order along axis {axis} (permuted): {_order_words(order)}"
         if all(close(np.sort(evidence.got(j, t), axis), np.sort(evidence.expected(j, t)[0], axis),
                      evidence.expected(j, t)[1]) for t in range(len(evidence.trials))):
-            return "shifted", f"right numbers in another order along axis {axis} (permuted, as by a sort that was not undone)"
+            return "shifted", f"right numbers in another order along axis {axis} (permuted, as by a sort that was " \
+                "not undone)"
     if len(shape) > 1:
         for words, way in (("columns before rows", lambda g: g.T.reshape(shape)),
                            ("columns before rows", lambda g: g.ravel().reshape(shape[::-1]).T)):

@@ -122,7 +122,8 @@ def _repeated(problem, w, near):
     try:
         differing = _differing(problem, first, _called(problem, w, outputs, several, cache))
     except Exception as error:                          # somebody else's code, called as it must allow
-        return _problem("changes_cache", f"the gradient function uses up what is cached in place: a second call with the same "
+        return _problem("changes_cache", "the gradient function uses up what is cached in place: a second call with "
+                                         "the same "
                         f"cache raises {type(error).__name__}", problem.wrt)
     if differing:
         return _problem("stale", "a second call with the same cache gives another result: the gradient function keeps "
@@ -132,7 +133,8 @@ def _repeated(problem, w, near):
         near.call()
         differing = _differing(problem, first, _called(problem, w, outputs, several, cache))
         if differing:
-            return _problem("stale", "after another call of the forward the gradient changes: it uses what the last forward "
+            return _problem("stale", "after another call of the forward the gradient changes: it uses what the last "
+                                     "forward "
                             "left in a global, an attribute or a shared buffer (stale state), not its own cache", differing)
     return None
 

@@ -81,7 +81,9 @@ def columns(problem, j, entries, method):
     values, errors = np.zeros((size, len(entries))), np.zeros((size, len(entries)))
     noise = None
     if method != "complex step" and len(entries):
-        noise = forward_noise(func, x, np.resize([1.0, -0.7, 0.6, -0.9], x.shape))
+        dense = forward_noise(func, x, np.resize([1.0, -0.7, 0.6, -0.9], x.shape))
+        if np.all(dense <= 1e-12 * np.abs(func(x))):    # else along each entry, so that no kink passes for noise
+            noise = dense
     for column, entry in enumerate(entries):
         direction = unit_direction(x.shape, entry)
         if method == "complex step":
