@@ -29,7 +29,6 @@ from ibpcl.verify.report import InputVerdict, Report, plain
 from ibpcl.verify.trap import Interrupted, Trap, converse, limit
 
 START = "import sys; sys.path[:] = {path!r}; from ibpcl.verify.user import serve; serve(sys.argv[1])"
-TIMEOUT = 120.0             # seconds for a pair
 
 
 def is_file(target):
@@ -51,17 +50,30 @@ def split(target):
     return path, name.removesuffix("_vjp")
 
 
-def functions_in(path):
-    """Return the names that a file binds at its top level, without running it; none if it cannot be read."""
+def binds(path, name):
+    """Return whether a file binds a name at its top level, without running it; of an unreadable file, assume so."""
     try:
         tree = ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return set()
-    names = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    names |= {target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
-              if isinstance(target, ast.Name)}
-    return names | {item.asname or item.name for node in tree.body if isinstance(node, ast.ImportFrom)
-                    for item in node.names}
+        return True                                          # the file itself is the mistake to speak of
+    return any(name in _names_of(statement) for statement in _statements(tree))
+
+
+def _statements(node):
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if isinstance(child, (ast.If, ast.Try, ast.With)):
+            yield from _statements(child)
+
+
+def _names_of(statement):
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, ast.ImportFrom):
+        return {item.asname or item.name for item in statement.names}
+    if isinstance(statement, ast.Assign):
+        return {node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return set()
 
 
 @dataclass
@@ -101,7 +113,8 @@ class Checked:
     def text(self):
         """Return everything there is to say, as lines."""
         if self.report is not None:
-            return self.report.text()
+            text = self.report.text()
+            return text.replace(": undecided", ": UNDECIDED", 1) if self.verdict == "undecided" else text
         first, *rest = self.words.splitlines()
         return "\n".join([f"{self.title}: {self.verdict.upper()}: {first}", *(f"  {line}" for line in rest)])
 
@@ -142,22 +155,22 @@ class FileRun:
     shapes: dict = field(default_factory=dict)
     wrt: tuple | None = None
     seed: int = 0
-    timeout: float = TIMEOUT
+    timeout: float = 120.0
     curves: bool = False
     left_out: list = field(default_factory=list, init=False)
 
     def __iter__(self):
         remaining, known = list(self.names), False
         while remaining or not known:
-            before, current = len(remaining), None
+            count, current = len(remaining), None
             for message in converse(self._command(remaining), self.timeout):
                 event, name = message.get("event"), message.get("name")
                 if event == "refused":
-                    yield Checked(self.path, None, message["state"], str(message["words"]))
+                    yield checked(self.path, message)
                     return
                 if event == "pairs" and not known:
                     remaining, self.left_out, known = list(message["names"]), list(message["left_out"]), True
-                    before = len(remaining) + 1             # a first process may do nothing but this
+                    count = len(remaining)
                 elif event == "begin":
                     current = name
                 elif event == "verdict" and name == current and name in remaining:
@@ -171,7 +184,7 @@ class FileRun:
             elif not known:
                 yield Checked(self.path, None, state, words)
                 return
-            elif remaining and len(remaining) >= before - 1:
+            elif len(remaining) == count:                   # a new process would come no further
                 yield from (Checked(f"{self.path}:{name}", None, state, words) for name in remaining)
                 return
 
@@ -223,15 +236,15 @@ def _restored(value):
 
 @dataclass
 class Drawn:
-    """Curves that were computed elsewhere, with the methods of :class:`ibpcl.verify.curves.Curves` that a page needs."""
+    """Curves that were computed elsewhere, with what a page needs of :class:`ibpcl.verify.curves.Curves`."""
 
     curves: dict
 
     @classmethod
     def sent(cls, curves):
         """Return the curves as plain values."""
-        every = {"v": curves.v_curve(), "truth": curves.v_curve_of_truth(), "1": curves.taylor(1), "2": curves.taylor(2)}
-        return {key: plain(list(curve)) for key, curve in every.items()}
+        return {"v": plain(list(curves.v_curve())), "truth": plain(list(curves.v_curve_of_truth())),
+                "1": plain(list(curves.taylor(1))), "2": plain(list(curves.taylor(2)))}
 
     @classmethod
     def restored(cls, sent):
@@ -291,9 +304,15 @@ def _serve(send, path, names, shapes, wrt, seed, timeout, curves):
         own = {key: tuple(shape) for key, shape in shapes.items() if key in parameters_of(module, name)}
         try:
             with limit(timeout):
-                content = check_function(module, path, name, own, wrt, seed, timeout, curves)
+                report = check_function(module, path, name, own, wrt, seed, timeout)
+            content = as_message(report)
+            if curves:
+                send("draws")                               # which has its own time
+                content["curves"] = as_curves(report, timeout)
         except UserError as error:
             content = {"state": "refused", "words": str(error)}
+        except NoVerdict as error:
+            content = {"state": error.state, "words": str(error)}
         except Interrupted as error:
             content = {"state": "undecided", "words": str(error)}
         send("verdict", name=name, seconds=time.perf_counter() - start, **content)
@@ -357,37 +376,60 @@ def parameters_of(module, name):
     return {key: p for key, p in every.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
 
-def check_function(module, path, name, shapes, wrt, seed, timeout, curves):
-    """Check one pair of a loaded file and return the content of the message about it."""
+class NoVerdict(Exception):
+    """A pair could not be judged; ``state`` is what that makes of it, "wrong" or "undecided"."""
+
+    def __init__(self, state, words):
+        super().__init__(words)
+        self.state = state
+
+
+def check_function(module, path, name, shapes, wrt, seed, timeout):
+    """Check one pair of a loaded file and return its report.
+
+    Raises
+    ------
+    UserError
+        If its gradient or its inputs are missing, or the pair does not have the form that can be checked.
+    NoVerdict
+        If it raises.
+    """
     f, f_vjp = getattr(module, name), getattr(module, f"{name}_vjp", None)
     if not callable(f_vjp):
         raise UserError(f"check: {path} has no {name}_vjp, the gradient of {name}: write it beside {name}")
     inputs = make_inputs(module, path, name, shapes, seed)
     with Trap() as trap:
-        return as_message(judged(f, f_vjp, inputs, wrt, seed=seed % 2**32, timeout=timeout), curves)
+        return judged(f, f_vjp, inputs, wrt, seed=seed % 2**32, timeout=timeout)
     file = Path(module.__file__)
     if isinstance(trap.error, TimeUp):
-        return {"state": "undecided", "words": str(trap.error)}
+        raise NoVerdict("undecided", str(trap.error))
     if trap.touches(file):
-        return {"state": "wrong", "words": f"it raises\n{trap.within(file)}"}
+        raise NoVerdict("wrong", f"it raises\n{trap.within(file)}")
     if isinstance(trap.error, (ValueError, TypeError)):
         words = str(trap.error).removeprefix("check: ").replace("pass wrt=(...)", "pass --wrt")
         raise UserError(f"check: {path}:{name}: {words}") from trap.error
-    return {"state": "undecided", "words": f"the checker failed: {trap}"}
+    raise NoVerdict("undecided", f"the checker itself failed: {trap}")
 
 
-def as_message(report, curves):
+def as_message(report):
     """Return a report as plain values, by its attributes: properties and methods may have been replaced."""
-    content = {"report": {
+    return {"report": {
         "problems": plain(report.problems), "notes": list(report.notes), "numbers": plain(report.numbers),
         "inputs": [{"name": item.name, "kind": item.kind, "words": item.words, "hint": item.hint,
                     "error": plain(item.error), "numbers": plain(item.numbers)} for item in report.inputs]}}
-    if curves:
-        content["curves"] = {}
-        for name, drawn in report.curves.items():
-            with Trap():                                     # a page without this figure
-                content["curves"][name] = Drawn.sent(drawn)
-    return content
+
+
+def as_curves(report, timeout):
+    """Return the curves of a report as plain values; those that raise or take too long are left out."""
+    curves = {}
+    try:
+        with limit(timeout):
+            for name, drawn in report.curves.items():
+                with Trap():
+                    curves[name] = Drawn.sent(drawn)
+    except Interrupted:
+        pass
+    return curves
 
 
 def judged(f, f_vjp, inputs, wrt, **options):
