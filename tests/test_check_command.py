@@ -313,8 +313,8 @@ def check_inputs():
 
 def command_line(*arguments):
     """Run the command as a user does: exit code, standard output and standard error."""
-    done = subprocess.run([sys.executable, "-m", "ibpcl", "check", *map(str, arguments)], capture_output=True, text=True,
-                          timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-m", "ibpcl", "check", *map(str, arguments)], capture_output=True,
+                          text=True, timeout=120, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -382,8 +382,9 @@ def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, cod
 
 def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(pairs):
     path = pairs("return -d * np.cos(x)")
-    path.write_text("from ibpcl.verify.report import InputVerdict, Report\nReport.ok = InputVerdict.ok = True\n"
-                    "Report.verdict = InputVerdict.verdict = 'ok'\nReport.text = lambda self: 'ok'\n" + path.read_text())
+    path.write_text("from ibpcl.verify.report import InputVerdict, Report\n"
+                    "Report.ok = InputVerdict.ok = True\nReport.verdict = InputVerdict.verdict = 'ok'\n"
+                    "Report.text = lambda self: 'ok'\n" + path.read_text())
     code, out, _ = command_line(path)
     assert code == 1 and "the sign is wrong" in out
 
@@ -433,7 +434,8 @@ def test_a_bare_name_beside_a_file_is_a_function_of_it(check, pairs):
         code, out, err = check(path, name)
         assert (code, out) == (2, "") and f"write {path}:{name}" in err
     code, out, _ = check(f"{path}:square", "gaussian.kl", "--json")
-    assert code == 0 and [entry["group"] for entry in json.loads(out)["checks"]] == ["yours", "gradients", "divergences"]
+    groups = [entry["group"] for entry in json.loads(out)["checks"]]
+    assert code == 0 and groups == ["yours", "gradients", "divergences"]
 
 
 @pytest.mark.parametrize(("returned", "x", "w"), [

@@ -416,10 +416,12 @@ except AssertionError as failure:
 # ibpcl check mine.py:f
 # ```
 #
-# and `ibpcl check` alone verifies every derivation of this package, in the same way.  Who checks the checker?  A test
-# of this package, `pytest -m slow tests/verify/test_mutants.py`: it spoils every gradient in every way that it can
-# think of, a sign, a factor, a term, an axis, an index, more than a thousand mistakes, and counts how many are caught
-# and how many are called by their right name.
+# whose exit code is 0 only if everything is proved right: 1 stands for wrong, 3 for undecided, as after the time that
+# `--timeout` allows.  It runs the file, without a sandbox.  And `ibpcl check` alone verifies every derivation of this
+# package, in the same way.  Who checks the checker?  A test of this package, `pytest -m slow
+# tests/verify/test_mutants.py`: it spoils every gradient in every way that it can think of, a sign, a factor, a term,
+# an axis, an index, more than a thousand mistakes, and counts how many are caught and how many are called by their
+# right name.
 #
 # ## What no gradient check can find
 #

@@ -19,6 +19,7 @@ targets:
   a group      gradients, densities, samplers, divergences, estimators,
                definitions, errata
   a name       its beginning or a pattern: kumaraswamy, '*.kl', errata/mask-*
+               (beside a file of yours: the whole name or a pattern)
   your file    mine.py:f checks f against f_vjp, and so does mine.py f; mine.py
                checks every pair in it.  Inputs: from check_inputs() in the
                file, or by --shape.  The file is run, with your rights and
@@ -86,8 +87,8 @@ def _execute(options):
         from ibpcl.paper import rendering
         print(rendering.listing(selected or select([])))
         return OK
-    yours, left_out = check_files(functions, options)
     printer, results, more = Printer(options), [], {}
+    yours, left_out = check_files(functions, options)
     if options.paper:
         results, more = check_paper(printer)
     elif selected:
