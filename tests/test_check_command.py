@@ -13,13 +13,13 @@ from ibpcl.primitives import gaussian
 
 
 @pytest.fixture
-def check(capsys):
+def check(capfd):
     """Run the command; return exit code, standard output and standard error."""
     def run(*arguments):
         parser = argparse.ArgumentParser(prog="ibpcl")
         command.add_parser(parser.add_subparsers())
         code = command.execute(parser.parse_args(["check", *map(str, arguments)]))
-        return code, *capsys.readouterr()
+        return code, *capfd.readouterr()
     return run
 
 
@@ -50,7 +50,11 @@ def test_what_would_say_nothing_is_refused(check, tmp_path, arguments, words):
     (tmp_path / "mine.py").write_text("def f(x):\n    return x, x\ndef f_vjp(d, x):\n    return d\n", encoding="utf-8")
     code, out, err = check(*(str(tmp_path / argument) if argument.startswith("mine") else argument
                              for argument in arguments))
-    assert (code, out) == (2, "") and words in err.lower()
+    assert code == 2 and words in err.lower()
+    if "--json" in arguments:
+        assert json.loads(out)["ok"] is False and words in json.loads(out)["error"]
+    else:
+        assert out == ""
 
 
 def test_the_summary_counts_and_names_the_largest_error(check):
@@ -222,9 +226,9 @@ def test_a_tuple_of_inputs_and_the_choice_of_what_is_differentiated(check, tmp_p
                     "def power(x, p):\n    return x**p, (x, p)\n"
                     "def power_vjp(dout, cache):\n    return dout * cache[1] * cache[0]**(cache[1] - 1)\n"
                     "def check_inputs():\n    return np.array([1.5, 2.5]), 3.0\n")
-    code, _, err = check(f"{path}:power")
-    assert code == 2
-    assert "pass --wrt" in err
+    code, out, _ = check(f"{path}:power")
+    assert code == 1
+    assert "x  ok" in out and "no gradient was returned for p" in out and "pass --wrt" in " ".join(out.split())
     assert check(f"{path}:power", "--wrt", "x")[0] == 0
     code, _, err = check(f"{path}:power", "--wrt", "q")
     assert code == 2
@@ -252,7 +256,6 @@ def test_an_error_in_ones_own_file_is_shown_with_its_place_there(check, tmp_path
         ("import numpy as np\nx = np.ones(2) @ np.ones(3)\n", "line 2", "ValueError"),
         ("def f(x:\n", "line 1", "SyntaxError"),
         ("import sys\nsys.exit(3)\n", "line 2", "SystemExit"),
-        ("def f(x):\n    return x + missing, x\ndef f_vjp(d, c):\n    return d\n", "line 2", "NameError"),
         ("def f(x):\n    return x, x\ndef f_vjp(d, c):\n    return d\ndef check_inputs():\n    1 / 0\n", "line 6",
          "ZeroDivisionError"),
     ):
@@ -278,3 +281,194 @@ def test_the_user_s_file_leaves_the_search_path_as_it_was(check, mine):
     before = list(sys.path)
     check(f"{mine}:square")
     assert sys.path == before
+
+
+PAIRS = """
+import os, sys, time
+import numpy as np
+
+def square(x):
+    return x * x, x
+
+def square_vjp(d, x):
+    return 2 * d * x
+
+def second(x):
+    return np.sin(x), x
+
+def second_vjp(d, x):
+    {second}
+    return d * np.cos(x)
+
+def third(x):
+    return np.exp(x), x
+
+def third_vjp(d, x):
+    return d * np.exp(x)
+
+def check_inputs():
+    return dict(x=np.linspace(0.1, 1, 4))
+"""
+
+
+def command_line(*arguments):
+    """Run the command as a user does: exit code, standard output and standard error."""
+    done = subprocess.run([sys.executable, "-m", "ibpcl", "check", *map(str, arguments)], capture_output=True,
+                          text=True, timeout=120, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Write a file with three pairs, of which the second does something."""
+    def write(second):
+        path = tmp_path / "pairs.py"
+        path.write_text(PAIRS.replace("{second}", second), encoding="utf-8")
+        return path
+    return write
+
+
+def verdicts(out):
+    return {entry["name"].rpartition(":")[2]: entry["verdict"] for entry in json.loads(out)["checks"]}
+
+
+@pytest.mark.parametrize(("second", "verdict", "words", "code"), [
+    ("raise KeyError('lost')", "wrong", "KeyError: 'lost'", 1),
+    ("sys.exit(0)", "wrong", "SystemExit: 0", 1),
+    ("os._exit(0)", "wrong", "ended the process with exit code 0", 1),
+    ("os.kill(os.getpid(), 9)", "wrong", "by signal 9", 1),
+    ("while True: pass", "undecided", "not finished within 1 s", 3),
+])
+def test_one_bad_pair_costs_its_own_verdict_only(pairs, second, verdict, words, code):
+    path = pairs(second)
+    got, out, _ = command_line("--json", path, "--timeout", "1")
+    assert got == code and json.loads(out)["ok"] is False
+    assert verdicts(out) == {"square": "ok", "second": verdict, "third": "ok"}
+    assert words in json.dumps(json.loads(out), ensure_ascii=False)
+
+
+def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
+    path = pairs("raise KeyError('lost')")
+    code, out, err = check(path)
+    assert (code, err) == (1, "")
+    assert f"{path}:second: WRONG: it raises" in out and "line 15, in second_vjp" in out
+    assert "gradcheck" not in out and "square: ok" in out and "third: ok" in out
+    assert "1 of 3 WRONG: yours/" in " ".join(out.split())
+
+
+def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monkeypatch):
+    from ibpcl.verify import trap
+    monkeypatch.setattr(trap, "GRACE", 2.0)
+    path = pairs("""while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            pass""")
+    code, out, _ = check(path, "--timeout", "0.5")
+    assert code == 3
+    assert "second: UNDECIDED: not finished within 0.5 s" in out and "third: ok" in out
+    assert "1 of 3 UNDECIDED" in out
+
+
+@pytest.mark.parametrize(("line", "code"), [("os._exit(0)", 1), ("sys.exit(0)", 2), ("while True: pass", 3)])
+def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, code):
+    path = pairs("pass")
+    path.write_text(f"import os, sys\n{line}\n{path.read_text()}")
+    for options in ((), ("--json",)):
+        got, out, _ = command_line(f"{path}:square", "--timeout", "1", *options)
+        assert got == code and "square: ok" not in out
+    assert json.loads(out)["ok"] is False and json.loads(out)["verdict"] != "ok"
+
+
+def test_a_verdict_is_made_of_the_kinds_not_of_what_the_file_puts_in_place_of_ok(pairs):
+    path = pairs("return -d * np.cos(x)")
+    path.write_text("from ibpcl.verify.report import InputVerdict, Report\n"
+                    "Report.ok = InputVerdict.ok = True\nReport.verdict = InputVerdict.verdict = 'ok'\n"
+                    "Report.text = lambda self: 'ok'\n" + path.read_text())
+    code, out, _ = command_line(path)
+    assert code == 1 and "the sign is wrong" in out
+
+
+def test_what_exits_after_the_verdicts_changes_nothing(pairs):
+    path = pairs("return -d * np.cos(x)")
+    path.write_text("import atexit, os\natexit.register(os._exit, 0)\n" + path.read_text())
+    assert command_line(path)[0] == 1
+
+
+@pytest.mark.parametrize("arguments", [("nowhere.py:f",), ("nonsense",), ("{path}:nope",), ("{path}", "nope"),
+                                       ("{path}", "--timeout", "0"), ("{path}:square", "--wrt", "q")])
+def test_a_mistake_is_json_too(check, pairs, arguments):
+    path = pairs("pass")
+    code, out, err = check("--json", *(argument.format(path=path) for argument in arguments))
+    assert code == 2 and json.loads(out)["ok"] is False
+    assert json.loads(out)["error"] == err.strip().removeprefix("ibpcl: ")
+
+
+def test_what_is_undecided_has_an_exit_code_of_its_own(check, tmp_path):
+    path = tmp_path / "slow.py"
+    path.write_text("import time\nimport numpy as np\n"
+                    "def slow(x):\n    time.sleep(0.1)\n    return np.sin(x), x\n"
+                    "def slow_vjp(d, x):\n    return d * np.cos(x)\n")
+    code, out, _ = check(f"{path}:slow", "--shape", "x=30", "--timeout", "0.5", "--html", tmp_path / "page.html")
+    assert code == 3
+    assert "slow: UNDECIDED" in out and "not finished within 0.5 s" in out
+    assert '<h2 class="undecided">' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_check_of_the_package_has_a_limit_too(check, monkeypatch):
+    from ibpcl.verify import trap
+    monkeypatch.setattr(trap, "LAG", 0.0)
+    code, out, _ = check("gradients/gaussian.kl", "--timeout", "0.001")
+    assert code == 3
+    assert "UNDECIDED gaussian.kl" in out and "1 of 1 UNDECIDED: gradients/gaussian.kl" in out
+
+
+def test_a_bare_name_beside_a_file_is_a_function_of_it(check, pairs):
+    path = pairs("pass")
+    path.write_text(path.read_text().replace("third", "errata"))
+    code, out, _ = check(path, "errata", "--json")
+    assert code == 0 and verdicts(out) == {"errata": "ok"}
+    code, out, _ = check(f"{path}:square", "second_vjp", "--json")
+    assert code == 0 and verdicts(out) == {"square": "ok", "second": "ok"}
+    for name in ("f", "gaussian.k"):                         # the beginning of a check's name
+        code, out, err = check(path, name)
+        assert (code, out) == (2, "") and f"write {path}:{name}" in err
+    code, out, _ = check(f"{path}:square", "gaussian.kl", "--json")
+    groups = [entry["group"] for entry in json.loads(out)["checks"]]
+    assert code == 0 and groups == ["yours", "gradients", "divergences"]
+
+
+@pytest.mark.parametrize(("returned", "x", "w"), [
+    ("d * w, None", "ok", "missing_term"),
+    ("None, d * x", "missing_term", "ok"),
+    ("d * w", "ok", "missing_term"),
+    ("(-d * w,)", "sign", "missing_term"),
+    ("dict(x=d * w)", "ok", "missing_term"),
+    ("dict(dx=None, dw=d * x)", "missing_term", "ok"),
+    ("None", "missing_term", "missing_term"),
+])
+def test_the_gradients_that_are_there_are_judged(check, tmp_path, returned, x, w):
+    path = tmp_path / "product.py"
+    path.write_text("def product(x, w):\n    return x * w, (x, w)\n"
+                    f"def product_vjp(d, cache):\n    x, w = cache\n    return {returned}\n")
+    code, out, err = check(f"{path}:product", "--shape", "x=3", "--shape", "w=3", "--json")
+    assert (code, err) == (1, "")
+    inputs = json.loads(out)["checks"][0]["numbers"]["inputs"]
+    assert [(item["name"], item["kind"]) for item in inputs] == [("x", x), ("w", w)]
+    assert {item["words"] for item in inputs if item["kind"] == "missing_term"} <= {
+        "no gradient was returned for x", "no gradient was returned for w"}
+
+
+def test_functions_without_a_gradient_are_named(check, mine):
+    code, out, _ = check(mine, "--shape", "b=2")
+    assert code == 0 and f"left out, without a gradient: {mine}:lonely" in " ".join(out.split())
+    code, out, _ = check(mine, "--shape", "b=2", "--json")
+    assert json.loads(out)["left_out"] == [f"{mine}:lonely"]
+
+
+def test_the_help_names_the_exit_codes_and_that_the_file_is_run():
+    _, out, _ = command_line("--help")
+    words = " ".join(out.split())
+    assert "3 nothing is wrong, but something is undecided" in words
+    assert "without a sandbox" in words and "ibpcl class grade" in words and "--timeout SECONDS" in words
+    assert max(map(len, out.splitlines())) <= 80

@@ -117,9 +117,9 @@ logits = cache[4]
 print(check(pick, pick_first_vjp, (logits, inputs["labels"])))
 
 # %% [markdown]
-# *One term missing*: minus `dout` times $e^{\texttt{logits}} e^{-\texttt{cache[1]}}$, where `cache[1]` is `log_norm`.
-# And the hint says what is usually behind it: a **normalizer**.  The other logits appear as well, in $\log \sum_c
-# e^{f_{nc}}$, whose derivative is
+# *A term is missing, one path of several*: nothing flows back through the `logits` inside `log_norm`, as if that line
+# were constant.  And the hint says what is usually behind it: a **normalizer**.  The other logits appear as well, in
+# $\log \sum_c e^{f_{nc}}$, whose derivative is
 #
 # $$ \frac{\partial}{\partial f_{nc}} \log \sum_j e^{f_{nj}} = \frac{e^{f_{nc}}}{\sum_j e^{f_{nj}}}
 #    = \mathrm{softmax}(f_n)_c, \qquad\text{so}\qquad
@@ -376,7 +376,14 @@ at_the_kink[0, :2] = 0.0
 difference = central(lambda h: relu(h)[0], at_the_kink, np.ones_like(h), 1e-6)
 print("central differences of relu at 0, 0 and", h[0, 2].round(2), "are", difference[0, :3].round(6), "\n")
 print(check(relu, relu_vjp, (at_the_kink,)))
-print("\nwith slope one at the kink:", check(relu, lambda dy, on: dy * (on | (at_the_kink == 0)), (at_the_kink,)).ok)
+
+
+def eager_relu(h):
+    on = h.real >= 0                                             # one at the kink
+    return np.where(on, h, 0), on
+
+
+print("\nwith slope one at the kink:", check(eager_relu, relu_vjp, (at_the_kink,)).ok)
 
 # %% [markdown]
 # **Functions that lose the imaginary part.**  `np.abs` of a complex number is its length, a real number.  The complex
@@ -416,10 +423,12 @@ except AssertionError as failure:
 # ibpcl check mine.py:f
 # ```
 #
-# and `ibpcl check` alone verifies every derivation of this package, in the same way.  Who checks the checker?  A test
-# of this package, `pytest -m slow tests/verify/test_mutants.py`: it spoils every gradient in every way that it can
-# think of, a sign, a factor, a term, an axis, an index, more than a thousand mistakes, and counts how many are caught
-# and how many are called by their right name.
+# whose exit code is 0 only if everything is proved right: 1 stands for wrong, 3 for undecided, as after the time that
+# `--timeout` allows.  It runs the file, without a sandbox.  And `ibpcl check` alone verifies every derivation of this
+# package, in the same way.  Who checks the checker?  A test of this package, `pytest -m slow
+# tests/verify/test_mutants.py`: it spoils every gradient in every way that it can think of, a sign, a factor, a term,
+# an axis, an index, more than a thousand mistakes, and counts how many are caught and how many are called by their
+# right name.
 #
 # ## What no gradient check can find
 #

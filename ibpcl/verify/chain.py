@@ -38,9 +38,20 @@ class ChainReport:
     stages: list = field(default_factory=list)
 
     @property
+    def verdict(self):
+        """One of "ok" (every stage is proved right), "wrong" (one is not right) and "undecided"."""
+        verdicts = {report.verdict for report in self.stages}
+        return next((verdict for verdict in ("wrong", "undecided") if verdict in verdicts), "ok")
+
+    @property
     def ok(self):
-        """Whether every stage is right."""
-        return all(report.ok for report in self.stages)
+        """Whether every stage is proved right."""
+        return self.verdict == "ok"
+
+    @property
+    def undecided(self):
+        """Whether no stage is wrong, and one could not be decided."""
+        return self.verdict == "undecided"
 
     @property
     def score(self):
@@ -49,13 +60,18 @@ class ChainReport:
 
     @property
     def first_wrong(self):
-        """Name of the first wrong stage that the backward pass meets; None if all are right."""
-        return next((report.title for report in self.stages if not report.ok), None)
+        """Name of the first wrong stage that the backward pass meets; None if there is none."""
+        return self._first("wrong")
+
+    def _first(self, verdict):
+        return next((report.title for report in self.stages if report.verdict == verdict), None)
 
     def text(self):
-        """Return the verdict as text: one line a right stage, the whole report of a wrong one."""
-        head = "chain: ok" if self.ok else f"chain: WRONG, first at stage {self.first_wrong!r} of the backward pass"
-        lines = [head]
+        """Return the verdict as text: one line for a right stage, the whole report of any other."""
+        head = {"ok": "chain: ok",
+                "wrong": f"chain: WRONG, first at stage {self.first_wrong!r} of the backward pass",
+                "undecided": f"chain: UNDECIDED, first at stage {self._first('undecided')!r} of the backward pass"}
+        lines = [head[self.verdict]]
         for report in self.stages:
             lines.append(f"{report.title}: ok, error {report.error:.1e}" if report.ok else report.text())
         return "\n".join(lines)
@@ -64,7 +80,7 @@ class ChainReport:
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"ok": self.ok, "score": self.score, "first_wrong": self.first_wrong,
+        return {"ok": self.ok, "verdict": self.verdict, "score": self.score, "first_wrong": self.first_wrong,
                 "stages": [report.to_dict() for report in self.stages]}
 
     def html(self):

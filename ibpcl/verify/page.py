@@ -8,7 +8,7 @@ WIDE, HIGH, EDGE = 320, 220, 44
 STYLE = """
 body { font: 15px/1.45 sans-serif; max-width: 54rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 pre { background: #f5f5f2; padding: .8rem; overflow-x: auto; }
-.ok { color: #19703a; } .wrong { color: #a61b1b; } svg { margin-right: 1rem; }
+.ok { color: #19703a; } .undecided { color: #8a5a00; } .wrong { color: #a61b1b; } svg { margin-right: 1rem; }
 """
 
 
@@ -18,6 +18,7 @@ def page(reports, title="Gradient check"):
     Parameters
     ----------
     reports : sequence of Report
+        Or of anything with ``title``, ``text()``, ``curves`` and either ``verdict`` or ``ok``.
     title : str
 
     Returns
@@ -26,7 +27,7 @@ def page(reports, title="Gradient check"):
     """
     body = [f"<h1>{escape(title)}</h1>"]
     for report in reports:
-        state = "ok" if report.ok else "wrong"
+        state = getattr(report, "verdict", None) or ("ok" if report.ok else "wrong")
         body.append(f'<h2 class="{state}">{escape(report.title)}: {state}</h2><pre>{escape(report.text())}</pre>')
         for name, curves in report.curves.items():
             body.append(f"<h3>{escape(name)}</h3>" + v_figure(curves) + taylor_figure(curves))

@@ -73,3 +73,14 @@ def test_parameters_that_are_not_differentiated_are_left_out_with_wrt():
 def test_a_stage_with_two_outputs_is_refused():
     with pytest.raises(TypeError, match="stage 'split' must return one output, got 2"):
         check_chain([("split", lambda x: ((x, x), x), lambda d, x: d[0] + d[1])], X)
+
+
+def test_a_chain_is_undecided_if_a_stage_is_and_none_is_wrong():
+    report = check_chain(stages(), X, timeout=0.0)
+    assert (report.ok, report.undecided, report.verdict, report.first_wrong) == (False, True, "undecided", None)
+    assert report.text().startswith("chain: UNDECIDED, first at stage 'loss'")
+    assert report.text().count("not finished within") >= len(report.stages)
+    assert report.to_dict()["verdict"] == "undecided"
+    assert report.html().count('class="undecided"') == 3
+    report.stages[1] = check_chain(stages(tanh=lambda d, x: -d), X).stages[1]
+    assert report.verdict == "wrong" and report.first_wrong == "tanh"
