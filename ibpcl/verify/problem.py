@@ -109,7 +109,7 @@ class Problem:
         return gradients_in_order(self.f_vjp(shaped_like(w, outputs, several), cache), self)
 
 
-class TimeUp(Exception):
+class TimeUp(BaseException):
     """The time that a check was given has passed."""
 
 
