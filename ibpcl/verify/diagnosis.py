@@ -135,8 +135,9 @@ class Search:
             if not any(j in self._open() for j in group):
                 continue
             if tuple(group) not in self.holes:
+                most = affordable(FILLING, self.recordings[0].executed, 0.0)
                 self.holes[tuple(group)] = [(hole, known_at(hole, views)) for hole in holes(
-                    self.bench, self.code, self.recordings, group, affordable(FILLING, self.recordings[0].executed, 0.0))]
+                    self.bench, self.code, self.recordings, group, most)]
             for hole, known in self.holes[tuple(group)]:
                 match = fill(hole, known, stage)
                 if match is not None:
@@ -197,15 +198,15 @@ def _flat(evidence, j):
     if any(np.any(np.isfinite(there) & (there != here)) for there in far):
         return "piecewise_constant", "the forward is piecewise constant in this input (rounded, thresholded or " \
             "one-hot), so its true derivative is zero; what is returned is a straight-through estimate, not a gradient"
-    return "missing_term", "the forward does not depend on this input at all, so its true gradient is zero: a term " \
-        "too many"
+    return "missing_term", \
+        "the forward does not depend on this input at all, so its true gradient is zero: a term too many"
 
 
 def _digits(evidence, j, most=1e-3):
     """Name a gradient that is right to a few digits, everywhere and in every trial: (kind, words) or None."""
     worst = 0.0
     for t in range(len(evidence.trials)):
-        value, allowed = evidence.expected(j, t)
+        value, _ = evidence.expected(j, t)
         known = ~np.isnan(value)
         scale = np.max(np.abs(value[known]), initial=0.0)
         if scale == 0:
@@ -223,7 +224,7 @@ def _precision_words(worst):
 
 
 def _precision(evidence, j):
-    value, allowed = evidence.expected(j, 0)
+    value, _ = evidence.expected(j, 0)
     known = ~np.isnan(value)
     scale = np.max(np.abs(value[known]), initial=0.0) or 1.0
     worst = float(np.max(np.abs(evidence.got(j, 0)[known] - value[known]), initial=0.0)) / scale
@@ -303,12 +304,12 @@ def _unnamed(evidence, j, telling, code):
     off, known = evidence.off(j)
     where = "wrong everywhere" if np.all(off[known]) else f"wrong at {off.sum()} of {known.sum()} entries"
     if np.array_equal(evidence.got(j, 0), evidence.got(j, 1)):
-        return Finding("elementwise_factor", "the gradient does not depend on dout: the factor dout is missing, if "
-                       "not more")
+        return Finding("elementwise_factor",
+                       "the gradient does not depend on dout: the factor dout is missing, if not more")
     zero = off & (evidence.got(j, 0) == 0) & (np.abs(value) > 0)
     if np.any(off) and np.array_equal(zero, off):
-        return Finding("missing_term", f"one term missing: {where}, and zero there: nothing flows back to these "
-                                       "entries")
+        return Finding("missing_term",
+                       f"one term missing: {where}, and zero there: nothing flows back to these entries")
     linear = evidence.linear(j)
     if linear and evidence.missing_pattern(j):
         return Finding("missing_term", "one term missing: the gradient is right where it is not zero, but some "

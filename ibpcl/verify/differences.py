@@ -188,7 +188,7 @@ def resolution(*values):
 
 
 def _tableau(func, x, direction, h, levels, noise, goal):
-    """Fill one Richardson tableau, until the goal is met twice, and pick for each output the entry of smallest error."""
+    """Fill one Richardson tableau until the goal is met twice; pick for each output the entry of smallest error."""
     met = False
     value = error = None
     previous = []
@@ -213,7 +213,7 @@ def _tableau(func, x, direction, h, levels, noise, goal):
 
 
 def kink_gap(func, x, direction, steps=(1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)):
-    r"""Tell for each output whether ``func`` has a kink (or a jump) at ``x`` along ``direction``.
+    r"""Return for each output whether ``func`` has a kink (or a jump) at ``x`` along ``direction``.
 
     The slopes on the right and on the left differ by
 

@@ -34,8 +34,8 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
         ``f_vjp(dout, cache)`` returns the gradients of ``sum(dout * out)``: a tuple, a dict by the inputs' names, or a
         bare array if one.
     inputs : tuple, list or dict
-        Where to compare.  A dict gives names; float32 arrays are promoted to float64.  A gradient that is right there is
-        compared again near by.
+        Where to compare.  A dict gives names; float32 arrays are promoted to float64.  A gradient that is right there
+        is compared again near by.
     wrt : sequence of int or str, optional
         The inputs whose gradients ``f_vjp`` returns, in its order; by default all floating-point inputs.
     names : sequence of str, optional
@@ -82,9 +82,8 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
         except TimeUp as up:
             report.curves.clear()
             for j in problem.wrt[len(report.inputs):]:
-                report.inputs.append(InputVerdict(problem.names[j], "undecided", str(up), "give it more time, or "
-                                                                                          "smaller "
-                                                  "inputs"))
+                report.inputs.append(InputVerdict(problem.names[j], "undecided", str(up),
+                                                  "give it more time, or smaller inputs"))
             report.notes.append(f"{up}: what is undecided was not looked at")
     return report
 
@@ -115,9 +114,9 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         _explain(report, problem, Evidence(problem, w, truths, rng, rtol, candidates), wrong, "")
     kept = kept_between_calls(problem.f) + kept_between_calls(problem.f_vjp) if fresh else []
     if kept:
-        found.append(Problem("stale", "right at the inputs given first, wrong at others: "
-                                      f"{', '.join(dict.fromkeys(kept))} is "
-                             "kept from the first call (stale), not computed anew", HINTS["stale"], tuple(fresh)))
+        words = f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(kept))} is kept from " \
+            "the first call (stale), not computed anew"
+        found.append(Problem("stale", words, HINTS["stale"], tuple(fresh)))
         report.problems.append(found[-1].to_dict())
     elif fresh:
         _explain(report, near, Evidence(near, w, hidden, rng, rtol, candidates), fresh,
@@ -143,8 +142,7 @@ def _judged(problem, inputs, report, w, rng, rtol, mode):
         full = mode == "full" or (mode == "auto" and small and quick)
         if mode == "auto" and small and not quick:
             report.notes.append(f"{problem.names[j]}: the forward takes {cost:.2g} s, so random directions stand for "
-                                "its "
-                                f"{entries} entries (mode='full' looks at each)")
+                                f"its {entries} entries (mode='full' looks at each)")
         verdicts[j] = judge(problem, j, w, pulled, rng, rtol, full, truths)
         report.notes += [note for note in verdicts[j].numbers.pop("notes", ()) if note not in report.notes]
     return truths, verdicts

@@ -123,7 +123,8 @@ def _hole(bench, make, place, n, wrong, texts):
             return None
         value = np.stack([np.asarray(v, dtype=float) for v in watch.values])
         plain = _stacked(evidence, evidence.gradients[t], wrong)
-        lack = np.concatenate([(evidence.expected(j, t)[0] - evidence.got(j, t)).ravel() for j in wrong])
+        true = [evidence.expected(j, t)[0] for j in wrong]
+        lack = np.concatenate([(value - evidence.got(j, t)).ravel() for j, value in zip(wrong, true, strict=True)])
         known = ~np.isnan(lack)
         step = np.max(np.abs(value), initial=0.0) or 1.0
         columns = []
@@ -140,8 +141,8 @@ def _hole(bench, make, place, n, wrong, texts):
         if not np.any(linear):
             return None
         solution, _, rank, _ = np.linalg.lstsq(linear, lack[known], rcond=1e-10)
-        scale = max(float(np.max(np.abs(evidence.expected(j, t)[0][~np.isnan(evidence.expected(j, t)[0])]), initial=0.0))
-                    for j in wrong) + float(np.max(np.abs(plain), initial=0.0))
+        scale = max(float(np.max(np.abs(value[~np.isnan(value)]), initial=0.0)) for value in true) \
+            + float(np.max(np.abs(plain), initial=0.0))
         if np.max(np.abs(linear @ solution - lack[known]), initial=0.0) > FITS * scale:
             return None
         telling |= rank < int(known.sum())
@@ -177,8 +178,8 @@ class _Watch:
 
     def view(self):
         """Return the variables by name, with a first axis for the calls."""
-        names = [name for name in self.scopes[0] if all(name in scope and scope[name].shape == self.scopes[0][name].shape
-                                                        for scope in self.scopes)]
+        names = [name for name, first in self.scopes[0].items()
+                 if all(name in scope and scope[name].shape == first.shape for scope in self.scopes)]
         return {name: np.stack([scope[name] for scope in self.scopes]) for name in names}
 
 
@@ -228,7 +229,8 @@ def fill(hole, known, stage):
     shape, given = hole.values[0].shape, hole.values
     if stage == "one":
         columns = [*known.columns(shape), *known.winners(shape)]
-        return _first(hole, [(text, values, 1) for text, values, _ in columns if not np.array_equal(values[0], given[0])])
+        return _first(hole, [(text, values, 1) for text, values, _ in columns
+                             if not np.array_equal(values[0], given[0])])
     if stage == "matrix":
         match = _first(hole, [(text, values, 1) for text, values in known.products(given)], ("instead",))
         return match or _first(hole, [(text, values, 2) for text, values in known.pairs(shape)], ("term", "instead"))
@@ -259,7 +261,9 @@ def _first(hole, columns, relations=("missing", "extra", "term", "instead", "les
 
 def _change(relation, value, array):
     """Return what is put in the place, up to a constant: a product, a quotient, the array itself."""
-    return value * array if relation == "missing" else value / array if relation == "extra" else array * np.ones_like(value)
+    if relation == "missing":
+        return value * array
+    return value / array if relation == "extra" else array * np.ones_like(value)
 
 
 def _fitting(hole, t, changes, relation):

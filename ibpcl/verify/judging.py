@@ -63,8 +63,7 @@ def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
                             f"{len(entries)} entries are moved", "", error, numbers)
     if coarse > max(PROVED, 2 * (rtol or 0.0)):
         return InputVerdict(name, "undecided", f"the witnesses are only good to {coarse:.0e} here: the forward is "
-                                               "noisy, "
-                            "jumps near by, or computes in float32", "", error, numbers)
+                            "noisy, jumps near by, or computes in float32", "", error, numbers)
     words = ""
     if not truth.jacobian.size:
         words = "no entries, so nothing was compared and nothing is proved: try other inputs"
@@ -147,9 +146,8 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
     numbers.update(witness=seen.method, agreement=seen.agreement, rtol=max(seen.rtol, coarse))
     if not failed:
         if coarse > max(PROVED, 2 * (rtol or 0.0)):
-            return InputVerdict(name, "undecided", f"random directions are only good to {coarse:.0e} here: the "
-                                                   "forward is "
-                                "noisy, jumps near by, or computes in float32", "", error, numbers)
+            return InputVerdict(name, "undecided", f"random directions are only good to {coarse:.0e} here: the forward "
+                                "is noisy, jumps near by, or computes in float32", "", error, numbers)
         return InputVerdict(name, "ok", "", "", error, numbers)
     entries = entries_to_look_at(x.shape, w.shape[1], rng, _probe(problem, j, w[0], arrays[0], seen, smooth, rng))
     verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths, rtol)
@@ -164,7 +162,7 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
 
 
 def _aimed(gradient, rng):
-    """Return directions along the gradient, up to random weights: a wrong sign or factor shows there through any noise."""
+    """Return directions along the gradient, up to random weights: a wrong factor shows there through any noise."""
     size = np.max(np.abs(gradient), initial=0.0) or 1.0
     return [gradient / size * rng.uniform(0.5, 1.5, gradient.shape) for _ in range(DIRECTIONS)]
 

@@ -47,8 +47,7 @@ HINTS = {
     "shifted": "check the bounds of the slices, and the direction of cumulative sums",
     "few_entries": "look at what is special there: borders, masks, ties, repeated indices, in-place writes",
     "precision": "compute in float64, and differentiate by hand rather than by differences",
-    "piecewise_constant": "a straight-through estimate is no gradient: check the smooth part, and leave the rounding "
-                          "out",
+    "piecewise_constant": "a straight-through estimate is no gradient: check the smooth part, without the rounding",
     "undecided": "use float64 throughout, smaller inputs, and fewer exact zeros; or check the stages one by one",
     "wrong_shape": "the gradient of an input has the shape of that input",
     "non_finite": "look for a division by zero, the log of zero, or exp that overflows; use the stable form",

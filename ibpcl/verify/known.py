@@ -23,7 +23,8 @@ def _trigamma(x):
 
 FUNCTIONS = {
     "{}": lambda x: x, "{}**2": lambda x: x * x, "1 - {}": lambda x: 1 - x, "1 - {}**2": lambda x: 1 - x * x,
-    "{0} * (1 - {0})": lambda x: x * (1 - x), "{} > 0": lambda x: x > 0, "{} < 0": lambda x: x < 0, "{} != 0": lambda x: x != 0, "sqrt({})": np.sqrt,
+    "{0} * (1 - {0})": lambda x: x * (1 - x), "{} > 0": lambda x: x > 0, "{} < 0": lambda x: x < 0,
+    "{} != 0": lambda x: x != 0, "sqrt({})": np.sqrt,
     "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x), "log({})": np.log, "1 + {}": lambda x: 1 + x,
     "1 + {}**2": lambda x: 1 + x * x, "sigmoid({})": _sigmoid, "sigmoid(-{})": lambda x: _sigmoid(-x),
     "tanh({})": np.tanh, "1 - tanh({})**2": lambda x: 1 - np.tanh(x) ** 2, "1 - exp({})": lambda x: -np.expm1(x),
@@ -158,7 +159,7 @@ class Known:
 
 
 def _placements(values, shape):
-    """Yield values broadcast to a shape in every way that keeps the first axis and the order of the others, then turned."""
+    """Yield values broadcast to a shape in every way that keeps the order of the axes, or reverses all but one."""
     seen = []
     for turned in (lambda v: v, lambda v: v.transpose(0, *range(v.ndim - 1, 0, -1))):
         for axes in combinations(range(1, len(shape)), values[0].ndim - 1):
@@ -166,7 +167,8 @@ def _placements(values, shape):
             if any(n not in (1, shape[axis]) for n, axis in zip(arrays[0].shape[1:], axes, strict=True)):
                 continue
             where = dict(zip((0, *axes), arrays[0].shape, strict=True))
-            placed = [np.broadcast_to(v.reshape([where.get(axis, 1) for axis in range(len(shape))]), shape) for v in arrays]
+            sizes = [where.get(axis, 1) for axis in range(len(shape))]
+            placed = [np.broadcast_to(v.reshape(sizes), shape) for v in arrays]
             if not any(np.array_equal(placed[0], other) for other in seen):
                 seen.append(placed[0])
                 yield placed

@@ -5,13 +5,15 @@ steps) is the right gradient of *another* forward: one in which some value does 
 is run with its values watched (:mod:`ibpcl.verify.source`); if holding the value of one place at what it was takes
 away exactly what the gradient lacks,
 
-.. math:: \langle g - \bar x, v \rangle = c \, \bigl(\langle \bar x, v \rangle - D_v f_{\text{held}}\bigr), \qquad c = -1,
+.. math:: \langle g - \bar x, v \rangle = c \, \bigl(\langle \bar x, v \rangle - D_v f_{\text{held}}\bigr),
+          \qquad c = -1,
 
 for two directions :math:`v` in every trial, that place is where the path was lost.  With :math:`c = -2` the path has
 the wrong sign, with :math:`c = 1` it was counted twice.
 """
 
 import ast
+import inspect
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -46,7 +48,7 @@ class Forward:
     """
 
     def __init__(self, evidence):
-        self.evidence, self.code = evidence, Code(evidence.problem.f)
+        self.evidence, self.code = evidence, Code(inspect.unwrap(evidence.problem.f))
         self.make = self.code.watched()
         self.recorded, self.point = [], 0
         for problem in evidence.problems:
@@ -166,7 +168,7 @@ def _lacking(evidence, j):
 
 
 def _share(forward, rows, j, holding, way):
-    """Return (c, signature) of places held: c is None if they do not explain the gradient; None if they hold nothing."""
+    """Return (c, signature) of places held, c None if they do not explain the gradient; None if they hold nothing."""
     constant, signature = None, []
     for n, (t, v, true, lacking, size) in enumerate(rows):
         held = forward.derivative(t, j, v, holding, way)
@@ -223,7 +225,8 @@ def _finding(forward, items, common):
     n, constant, way = min(whole, key=lambda item: (_plainness(forward, item[0]), item[0] if isinstance(
         item[0], int) else item[0][0]))
     places = [forward.code.places[m] for m in (n if isinstance(n, tuple) else (n,))]
-    what = " and ".join(f"`{place.text}` in `{_shown(place)}` (line {place.node.lineno} of the forward)" for place in places)
+    what = " and ".join(f"`{place.text}` in `{_shown(place)}` (line {place.node.lineno} of the forward)"
+                        for place in places)
     when = f" {way}" if way else ""
     others = dict.fromkeys(forward.code.places[m].text for m, _, _ in whole if isinstance(m, int)
                            and isinstance(forward.code.places[m].node, ast.Name))
@@ -236,9 +239,8 @@ def _finding(forward, items, common):
     if abs(constant + 2) < 1e-4:
         return Finding("sign", f"one term has the wrong sign: what flows back through {what}{when}{beside}", where)
     if abs(constant - 1) < 1e-4:
-        return Finding("missing_term", f"a term too many: what flows back through {what}{when} is counted "
-                                       f"twice{beside}",
-                       where)
+        return Finding("missing_term",
+                       f"a term too many: what flows back through {what}{when} is counted twice{beside}", where)
     factor = 1 + constant
     ratio = Fraction(factor).limit_denominator(100)
     named = f" (= {ratio})" if abs(float(ratio) / factor - 1) < 1e-6 and ratio.denominator > 1 else ""

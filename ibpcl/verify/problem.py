@@ -189,13 +189,11 @@ def gradients_in_order(gradients, problem):
         keys = {**plain, **keys}
         if not set(chosen) <= set(keys):
             raise TypeError(f"check: f_vjp returned a dict with the keys {', '.join(map(str, gradients))}, but the "
-                            "inputs "
-                            f"are {', '.join(chosen)}: use their names, or return a tuple")
+                            f"inputs are {', '.join(chosen)}: use their names, or return a tuple")
         return tuple(gradients[keys[name]] for name in chosen)
     if inspect.isgenerator(gradients) or isinstance(gradients, (map, zip, filter)):
         raise TypeError(f"check: f_vjp returned a {type(gradients).__name__}, which can be read once only: return a "
-                        "tuple "
-                        f"of arrays, ({', '.join('d' + name for name in chosen)})")
+                        f"tuple of arrays, ({', '.join('d' + name for name in chosen)})")
     return as_tuple(gradients)
 
 
@@ -269,8 +267,7 @@ def require_gradients(problem, w, wrt):
     except Exception as error:
         if _works_exchanged(problem, dout, cache):
             raise TypeError("check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), but is "
-                            "called "
-                            "as f_vjp(dout, cache)") from error
+                            "called as f_vjp(dout, cache)") from error
         raise
     chosen = [problem.names[j] for j in problem.wrt]
     if len(gradients) == len(chosen):
@@ -283,8 +280,8 @@ def require_gradients(problem, w, wrt):
     returned = f"f_vjp returned {len(gradients)} gradient{'s' * (len(gradients) != 1)}"
     if wrt is None:
         raise ValueError(f"check: {returned}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)})"
-                         + (stacked or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its "
-                                       "order"))
+                         + (stacked or
+                            "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"))
     raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {returned}{stacked}")
 
 

@@ -169,9 +169,9 @@ class Report:
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"title": self.title, "ok": self.ok, "verdict": self.verdict, "score": self.score, "error": plain(self.error),
-                "numbers": plain(self.numbers), "problems": plain(self.problems), "notes": list(self.notes),
-                "inputs": [item.to_dict() for item in self.inputs]}
+        return {"title": self.title, "ok": self.ok, "verdict": self.verdict, "score": self.score,
+                "error": plain(self.error), "numbers": plain(self.numbers), "problems": plain(self.problems),
+                "notes": list(self.notes), "inputs": [item.to_dict() for item in self.inputs]}
 
     def html(self):
         """Return the report as a page of its own, with the V-curve and the Taylor plot of every input."""

@@ -163,10 +163,10 @@ def by_cotangent(evidence, j):
             for step in (1, -1):
                 if explained(within(o, lambda part, axis=axis, step=step: np.roll(part, step, axis))):
                     return "shifted", f"{name} is shifted by one along axis {axis} (rolled)"
-            if explained(within(o, lambda part, axis=axis: np.broadcast_to(part.sum(axis, keepdims=True), part.shape))):
-                return "summed", f"{name} is summed over axis {axis}, where nothing must be"
-            if explained(within(o, lambda part, axis=axis: np.broadcast_to(part.mean(axis, keepdims=True), part.shape))):
-                return "summed", f"{name} is averaged (mean) over axis {axis}, where nothing must be"
+            for word, reduce in (("summed", np.sum), ("averaged (mean)", np.mean)):
+                if explained(within(o, lambda part, axis=axis, reduce=reduce: np.broadcast_to(
+                        reduce(part, axis=axis, keepdims=True), part.shape))):
+                    return "summed", f"{name} is {word} over axis {axis}, where nothing must be"
     for a, b in combinations(range(len(outputs)), 2):
         if outputs[a].shape == outputs[b].shape:
             def exchanged(w, a=a, b=b):

@@ -15,7 +15,8 @@ import types
 import numpy as np
 
 WATCH = "__watch__"
-LAYOUT = ("zeros", "ones", "empty", "full", "reshape", "swapaxes", "moveaxis", "transpose", "expand_dims", "eye", "squeeze")
+LAYOUT = ("zeros", "ones", "empty", "full", "reshape", "swapaxes", "moveaxis", "transpose", "expand_dims", "eye",
+          "squeeze")
 _VALUES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.Compare)
 
 
@@ -205,7 +206,8 @@ def _watchable(node, parent, field):
         return False
     if isinstance(parent, ast.Call) and field == "func":
         return False
-    return not (isinstance(parent, ast.Attribute) and isinstance(node, ast.Name) and node.id in ("np", "numpy", "scipy"))
+    return not (isinstance(parent, ast.Attribute) and isinstance(node, ast.Name)
+                and node.id in ("np", "numpy", "scipy"))
 
 
 class _Watching(ast.NodeTransformer):

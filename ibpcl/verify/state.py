@@ -65,7 +65,7 @@ def inspect_pair(problem, w, near=None):
     tuple of (list of Problem, list of str)
     """
     first, several, cache = problem.call()
-    second, _, cache_again = problem.call()
+    second, _, _ = problem.call()
     if not all(map(same_bits, first, second)):
         return [_problem("noisy_forward", "your forward draws random numbers: two calls with equal inputs differ")], []
     if not all(np.all(np.isfinite(part)) for part in first if part.dtype.kind in "fc"):
@@ -98,7 +98,8 @@ def _side_effects(problem, w, outputs, several, cache):
     changed = [name for name, a, b in zip(problem.names, problem.point, point, strict=True)
                if isinstance(a, np.ndarray) and not same_bits(a, b)]
     if changed and not found:
-        found.append(_problem("changes_input", f"the pair overwrites its input {', '.join(changed)} in place", everything))
+        found.append(_problem("changes_input", f"the pair overwrites its input {', '.join(changed)} in place",
+                              everything))
     return found
 
 
@@ -110,9 +111,9 @@ def _repeated(problem, w, near):
         runs.append(_called(problem, w, outputs, several, cache))
     differing = _differing(problem, runs[0], runs[1])
     if differing:
-        grows = all(np.allclose(np.asarray(c, float) - b, np.asarray(b, float) - a, rtol=1e-7, atol=0) for a, b, c in (
-            [run[problem.wrt.index(j)] for run in runs] for j in differing) if np.shape(a) == np.shape(b) == np.shape(c))
-        if grows:
+        series = ([run[problem.wrt.index(j)] for run in runs] for j in differing)
+        if all(np.allclose(np.asarray(c, float) - b, np.asarray(b, float) - a, rtol=1e-7, atol=0)
+               for a, b, c in series if np.shape(a) == np.shape(b) == np.shape(c)):
             return _problem("accumulates", "the gradient grows from call to call: it accumulates in a buffer that "
                             "outlives the call", differing)
         return _problem("noisy_gradient", "the gradient function draws random numbers: two calls with equal arguments "
@@ -123,8 +124,7 @@ def _repeated(problem, w, near):
         differing = _differing(problem, first, _called(problem, w, outputs, several, cache))
     except Exception as error:                          # somebody else's code, called as it must allow
         return _problem("changes_cache", "the gradient function uses up what is cached in place: a second call with "
-                                         "the same "
-                        f"cache raises {type(error).__name__}", problem.wrt)
+                        f"the same cache raises {type(error).__name__}", problem.wrt)
     if differing:
         return _problem("stale", "a second call with the same cache gives another result: the gradient function keeps "
                         "something between its calls", differing)
@@ -134,8 +134,8 @@ def _repeated(problem, w, near):
         differing = _differing(problem, first, _called(problem, w, outputs, several, cache))
         if differing:
             return _problem("stale", "after another call of the forward the gradient changes: it uses what the last "
-                                     "forward "
-                            "left in a global, an attribute or a shared buffer (stale state), not its own cache", differing)
+                            "forward left in a global, an attribute or a shared buffer (stale state), not its own "
+                            "cache", differing)
     return None
 
 
@@ -202,7 +202,8 @@ def _arrays(value, name="cache", depth=0):
         items = [(f"{name}.{key}", item) for key, item in vars(value).items()] if hasattr(value, "__dict__") else []
     else:
         items = []
-    return {key: array for inner, item in items if depth < DEPTH for key, array in _arrays(item, inner, depth + 1).items()}
+    return {key: array for inner, item in items if depth < DEPTH
+            for key, array in _arrays(item, inner, depth + 1).items()}
 
 
 def _problem(kind, words, inputs=()):

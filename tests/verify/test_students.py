@@ -1,7 +1,7 @@
 """Gradients as students get them wrong: every one is caught, and nine in ten are named; right ones are left alone.
 
-``students/`` holds right pairs, and ``students/mistakes.toml`` what was done to them: a text and what stands in its place,
-the kinds of verdict that name the mistake, and a pattern that a helpful sentence matches.
+``students/`` holds right pairs, and ``students/mistakes.toml`` what was done to them: a text and what stands in its
+place, the kinds of verdict that name the mistake, and a pattern that a helpful sentence matches.
 """
 
 import importlib.util
@@ -81,8 +81,9 @@ def test_a_right_gradient_raises_no_alarm(name, tmp_path):
 
 def shares(mistakes, folder):
     results = [verdict_on(mistake, folder) for mistake in mistakes]
-    missed = [f"{m['function']}: {m['label']}" for m, (caught, _, _) in zip(mistakes, results, strict=True) if not caught]
-    unnamed = [f"{m['function']}: {m['label']}" for m, (_, named, _) in zip(mistakes, results, strict=True) if not named]
+    titles = [f"{mistake['function']}: {mistake['label']}" for mistake in mistakes]
+    missed = [title for title, (caught, _, _) in zip(titles, results, strict=True) if not caught]
+    unnamed = [title for title, (_, named, _) in zip(titles, results, strict=True) if not named]
     return missed, unnamed, sum(helpful for _, _, helpful in results) / len(results)
 
 
