@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import linecache
 import re
 import types
 from dataclasses import dataclass, field, fields
@@ -200,9 +201,10 @@ def merged(base, form):
 
 
 def module(source, name):
-    """Return a trusted text as a module."""
-    made = types.ModuleType(name)
-    exec(compile(source, f"<{name}>", "exec"), made.__dict__)
+    """Return a trusted text as a module whose source can be read, so that the checker can name paths through it."""
+    made, file = types.ModuleType(name), f"<{name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), made.__dict__)
     return made
 
 

@@ -141,7 +141,9 @@ class Search:
             for hole, known in self.holes[tuple(group)]:
                 match = fill(hole, known, stage)
                 if match is not None:
-                    finding = Finding(*match_words(hole, match), self.code.line(hole.place.node))
+                    factor = (match.relation, match.smallest, match.largest)
+                    finding = Finding(*match_words(hole, match), self.code.line(hole.place.node),
+                                      factor if match.relation in ("missing", "extra") else None)
                     self._take(dict.fromkeys(group, finding))
                     break
 

@@ -18,6 +18,7 @@ from ibpcl.verify.state import FATAL, Problem, inspect_pair, kept_between_calls
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions
 FULL_NUMBERS = 2_000_000    # ... or above this many numbers in its Jacobian
 FULL_SECONDS = 20.0         # ... or if looking at every entry would take longer than this
+STREAM = 20_211             # so that no cotangent equals inputs that the user has drawn with the same seed
 PATIENCE = 2.0              # seconds after which progress is shown on a terminal
 
 
@@ -90,7 +91,7 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
 
 def _check(problem, report, wrt, rtol, seed, mode, candidates):
     refuse_outputs(problem.call()[0])
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, STREAM])
     size = problem.vector().size
     w = rng.standard_normal((3, size))
     require_gradients(problem, w[0], wrt)
@@ -168,6 +169,8 @@ def _explain(report, problem, evidence, wrong, prefix):
         verdict.kind, verdict.words, verdict.hint = finding.kind, prefix + finding.words, HINTS[finding.kind]
         if finding.where:
             verdict.numbers["where"] = finding.where
+        if finding.factor:
+            verdict.numbers["factor"] = dict(zip(("relation", "smallest", "largest"), finding.factor, strict=True))
 
 
 def _blame(problem, report, found):

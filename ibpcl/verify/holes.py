@@ -54,12 +54,14 @@ class Hole(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A value that fits: what it is beside the place's own, the text of the known array, and a constant."""
+    """A value that fits: what it is beside the place's own, the text of the known array, a constant, its extremes."""
 
     relation: str           # "missing", "extra", "instead", "term" or "less"
     text: str
     constant: float
     factors: int
+    smallest: float
+    largest: float
 
 
 def background(evidence, forward):
@@ -255,7 +257,8 @@ def _first(hole, columns, relations=("missing", "extra", "term", "instead", "les
                 text, values, factors = columns[n]
                 if all(abs(_constant(hole, t, relation, values[t]) - first[n]) <= 1e-5 * abs(first[n])
                        for t in range(1, len(values))):
-                    return Match(relation, text, float(first[n]), factors)
+                    factor = first[n] * values[0]
+                    return Match(relation, text, float(first[n]), factors, float(factor.min()), float(factor.max()))
     return None
 
 

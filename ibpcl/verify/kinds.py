@@ -58,8 +58,9 @@ KINDS = ("ok", *HINTS)
 
 
 class Finding(NamedTuple):
-    """A named mistake, and the source line that it is on, if that is known."""
+    """A named mistake; the source line that it is on, and the smallest and largest value of a factor, where known."""
 
     kind: str
     words: str
     where: str = ""
+    factor: tuple | None = None     # ("missing" or "extra", smallest, largest)

@@ -77,7 +77,7 @@ class Known:
             values = [np.asarray(v) for v in values]
             if any(v.dtype.kind not in "fbiu" or v.size == 0 or v.shape != values[0].shape for v in values):
                 continue
-            key = (values[0].shape, np.asarray(values[0], dtype=float).tobytes())
+            key = (values[0].shape, *(np.asarray(v, dtype=float).tobytes() for v in values))
             if len(name) <= LONGEST and key not in seen:
                 seen.add(key)
                 self.arrays[name] = [v.astype(float) for v in values]

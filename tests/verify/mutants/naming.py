@@ -66,6 +66,7 @@ def by_cause(mutation, values):
         kinds = {"constant_factor"} | ({"missing_term"} if mutation.role == "term" else set())
     elif mutation.kind == "cache":
         kinds = {"missing_term" if role == "term" else "elementwise_factor" for role in mutation.role.split()}
+        kinds |= {"shifted"} if " - 1` in `" in mutation.words else set()      # of one part of several, by its index
     elif mutation.kind == "operands":
         kinds = set(OPERANDS.get(mutation.operator, {"elementwise_factor"}))
     if mutation.exponent:
@@ -186,8 +187,9 @@ def mentioned(mutation, verdict, subject):
         return True
     expression = subject.expression(mutation) if mutation.exponent else mutation.part
     cotangents = subject.cotangent_names(mutation.function)
-    wanted = {"dout" if name in cotangents else name for name in re.findall(r"[A-Za-z_]\w*(?![\w(.])", expression)}
-    return bool(wanted - {"None"}) and wanted - {"None"} <= said
+    names = set(re.findall(r"[A-Za-z_]\w*(?![\w(.])", expression)) - {"None"}
+    general = {"dout" if name in cotangents else name for name in names}        # its own name, or the usual one
+    return bool(names) and (names <= said or general <= said)
 
 
 def measured(mutation, verdict, subject):

@@ -1,0 +1,68 @@
+"""Expressions of a function put beside others of it, as the factor or the term that a place in a loop lacks."""
+
+import ast
+
+import numpy as np
+
+from ibpcl.verify.edits.edit import LATE, around, is_numeric, replaced
+
+LONGEST = 40            # characters of an expression that is put beside another one
+
+
+def grafts_of(code, values, counts):
+    """Yield expressions of the same function as further factors or terms beside one that runs in a loop.
+
+    Parameters
+    ----------
+    code : Code
+    values : dict of int to object
+        First recorded value of each place.
+    counts : dict of int to int
+        How often each place was run.
+
+    Yields
+    ------
+    Edit
+    """
+    for name in code.trees:
+        places = [place for place in code.places if place.function == name and place.inside == "formula"
+                  and is_numeric(values.get(place.node.place))]
+        sources = {}
+        for place in places:
+            if is_pure(place.node) and len(place.text) < LONGEST:
+                sources.setdefault(place.text, np.shape(values[place.node.place]))
+        for target in places:
+            shape, looped = np.shape(values[target.node.place]), counts.get(target.node.place, 0) > 1
+            if not (looped or shape):
+                continue
+            for text, other in sources.items():
+                try:
+                    joined = np.broadcast_shapes(shape, other)
+                except ValueError:
+                    continue
+                if text != target.text and (joined == shape) == looped:   # run once, smaller ones are found otherwise
+                    yield from _beside(target, text, term=joined == shape and target.whole)
+
+
+def _beside(target, text, term):
+    """Yield a place times and divided by an expression, and with it as a further term."""
+    graft = ast.parse(text, mode="eval").body
+    ways = [(ast.Mult(), LATE, "elementwise_factor", f"an elementwise factor `{text}` is missing"),
+            (ast.Div(), LATE, "elementwise_factor", f"a division by `{text}` is missing")]
+    ways += [(operator, LATE + 1, "missing_term", "a term is missing") for operator in (ast.Add(), ast.Sub()) if term]
+    for operator, rank, kind, why in ways:
+        yield replaced(rank, kind, target, ast.BinOp(target.node, operator, graft), why, around(target))
+
+
+def is_pure(node):
+    """Return whether an expression can be evaluated again without side effects."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            root = part.func
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if not (isinstance(root, ast.Name) and root.id in ("np", "numpy")) or ".random" in ast.unparse(part.func):
+                return False
+        elif isinstance(part, (ast.NamedExpr, ast.Lambda, ast.Await, ast.Yield, ast.ListComp, ast.GeneratorExp)):
+            return False
+    return True

@@ -1,0 +1,219 @@
+"""Edits of whole statements: accumulated or overwritten, left out, moved, written elsewhere; loops in another order."""
+
+import ast
+
+import numpy as np
+
+from ibpcl.verify.edits.edit import (
+    Edit,
+    Slot,
+    belongs,
+    call,
+    exchanges,
+    in_place,
+    index_exchanges,
+    is_numeric,
+    name_of,
+    put,
+    put_all,
+    sibling,
+    stepped,
+    text,
+)
+from ibpcl.verify.edits.indices import EXCHANGED, MIRRORED, other_slices, parts_of, subscript, unmirrored
+
+MOST_UNPACKED = 6       # names on the left of one assignment that are exchanged
+_BLOCKS = (ast.For, ast.If, ast.While)
+_PAIRS = (("sin", "cos"), ("sinh", "cosh"), ("exp", "log"), ("real", "imag"))
+
+
+def of_statements(tree, scope):
+    """Yield the edits of the statements of a function.
+
+    Parameters
+    ----------
+    tree : ast.FunctionDef
+    scope : dict
+        The variables that it had when it returned.
+
+    Yields
+    ------
+    Edit
+    """
+    known = set()
+    for parent in ast.walk(tree):
+        for field in ("body", "orelse"):
+            statements = getattr(parent, field, None)
+            for index, statement in enumerate(statements if isinstance(statements, list) else ()):
+                slot = Slot(statement, parent, field, index)
+                yield from _of_statement(slot, known, scope)
+                if not isinstance(statement, (*_BLOCKS, ast.FunctionDef)):
+                    yield from _exchanged_functions(statement)
+                for other in statements[index + 1:]:
+                    yield from _exchanged_targets(statement, other)
+                if index and not isinstance(statement, (*_BLOCKS, ast.Return)):
+                    before = statements[index - 1]
+                    if not isinstance(before, _BLOCKS):
+                        yield _moved_up(slot, before)
+
+
+def _of_statement(slot, known, scope):
+    statement = slot.node
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        yield from _of_assignment(slot, known, scope)
+    elif isinstance(statement, ast.AugAssign):
+        yield from _of_accumulation(slot)
+    elif isinstance(statement, ast.For):
+        yield from _of_loop(statement)
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        yield _left_out(4, "missing_term", slot, "a step too many")
+
+
+def _left_out(rank, kind, slot, why, after=""):
+    """Return the edit that leaves out a statement."""
+    return put(rank, kind, slot, ast.Pass(), lambda: f"{why}: `{text(slot.node)}`{after}")
+
+
+def _moved_up(slot, before):
+    def words():
+        return f"two steps in the wrong order: `{text(slot.node)}` belongs before `{text(before)}`"
+
+    puts = ((slot.parent, slot.field, slot.index, before), (slot.parent, slot.field, slot.index - 1, slot.node))
+    return Edit(6, "missing_term", words, slot.node, puts)
+
+
+def _exchanged_functions(statement):
+    """Yield a statement in which two functions, such as sine and cosine, change places."""
+    calls = [Slot(node.func, node, "func", None) for node in ast.walk(statement)
+             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    for a, b in _PAIRS:
+        uses = [slot for slot in calls if slot.node.attr in (a, b)]
+        if len(uses) > 1:
+            edit = put_all(5, "elementwise_factor", uses,
+                           lambda node, a=a, b=b: sibling(node, a if node.attr == b else b),
+                           lambda a=a, b=b: f"`{a}` and `{b}` are exchanged in `{text(statement)}`")
+            yield edit._replace(node=statement)
+
+
+def _exchanged_targets(first, second):
+    """Yield two statements that write to each other's place."""
+    if not isinstance(first, (ast.Assign, ast.AugAssign)) or type(first) is not type(second):
+        return
+    a, b = (Slot(s.targets[0], s, "targets", 0) if isinstance(s, ast.Assign) else Slot(s.target, s, "target", None)
+            for s in (first, second))
+    one, two = a.node, b.node
+    if isinstance(one, ast.Subscript) and isinstance(two, ast.Subscript) and ast.dump(one) != ast.dump(two) \
+            and ast.dump(one.value) == ast.dump(two.value):
+        def words():
+            return f"`{text(one)}` and `{text(two)}` are exchanged (shifted the wrong way)"
+
+        yield Edit(5, "shifted", words, first, ((*a[1:], two), (*b[1:], one)))
+
+
+def _of_assignment(slot, known, scope):
+    """Yield the edits of an assignment; ``known`` are the names that were assigned before it, and grows."""
+    statement = slot.node
+    target = statement.targets[0]
+    store, element = text(target), isinstance(target, ast.Subscript)
+    if isinstance(target, ast.Tuple):
+        known.update(item.id for item in target.elts if isinstance(item, ast.Name))
+        yield from _unpacked(slot, target)
+        return
+    if element or store in known:
+        yield put(1, "missing_term", slot, ast.AugAssign(target, ast.Add(), statement.value),
+                  lambda: f"`{store}` is overwritten where contributions must be accumulated (a term of each earlier "
+                          f"one is missing): `{store} += ...` belongs there")
+    if element and isinstance(statement.value, ast.Constant):
+        yield _left_out(0, "few_entries", slot, "a step too many", " overwrites what must stay")
+    if element:
+        yield _scattered(slot, target)
+        yield from _other_target(slot, target)
+    if store in known and isinstance(target, ast.Name):
+        yield _left_out(4, "missing_term", slot, "a step too many")
+    known.add(store)
+    value = scope.get(store)
+    if isinstance(target, ast.Name) and is_numeric(value, "fiubc"):
+        for name, other in scope.items():
+            if name != store and is_numeric(other, "f") and np.shape(other) == np.shape(value):
+                yield from _one_more_term(slot, target, name)
+
+
+def _unpacked(slot, target):
+    for items, a, b in exchanges(target.elts) if len(target.elts) <= MOST_UNPACKED else ():
+        yield put(5, "shifted", slot, ast.Assign([ast.Tuple(items, ast.Store())], slot.node.value),
+                  lambda a=a, b=b: f"`{text(a)}` and `{text(b)}` are unpacked in the wrong order (exchanged) in "
+                                   f"`{text(slot.node)}`")
+
+
+def _one_more_term(slot, target, name):
+    for operator, sign in ((ast.Add(), "+"), (ast.Sub(), "-")):
+        value = ast.BinOp(slot.node.value, operator, ast.Name(name, ast.Load()))
+        yield put(5, "missing_term", slot, ast.Assign([target], value),
+                  lambda sign=sign: f"a term is missing: `{sign} {name}` belongs in `{text(slot.node)}`")
+
+
+def _scattered(slot, target):
+    """Return the edit that adds at repeated indices as often as they occur."""
+    adding = ast.Expr(call("add.at", target.value, target.slice, slot.node.value))
+    return put(2, "few_entries", slot, adding, lambda: f"repeated indices in `{text(target)}` keep the last "
+                                                       "contribution only: accumulate with np.add.at")
+
+
+def _other_target(slot, target):
+    """Yield other indices to write to: one off, exchanged, or other ends of slices."""
+    statement, parts = slot.node, parts_of(target)
+
+    def made(new, kind, why):
+        written = subscript(target.value, new, ast.Store())
+        changed = ast.Assign([written], statement.value) if isinstance(statement, ast.Assign) else \
+            ast.AugAssign(written, statement.op, statement.value)
+        return put(3, kind, slot, changed,
+                   lambda: f"{why}: `{text(written)}` belongs where `{text(target)}` is written to")
+
+    for n, part in enumerate(parts):
+        options = list(other_slices(part))
+        if isinstance(part, (ast.Name, ast.Constant, ast.BinOp)) and getattr(part, "value", 0) is not None:
+            options += [(new, "off by one in an index (shifted)") for new in stepped(part)]
+        for new, why in options:
+            yield made([*parts[:n], new, *parts[n + 1:]], "shifted", why)
+    if (new := unmirrored(parts)) is not None:
+        yield made(new, "shifted", MIRRORED)
+    for new in index_exchanges(parts):
+        yield made(new, "transposed", EXCHANGED)
+
+
+def _of_accumulation(slot):
+    statement = slot.node
+    target, value = statement.target, statement.value
+    if isinstance(statement.op, (ast.Add, ast.Sub)):
+        new = ast.AugAssign(target, ast.Sub() if isinstance(statement.op, ast.Add) else ast.Add(), value)
+        yield put(1, "sign", slot, new, lambda: f"the sign is wrong: {belongs(new, statement)}")
+        yield put(3, "missing_term", slot, ast.Assign([target], value),
+                  lambda: f"a term too many: `{text(statement)}` accumulates what belongs to earlier steps; `=` "
+                          "belongs there")
+    yield _left_out(3, "missing_term", slot, "a term too many")
+    if isinstance(target, ast.Subscript):
+        if isinstance(statement.op, ast.Add):
+            yield _scattered(slot, target)
+        yield from _other_target(slot, target)
+
+
+def _of_loop(statement):
+    """Yield the loop in the opposite order."""
+    order = statement.iter
+    if isinstance(order, ast.Call) and name_of(order.func) == "reversed" and len(order.args) == 1:
+        new, way = order.args[0], "forward"
+    elif isinstance(order, ast.Call) and name_of(order.func) == "range" and len(order.args) == 3:
+        new, way = _called("reversed", order), "in the opposite order"
+    else:
+        new, way = _called("reversed", _called("list", order)), "backward (reversed)"
+
+    def words():
+        return f"the loop `for {text(statement.target)} in {text(order)}` runs in the wrong order: it must run " \
+            f"{way}, so that terms of later steps flow back to earlier ones"
+
+    yield Edit(2, "shifted", words, statement, (in_place(Slot(order, statement, "iter", None), new),))
+
+
+def _called(name, argument):
+    return ast.Call(ast.Name(name, ast.Load()), [argument], [])

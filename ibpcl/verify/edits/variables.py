@@ -1,0 +1,87 @@
+"""Edits of names: another variable in one use or in all, two variables exchanged, one transposed throughout."""
+
+import ast
+from itertools import combinations
+
+import numpy as np
+
+from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, is_sum, put_all, text, transposed
+
+
+def of_variables(function, code, scope):
+    """Yield another variable of the same shape in the place of one: in one of its uses, then in all.
+
+    Parameters
+    ----------
+    function : str
+    code : Code
+    scope : dict
+        The variables that the function had when it returned.
+
+    Yields
+    ------
+    Edit
+    """
+    uses, by_statement = {}, {}
+    for place in code.places:
+        if place.function == function and isinstance(place.node, ast.Name) and place.inside == "formula":
+            uses.setdefault(place.node.id, []).append(place)
+    for name, places in uses.items():
+        for place in places:
+            by_statement.setdefault(id(place.statement), {}).setdefault(name, []).append(place)
+    arrays = {name: value for name, value in scope.items() if is_numeric(value, "fiubc")}
+    for together in (uses, *by_statement.values()):
+        yield from _exchanged(together, arrays)
+    for name, places in uses.items():
+        if name not in arrays:
+            continue
+        if len(places) > 1:
+            yield from _in_every_use(name, places, arrays[name])
+        for other, value in arrays.items():
+            rank = _rank(arrays[name], value)
+            if other == name or rank is None:
+                continue
+            for place in places:
+                yield _renamed(name, other, [place], rank)
+            if len(places) > 1 and rank == 4:
+                yield _renamed(name, other, places, 5)
+
+
+def _exchanged(uses, arrays):
+    """Yield two variables of one shape exchanged in all their uses: gates, halves, first and second weights."""
+    for a, b in combinations([name for name in uses if name in arrays], 2):
+        if np.shape(arrays[a]) == np.shape(arrays[b]):
+            puts = tuple(in_place(place, ast.Name(other, ast.Load()))
+                         for name, other in ((a, b), (b, a)) for place in uses[name])
+            yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
+                       uses[a][0].node, puts)
+
+
+def _in_every_use(name, places, value):
+    """Yield a variable transposed, and one minus it, wherever it stands."""
+    if np.ndim(value) == 2:
+        yield put_all(5, "transposed", places, transposed,
+                      lambda: f"`{name}` must be transposed wherever it stands: `{name}.T`")
+    yield put_all(6, "elementwise_factor", places, lambda node: ast.BinOp(ast.Constant(1), ast.Sub(), node),
+                  lambda: f"`{name}` and `1 - {name}` are exchanged")
+
+
+def _rank(value, other):
+    """Return how simple it is to confuse two variables: 4 if of one shape, 5 if one broadcasts, else None."""
+    if np.asarray(value).dtype.kind != np.asarray(other).dtype.kind:
+        return None
+    shapes = np.shape(value), np.shape(other)
+    if shapes[0] == shapes[1]:
+        return 4
+    try:
+        return 5 if () not in shapes and np.broadcast_shapes(*shapes) in shapes else None
+    except ValueError:
+        return None
+
+
+def _renamed(name, other, places, rank):
+    terms = all(is_sum(place.parent) for place in places)
+    where = " and ".join(dict.fromkeys(text(around(place)) for place in places))
+    return put_all(rank, "missing_term" if terms else "elementwise_factor", places,
+                   lambda node: ast.Name(other, ast.Load()),
+                   lambda: f"`{name}` stands where `{other}` belongs, in `{where}`")
