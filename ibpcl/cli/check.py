@@ -99,7 +99,7 @@ def _execute(options):
         print(json.dumps({**as_dict(yours, results, printer.seconds(), options.seed), **more, **left_out}, indent=1))
     if options.html:
         Path(options.html).write_text(as_page(yours, results), encoding="utf-8")
-    return exit_code([item.verdict for item in yours] + [verdict_of(result.outcome) for result in results])
+    return exit_code([item.verdict for item in yours] + [result.outcome.verdict for result in results])
 
 
 def exit_code(verdicts):
@@ -112,14 +112,6 @@ def exit_code(verdicts):
         if verdict in verdicts:
             return code
     return OK
-
-
-def verdict_of(outcome):
-    """Return "ok", "wrong" or "undecided" for the outcome of a check of the package."""
-    if outcome.ok:
-        return "ok"
-    late = "timeout" in outcome.numbers and outcome.report is None
-    return "undecided" if late or (outcome.report is not None and outcome.report.verdict == "undecided") else "wrong"
 
 
 def assigned(files, names):
@@ -242,7 +234,7 @@ def check_package(selected, names, printer):
 def summary(yours, results, seconds):
     """Return the last lines: how many verdicts of which kind, how long, and the largest error among the gradients."""
     verdicts = [(f"yours/{item.title}", item.verdict) for item in yours]
-    verdicts += [(str(result.check), verdict_of(result.outcome)) for result in results]
+    verdicts += [(str(result.check), result.outcome.verdict) for result in results]
     parts = []
     for verdict in ("wrong", "refused", "undecided"):
         names = [name for name, other in verdicts if other == verdict]
@@ -281,7 +273,7 @@ def as_dict(yours, results, seconds, seed):
     gradients += [(result.check.name, result.outcome.report) for result in results if result.outcome.report is not None]
     name, worst = max(gradients, key=lambda pair: pair[1].error, default=(None, None))
     entries = [item.to_dict() for item in yours]
-    entries += [{**result.to_dict(), "verdict": verdict_of(result.outcome)} for result in results]
+    entries += [{**result.to_dict(), "verdict": result.outcome.verdict} for result in results]
     code = exit_code([entry["verdict"] for entry in entries])
     return {"ok": code == OK, "verdict": ("ok", "wrong", "refused", "undecided")[code],
             "seed": seed, "seconds": seconds,
@@ -325,10 +317,8 @@ class Printer:
                 if show and not self.options.json:
                     lines = [rendering.head(check.group)] if check.group != group else []
                     group = check.group
-                    line = rendering.line(results[-1], self.options.verbose)
-                    if verdict_of(results[-1].outcome) == "undecided":
-                        line = "UNDECIDED" + line.removeprefix("WRONG")
-                    for text in (*lines, line):
+                    lines.append(rendering.line(results[-1], self.options.verbose))
+                    for text in lines:
                         if bar.disable:
                             print(text, flush=True)
                         else:

@@ -33,6 +33,14 @@ class Outcome:
     text: str = ""
     report: Report | None = None
 
+    @property
+    def verdict(self):
+        """One of "ok", "wrong" and "undecided": by the report, or because its time had passed."""
+        if self.ok:
+            return "ok"
+        undecided = self.report.undecided if self.report is not None else "timeout" in self.numbers
+        return "undecided" if undecided else "wrong"
+
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
         numbers = self.report.to_dict() if self.report else plain(self.numbers)

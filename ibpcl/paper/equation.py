@@ -48,8 +48,12 @@ class Equation(NamedTuple):
         return f"Eq. {self.number}" if self.number else f"line {self.line}"
 
     def verdict(self, outcomes):
-        """Return the status, or "FAILED" if one of its checks did; ``outcomes`` maps names of checks to outcomes."""
-        return self.status if all(outcomes[name].ok for name in self.checks) else "FAILED"
+        """Return the status, "FAILED" if one of its checks did, or "UNDECIDED".
+
+        ``outcomes`` maps names of checks to outcomes.
+        """
+        verdicts = {outcomes[name].verdict for name in self.checks}
+        return "FAILED" if "wrong" in verdicts else "UNDECIDED" if "undecided" in verdicts else self.status
 
     def to_dict(self, outcomes):
         """Return plain values only, ready for ``json.dumps``."""

@@ -16,6 +16,7 @@ HEADS = {
     "definitions": "against loops or an identity",
     "errata": f"{'printed':>12} {'right':>11} {'must be':>12}",
 }
+WORDS = {"ok": "ok", "wrong": "WRONG", "undecided": "UNDECIDED"}
 
 
 def head(group):
@@ -26,7 +27,7 @@ def head(group):
 def line(result, verbose=False):
     """Return what is said of one check: a line, and all there is to say if it failed or if asked for."""
     outcome = result.outcome
-    first = f"{'ok' if outcome.ok else 'WRONG':<5} {result.check.name:<{NAME}} {outcome.words}"
+    first = f"{WORDS[outcome.verdict]:<5} {result.check.name:<{NAME}} {outcome.words}"
     while len(first) > WIDTH and outcome.ok and ", " in first:
         first = first.rpartition(", ")[0]                    # a long name costs the last of the words
     if outcome.ok and not verbose:
@@ -54,24 +55,6 @@ def notes(verbose=False):
     return "\n".join(lines)
 
 
-def summary(results, seconds, reports=()):
-    """Return the last lines: how many checks, how long, which failed, and the largest error among the gradients.
-
-    ``reports`` are those of a user's own functions.
-    """
-    verdicts = [(f"yours/{report.title}", report.ok) for report in reports]
-    verdicts += [(str(result.check), result.outcome.ok) for result in results]
-    wrong = [name for name, ok in verdicts if not ok]
-    verdict = f"{len(wrong)} of {len(verdicts)} WRONG: {', '.join(wrong)}" if wrong else f"all {len(verdicts)} ok"
-    parts = [f"{verdict}; {seconds:.1f} s"]
-    gradients = [(report.error, report.title) for report in reports]
-    gradients += [(result.outcome.report.error, result.check.name) for result in results if result.outcome.report]
-    if gradients:
-        error, name = max(gradients, key=lambda pair: pair[0])
-        parts.append(f"largest relative error among {len(gradients)} gradients: {error:.1e} ({name})")
-    return "\n".join(["", *(row for part in parts for row in wrapped(part, 0))])
-
-
 def paper_line(equation, outcomes, verbose=False):
     """Return one equation of the paper with its verdict, and with what proves it if asked for."""
     place = equation.section.replace("Algorithm", "Alg.")
@@ -83,7 +66,7 @@ def paper_line(equation, outcomes, verbose=False):
         lines += [part for name in equation.functions for part in wrapped(f"= {name}", 7)]
     for name in equation.checks if verbose else failed:
         words = " ".join(outcomes[name].words.split())
-        lines += wrapped(f"{'ok' if outcomes[name].ok else 'WRONG'} {name}: {words}", 7)
+        lines += wrapped(f"{WORDS[outcomes[name].verdict]} {name}: {words}", 7)
     return "\n".join(lines)
 
 
@@ -99,7 +82,7 @@ class Section(NamedTuple):
     """What the page needs of a check that is no gradient."""
 
     title: str
-    ok: bool
+    verdict: str
     body: str
     curves: dict
 
@@ -119,7 +102,7 @@ def sections(results):
         else:
             columns = HEADS[result.check.group] if result.check.group in ("errata", "divergences") else ""
             body = "\n".join(part for part in (columns, outcome.words, outcome.text) if part)
-            found.append(Section(name, outcome.ok, body, {}))
+            found.append(Section(name, outcome.verdict, body, {}))
     return found
 
 

@@ -184,9 +184,7 @@ def gradients_in_order(gradients, problem):
     """
     chosen = [problem.names[j] for j in problem.wrt]
     if isinstance(gradients, dict):
-        keys = {str(key).removeprefix("grad_").removeprefix("d_"): key for key in gradients}
-        plain = {key.removeprefix("d"): original for key, original in keys.items() if key not in chosen}
-        keys = {**plain, **keys}
+        keys = keys_by_name(gradients, chosen)
         if not set(chosen) <= set(keys):
             raise TypeError(f"check: f_vjp returned a dict with the keys {', '.join(map(str, gradients))}, but the "
                             f"inputs are {', '.join(chosen)}: use their names, or return a tuple")
@@ -195,6 +193,18 @@ def gradients_in_order(gradients, problem):
         raise TypeError(f"check: f_vjp returned a {type(gradients).__name__}, which can be read once only: return a "
                         f"tuple of arrays, ({', '.join('d' + name for name in chosen)})")
     return as_tuple(gradients)
+
+
+def keys_by_name(gradients, names):
+    """Return the keys of a dict of gradients by the names of inputs that they may mean.
+
+    Examples
+    --------
+    >>> keys_by_name({"dx": 1, "grad_w": 2}, ["x", "w"])
+    {'x': 'dx', 'w': 'grad_w', 'dx': 'dx'}
+    """
+    keys = {str(key).removeprefix("grad_").removeprefix("d_"): key for key in gradients}
+    return {**{key.removeprefix("d"): original for key, original in keys.items() if key not in names}, **keys}
 
 
 def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None):

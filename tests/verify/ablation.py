@@ -14,11 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from test_students import MISTAKES, verdict_on
+
 import ibpcl.verify.diagnosis as diagnosis
 import ibpcl.verify.gradcheck as gradcheck
 import ibpcl.verify.paths as paths
 import ibpcl.verify.shapes as shapes
-from test_students import MISTAKES, verdict_on
 
 
 def without(module, name, result=None):
