@@ -25,20 +25,15 @@ class Bench:
     def __init__(self, evidence):
         self.evidence, self.runs = evidence, 0
         self.forward = [problem.call() for problem in evidence.problems]
-        self.right = None
 
-    def gradients(self, f_vjp, t, w=None):
+    def gradients(self, f_vjp, t):
         """Return the gradients of a function in trial ``t``, or None if it raises; its arguments are copies."""
         p, row = self.evidence.trials[t]
-        return self.pull_back(f_vjp, p, self.evidence.w[row] if w is None else w)
-
-    def pull_back(self, f_vjp, p, w):
-        """Return the gradients of a function at point ``p`` for a cotangent, or None if it raises."""
         outputs, several, cache = self.forward[p]
         self.runs += 1
         with np.errstate(all="ignore"):
             try:
-                result = f_vjp(shaped_like(w, outputs, several), copied(cache))
+                result = f_vjp(shaped_like(self.evidence.w[row], outputs, several), copied(cache))
                 return tuple(np.asarray(g) for g in gradients_in_order(result, self.evidence.problem))
             except Exception:                           # a changed function may do anything at all
                 return None
@@ -116,7 +111,7 @@ class Recording:
             self.scopes[functions[place]] = scope
             return value
 
-        self.result = run(code.watched()(hook))
+        run(code.watched()(hook))
         self.executed = sum(self.counts.values())
 
 

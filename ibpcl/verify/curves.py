@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.differences import first_step, richardson
+from ibpcl.verify.differences import first_step, random_direction, richardson
 
 
 class Curve(NamedTuple):
@@ -126,7 +126,7 @@ class Curves:
     def __init__(self, problem, j, w, rng):
         self.problem, self.j, self.w = problem, j, w
         self.x = np.asarray(problem.point[j])
-        self.direction = rng.uniform(0.5, 1.0, self.x.shape) * rng.choice([-1.0, 1.0], self.x.shape)
+        self.direction = random_direction(self.x.shape, rng)
         self.func = scalar_along(problem, j, w)
 
     def claimed(self, x=None):

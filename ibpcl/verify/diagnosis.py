@@ -208,12 +208,10 @@ def _digits(evidence, j, most=1e-3):
     """Name a gradient that is right to a few digits, everywhere and in every trial: (kind, words) or None."""
     worst = 0.0
     for t in range(len(evidence.trials)):
-        value, _ = evidence.expected(j, t)
-        known = ~np.isnan(value)
-        scale = np.max(np.abs(value[known]), initial=0.0)
+        gap, scale = _gap_and_scale(evidence, j, t)
         if scale == 0:
             return None
-        worst = max(worst, float(np.max(np.abs(evidence.got(j, t)[known] - value[known]), initial=0.0) / scale))
+        worst = max(worst, gap / scale)
     if not 0 < worst < most or few_entries(evidence, j):
         return None
     return _precision_words(worst)
@@ -226,11 +224,16 @@ def _precision_words(worst):
 
 
 def _precision(evidence, j):
-    value, _ = evidence.expected(j, 0)
+    gap, scale = _gap_and_scale(evidence, j, 0)
+    return Finding(*_precision_words(max(gap / (scale or 1.0), 1e-16)))
+
+
+def _gap_and_scale(evidence, j, t):
+    """Return the largest error of the gradient in a trial, and the largest entry of the true one."""
+    value, _ = evidence.expected(j, t)
     known = ~np.isnan(value)
-    scale = np.max(np.abs(value[known]), initial=0.0) or 1.0
-    worst = float(np.max(np.abs(evidence.got(j, 0)[known] - value[known]), initial=0.0)) / scale
-    return Finding(*_precision_words(max(worst, 1e-16)))
+    gap = np.abs(evidence.got(j, t)[known] - value[known])
+    return float(np.max(gap, initial=0.0)), float(np.max(np.abs(value[known]), initial=0.0))
 
 
 def _constant(evidence, j):
@@ -250,9 +253,9 @@ def _constant(evidence, j):
                 return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
             return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
         if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
-            minus, turned = ("minus ", "; the sign is wrong too") if factor < 0 else ("", "")
-            return "constant_factor", f"constant factor {factor:.4g} (= {minus}{words}: a sum where a mean belongs?)" \
-                f"{turned}"
+            minus, sign = ("minus ", "; the sign is wrong too") if factor < 0 else ("", "")
+            return "constant_factor", \
+                f"constant factor {factor:.4g} (= {minus}{words}: a sum where a mean belongs?){sign}"
     digits = 4 if abs(factor - 1) > 1e-3 else 12
     return "constant_factor", f"constant factor {factor:.{digits}g}{name}"
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+KINK_STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+PLAIN_STEPS = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)          # of differences that confirm what extrapolated ones deny
 COMPLEX_STEP = 1e-100       # its error is h^2 f''' / 6: far below one rounding error for every usual function
 
 
@@ -78,6 +80,11 @@ def central(func, x, direction, h):
     """
     with np.errstate(all="ignore"):
         return (np.asarray(func(x + h * direction)) - np.asarray(func(x - h * direction))) / (2 * h)
+
+
+def random_direction(shape, rng):
+    """Draw a direction in which every entry moves, by at least half as much as any other."""
+    return rng.uniform(0.5, 1.0, shape) * rng.choice([-1.0, 1.0], shape)
 
 
 def first_step(x, direction):
@@ -212,7 +219,7 @@ def _tableau(func, x, direction, h, levels, noise, goal):
     return value, error
 
 
-def kink_gap(func, x, direction, steps=(1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)):
+def kink_gap(func, x, direction):
     r"""Return for each output whether ``func`` has a kink (or a jump) at ``x`` along ``direction``.
 
     The slopes on the right and on the left differ by
@@ -235,7 +242,7 @@ def kink_gap(func, x, direction, steps=(1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)):
     with np.errstate(all="ignore"):
         middle = np.asarray(func(x))
         gaps, clear = [], []
-        for step in steps:
+        for step in KINK_STEPS:
             h = step * scale
             plus, minus = np.asarray(func(x + h * direction)), np.asarray(func(x - h * direction))
             gaps.append((plus - 2 * middle + minus) / h)
@@ -243,7 +250,7 @@ def kink_gap(func, x, direction, steps=(1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)):
             rounding = 50 * resolution(plus, minus) * np.abs(middle) / h
             clear.append((np.abs(gaps[-1]) > rounding) & (np.abs(gaps[-1]) > 1e-3 * slope))
         verdict, decided = np.zeros(middle.shape, dtype=bool), np.zeros(middle.shape, dtype=bool)
-        for at in range(len(steps) - 1, 1, -1):
+        for at in range(len(KINK_STEPS) - 1, 1, -1):
             first, second = gaps[at - 1] / gaps[at - 2], gaps[at] / gaps[at - 1]        # per decade
             stays = (first > 0.5) & (first < 2) & (second > 0.5) & (second < 2)
             jumps = (first > 5) & (first < 20) & (second > 5) & (second < 20)

@@ -39,7 +39,6 @@ class Evidence:
     def __init__(self, problem, w, truths, rng, rtol=None, candidates=None):
         self.problem, self.w, self.rtol, self.rng, self.extra = problem, w, rtol, rng, candidates or {}
         self.problems, self.truths = [problem], [dict(truths)]
-        self.numbers = sum(np.size(v) for v in problem.point) + w.shape[1]
         near = neighbour(problem, rng)
         if near is not None:
             self.problems.append(near)
@@ -70,14 +69,8 @@ class Evidence:
     @cached_property
     def gradients(self):
         """What the gradient function returned: for each trial a tuple of arrays."""
-        return [self.pull_back(self.problem.f_vjp, t) for t in range(len(self.trials))]
-
-    def pull_back(self, f_vjp, t):
-        """Call a gradient function on trial ``t``."""
-        p, row = self.trials[t]
-        pulled = replace(self.problems[p], f_vjp=f_vjp).gradients(self.w[row])
-        arrays = (None if g is None else np.asarray(g) for g in pulled)
-        return tuple(g.astype(float) if g is not None and g.dtype.kind in "fiub" else g for g in arrays)
+        pulled = [self.problems[p].gradients(self.w[row]) for p, row in self.trials]
+        return [tuple(map(_as_float, gradients)) for gradients in pulled]
 
     def got(self, j, t):
         """Return the gradient under test of input ``j`` in trial ``t``."""
@@ -105,7 +98,7 @@ class Evidence:
         return result
 
     def off(self, j):
-        """Tell where the gradient of input ``j`` is wrong at the point given, and where that is known."""
+        """Return where the gradient of input ``j`` is wrong at the point given, and where that is known."""
         known, off = ~np.isnan(self.expected(j, 0)[0]), np.zeros(self.problem.shape(j), dtype=bool)
         for t in (0, 1):
             value, allowed = self.expected(j, t)
@@ -113,7 +106,7 @@ class Evidence:
         return off, known
 
     def explains(self, j, arrays):
-        """Tell whether ``arrays``, one for each trial, equal the true gradient of input ``j``."""
+        """Return whether ``arrays``, one for each trial, equal the true gradient of input ``j``."""
         for t, array in enumerate(arrays):
             value, allowed = self.expected(j, t)
             if array is None or np.shape(array) != value.shape or not close(array, value, allowed):
@@ -131,7 +124,7 @@ class Evidence:
             np.random.default_rng(0).choice(size, ROWS // 4, replace=False))
 
     def usable(self, j):
-        """Tell which of the entries looked at have no kink at any of the points."""
+        """Return which of the entries looked at have no kink at any of the points."""
         return np.all([self.truth(j, p).usable for p in range(len(self.problems))], axis=0)
 
     def matrices(self, j):
@@ -171,13 +164,19 @@ class Evidence:
         return self._units[p]
 
 
-def close(array, value, allowed, slack=SLACK):
-    """Tell whether ``array`` is within ``slack`` times ``allowed`` of ``value`` wherever that is known."""
+def _as_float(gradient):
+    """Return a gradient as an array, of floats if it holds real numbers; None stays None."""
+    array = None if gradient is None else np.asarray(gradient)
+    return array.astype(float) if array is not None and array.dtype.kind in "fiub" else array
+
+
+def close(array, value, allowed):
+    """Return whether ``array`` is within ``SLACK`` times ``allowed`` of ``value`` wherever that is known."""
     known = ~np.isnan(value)
     if not np.any(known):
         return False
     gap = np.abs(np.asarray(array, dtype=float)[known] - value[known])
-    return bool(np.all(gap <= slack * allowed[known] + 1e-300))
+    return bool(np.all(gap <= SLACK * allowed[known] + 1e-300))
 
 
 def neighbour(problem, rng):

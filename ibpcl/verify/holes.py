@@ -59,7 +59,6 @@ class Match(NamedTuple):
     relation: str           # "missing", "extra", "instead", "term" or "less"
     text: str
     constant: float
-    factors: int
     smallest: float
     largest: float
 
@@ -231,17 +230,17 @@ def fill(hole, known, stage):
     shape, given = hole.values[0].shape, hole.values
     if stage == "one":
         columns = [*known.columns(shape), *known.winners(shape)]
-        return _first(hole, [(text, values, 1) for text, values, _ in columns
+        return _first(hole, [(text, values) for text, values, _ in columns
                              if not np.array_equal(values[0], given[0])])
     if stage == "matrix":
-        match = _first(hole, [(text, values, 1) for text, values in known.products(given)], ("instead",))
-        return match or _first(hole, [(text, values, 2) for text, values in known.pairs(shape)], ("term", "instead"))
+        match = _first(hole, known.products(given), ("instead",))
+        return match or _first(hole, known.pairs(shape), ("term", "instead"))
     if stage == "sum":
-        return _first(hole, [(text, values, 2) for text, values in known.sums(shape)], ("term", "instead"))
+        return _first(hole, known.sums(shape), ("term", "instead"))
     plain, made = [column for column in known.columns(shape) if column[2]][:MOST_PLAIN], []
     for (a, x, _), (b, y, _) in combinations(plain, 2):
-        made.append((f"{bracketed(a)} * {bracketed(b)}", Lazy(np.multiply, x, y), 2))
-        made.append((f"{bracketed(a)} / {bracketed(b)}", Lazy(np.divide, x, y), 2))
+        made.append((f"{bracketed(a)} * {bracketed(b)}", Lazy(np.multiply, x, y)))
+        made.append((f"{bracketed(a)} / {bracketed(b)}", Lazy(np.divide, x, y)))
     return _first(hole, made)
 
 
@@ -251,14 +250,14 @@ def _first(hole, columns, relations=("missing", "extra", "term", "instead", "les
         return None
     with np.errstate(all="ignore"):
         for relation in relations:
-            changes = np.stack([_change(relation, hole.values[0], values[0]).ravel() for _, values, _ in columns])
+            changes = np.stack([_change(relation, hole.values[0], values[0]).ravel() for _, values in columns])
             first = _fitting(hole, 0, changes, relation)
             for n in np.flatnonzero(_plausible(first)):
-                text, values, factors = columns[n]
+                text, values = columns[n]
                 if all(abs(_constant(hole, t, relation, values[t]) - first[n]) <= 1e-5 * abs(first[n])
                        for t in range(1, len(values))):
                     factor = first[n] * values[0]
-                    return Match(relation, text, float(first[n]), factors, float(factor.min()), float(factor.max()))
+                    return Match(relation, text, float(first[n]), float(factor.min()), float(factor.max()))
     return None
 
 

@@ -2,17 +2,10 @@
 
 import numpy as np
 
-from ibpcl.verify.differences import central, first_step
+from ibpcl.verify.differences import PLAIN_STEPS, central, first_step
 from ibpcl.verify.kinds import HINTS
 from ibpcl.verify.report import InputVerdict
-from ibpcl.verify.witness import (
-    NORMWISE,
-    along_directions,
-    kinks,
-    measure,
-    slope,
-    unit_direction,
-)
+from ibpcl.verify.witness import NORMWISE, along_directions, kinks, measure, slope, unit_direction
 from ibpcl.verify.words import place
 
 DIRECTIONS = 5
@@ -178,7 +171,7 @@ def _approached(problem, j, w, gradient, direction, witnessed):
     reach = first_step(x, direction) / 0.05
     room = min(PROVED * abs(claimed), 0.1 * abs(witnessed - claimed))
     return any(abs(float(w @ central(func, x, direction, step * reach)) - claimed) <= room
-               for step in (1e-4, 1e-6, 1e-8, 1e-10, 1e-12))
+               for step in PLAIN_STEPS)
 
 
 def _away_from_kinks(problem, j, rng):

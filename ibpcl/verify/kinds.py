@@ -37,7 +37,7 @@ from ibpcl.verify.state import HINTS as STATE_HINTS
 HINTS = {
     "sign": "look for a minus that was lost or added; d(-x) = -dx, and d(1/x) = -dx / x^2",
     "constant_factor": "compare the constants of the forward with those of its derivative, one after another",
-    "mean": "the cotangent says already how the output is weighted: sum, do not average",
+    "mean": "dout already holds the weight of every output: sum, do not average",
     "transposed": "write down the shape of every factor: for y = x @ W, dW = x.T @ dy and dx = dy @ W.T",
     "not_summed": "an input that was broadcast over an axis gets the sum over that axis: .sum(axis=...)",
     "summed": "sum over exactly the axes that broadcasting has added, and over no others",

@@ -18,7 +18,7 @@ def page(reports, title="Gradient check"):
     Parameters
     ----------
     reports : sequence of Report
-        Or of anything with ``title``, ``text()``, ``curves`` and either ``verdict`` or ``ok``.
+        Or of anything with ``title``, ``verdict``, ``text()`` and ``curves``.
     title : str
 
     Returns
@@ -27,8 +27,8 @@ def page(reports, title="Gradient check"):
     """
     body = [f"<h1>{escape(title)}</h1>"]
     for report in reports:
-        state = getattr(report, "verdict", None) or ("ok" if report.ok else "wrong")
-        body.append(f'<h2 class="{state}">{escape(report.title)}: {state}</h2><pre>{escape(report.text())}</pre>')
+        title_line = f"{escape(report.title)}: {report.verdict}"
+        body.append(f'<h2 class="{report.verdict}">{title_line}</h2><pre>{escape(report.text())}</pre>')
         for name, curves in report.curves.items():
             body.append(f"<h3>{escape(name)}</h3>" + v_figure(curves) + taylor_figure(curves))
     return (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'

@@ -21,7 +21,7 @@ from itertools import combinations
 import numpy as np
 
 from ibpcl.verify.bench import affordable
-from ibpcl.verify.differences import central, complex_step, first_step
+from ibpcl.verify.differences import central, complex_step, first_step, random_direction
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.source import Code, is_array
 
@@ -160,7 +160,7 @@ def _lacking(evidence, j):
         value, _ = evidence.expected(j, t)
         known = ~np.isnan(value)
         for _ in range(2):
-            v = np.where(known, rng.uniform(0.5, 1.0, value.shape) * rng.choice([-1.0, 1.0], value.shape), 0.0)
+            v = np.where(known, random_direction(value.shape, rng), 0.0)
             true = float(np.sum(np.where(known, value, 0.0) * v))
             claimed = float(np.sum(np.where(known, evidence.got(j, t), 0.0) * v))
             rows.append((t, v, true, claimed - true, float(np.sum(np.abs(np.where(known, value, 0.0) * v)))))

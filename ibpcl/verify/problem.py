@@ -114,7 +114,7 @@ class TimeUp(BaseException):
 
 
 class Clock:
-    """Counts the calls of a forward, and ends a check after its time.
+    """Ends a check after its time, and shows progress.
 
     Parameters
     ----------
@@ -126,17 +126,16 @@ class Clock:
 
     def __init__(self, seconds=None, progress=None):
         self.seconds, self.progress = seconds, progress
-        self.start, self.calls = time.monotonic(), 0
+        self.start = time.monotonic()
 
     def tick(self):
-        """Count one call of the forward.
+        """Take note of one call of the forward.
 
         Raises
         ------
         TimeUp
             If the time has passed.
         """
-        self.calls += 1
         if self.progress is not None:
             self.progress()
         if self.seconds is not None and time.monotonic() - self.start > self.seconds:
@@ -201,7 +200,7 @@ def keys_by_name(gradients, names):
     Examples
     --------
     >>> keys_by_name({"dx": 1, "grad_w": 2}, ["x", "w"])
-    {'x': 'dx', 'w': 'grad_w', 'dx': 'dx'}
+    {'x': 'dx', 'dx': 'dx', 'w': 'grad_w'}
     """
     keys = {str(key).removeprefix("grad_").removeprefix("d_"): key for key in gradients}
     return {**{key.removeprefix("d"): original for key, original in keys.items() if key not in names}, **keys}

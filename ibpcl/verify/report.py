@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ibpcl.verify.page import page
+from ibpcl.verify.words import count
 
 WIDTH = 80
 
@@ -58,14 +59,14 @@ class InputVerdict:
     def lines(self):
         """Return the verdict as a list of lines without indentation."""
         n = self.numbers
-        over = f"{n['directions']} random directions" if "directions" in n else _count(n.get("compared", 0))
+        over = f"{n['directions']} random directions" if "directions" in n else count(n.get("compared", 0))
         skipped = f", {n['kinks']} skipped at kinks" if n.get("kinks") else ""
         if self.ok:
             allowed = f" (tolerance {n['rtol']:.0e})" if "rtol" in n else ""
             return [f"error {self.error:.1e}{allowed} over {over}{skipped}" + (f"; {self.words}" if self.words else "")]
         lines = [self.words]
         if "worst" in n:
-            lines.append(f"wrong at {n['wrong']} of {_count(n['compared'])}{skipped}; worst at {n['worst']}: got "
+            lines.append(f"wrong at {n['wrong']} of {count(n['compared'])}{skipped}; worst at {n['worst']}: got "
                          + _apart(n["got"], n["expected"]))
         if "where" in n:
             lines.append(n["where"])
@@ -185,10 +186,6 @@ def _apart(got, expected):
         if f"{got:.{digits}g}" != f"{expected:.{digits}g}":
             break
     return words
-
-
-def _count(number):
-    return f"{number} entr{'y' if number == 1 else 'ies'}"
 
 
 def _wrapped(line, indent):

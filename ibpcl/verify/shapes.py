@@ -52,7 +52,7 @@ def wrong_shape(evidence, j):
 
 
 def evidence_equals(evidence, j, prediction):
-    """Tell whether ``prediction(t)`` is what the gradient under test is, in every trial."""
+    """Return whether ``prediction(t)`` is what the gradient under test is, in every trial."""
     for t in range(len(evidence.trials)):
         value, allowed = np.asarray(prediction(t)), evidence.expected(j, t)[1]
         got = evidence.got(j, t)
@@ -180,7 +180,7 @@ def by_cotangent(evidence, j):
 
 
 def _shifted(evidence, j, axis, step):
-    """Tell whether all entries but the one at the border are those of a neighbour along ``axis``."""
+    """Return whether all entries but the one at the border are those of a neighbour along ``axis``."""
     for t in range(len(evidence.trials)):
         value, allowed = (np.moveaxis(np.roll(part, step, axis), axis, 0) for part in evidence.expected(j, t))
         inner = slice(1, None) if step > 0 else slice(None, -1)

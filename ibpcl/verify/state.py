@@ -44,7 +44,7 @@ HINTS = {
     "changes_cache": "write into a copy (p = p.copy()): whoever calls the gradient again gets another result",
     "changes_input": "work on a copy, or write the result into a new array",
     "noisy_gradient": "take the noise of the forward from the cache",
-    "accumulates": "start from zeros in every call: a buffer outside the function, or a default argument, lives on",
+    "accumulates": "start from zeros in every call: a buffer outside the function, or a default argument, is kept",
     "stale": "take everything from the cache that the gradient is called with, not from a global or an attribute",
 }
 
@@ -123,7 +123,7 @@ def _repeated(problem, w, near):
     try:
         differing = _differing(problem, first, _called(problem, w, outputs, several, cache))
     except Exception as error:                          # somebody else's code, called as it must allow
-        return _problem("changes_cache", "the gradient function uses up what is cached in place: a second call with "
+        return _problem("changes_cache", "the gradient function changes what is cached in place: a second call with "
                         f"the same cache raises {type(error).__name__}", problem.wrt)
     if differing:
         return _problem("stale", "a second call with the same cache gives another result: the gradient function keeps "

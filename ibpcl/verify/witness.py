@@ -15,7 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.differences import central, complex_step, first_step, forward_noise, kink_gap, richardson
+from ibpcl.verify.differences import (
+    PLAIN_STEPS,
+    central,
+    complex_step,
+    first_step,
+    forward_noise,
+    kink_gap,
+    random_direction,
+    richardson,
+)
 
 COMPLEX_RTOL = 1e-9         # seven digits above rounding: leaves room for long sums, none for a wrong formula
 DIFFERENCE_RTOL = 1e-7      # to which comes ten times the differences' own error estimate
@@ -150,7 +159,7 @@ def _met(problem, j, entries, jacobian, suspect):
     for column in np.flatnonzero(suspect):
         direction = unit_direction(x.shape, entries[column])
         size = abs(x.flat[entries[column]]) or first_step(x, direction)
-        for step in (1e-4, 1e-6, 1e-8, 1e-10, 1e-12):
+        for step in PLAIN_STEPS:
             gap = np.abs(central(func, x, direction, step * size) - jacobian[:, column])
             met[:, column] |= (gap <= 1e-3 * np.abs(jacobian[:, column])) & (jacobian[:, column] != 0)
     return met
@@ -162,7 +171,7 @@ def _confirm(problem, j, entries, jacobian, rng, count=3):
     worst, agrees, blur = 0.0, bool(np.all(np.isfinite(jacobian))), blurred(problem, j)
     for _ in range(count if agrees else 0):
         direction = np.zeros(x.size)
-        direction[entries] = rng.uniform(0.5, 1.0, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
+        direction[entries] = random_direction(len(entries), rng)
         estimate = richardson(func, x, direction.reshape(x.shape), goal=CONFIRMED)
         gap = np.abs(jacobian @ direction[entries] - estimate.value)
         scale = np.abs(jacobian) @ np.abs(direction[entries])
@@ -198,7 +207,7 @@ def conditioning(problem, j, rng):
     units in the last place; a hundred times their relative difference is allowed, a thousandth at most.
     """
     x = np.asarray(problem.point[j])
-    direction = rng.uniform(0.5, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape)
+    direction = random_direction(x.shape, rng)
     neighbour = tuple(v * (1 + 4 * np.finfo(float).eps * rng.uniform(-1, 1, np.shape(v)))
                       if np.asarray(v).dtype.kind == "f" else v for v in problem.point)
     try:
@@ -256,7 +265,7 @@ def along_directions(problem, j, rng, rtol=None, count=5, mask=1.0, method="comp
     agreement, trusted, allowed = 0.0, True, max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
     for trial in range(count):
         directions.append(given[trial] if given is not None else
-                          mask * rng.uniform(0.5, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape))
+                          mask * random_direction(x.shape, rng))
         try:
             value, error = slope(func, x, directions[-1], method)
         except refusals():
@@ -286,7 +295,7 @@ def slope(func, x, direction, method, **options):
 
 
 def confirmed(gap, error, size, blur):
-    """Tell whether differences that leave ``gap`` confirm the complex step: a vague estimate confirms nothing."""
+    """Return whether differences that leave ``gap`` confirm the complex step: a vague estimate confirms nothing."""
     return bool(np.all((gap <= 20 * error + 1e-7 * size) & (error <= VAGUE * size + blur)))
 
 

@@ -35,6 +35,6 @@ def axis_words(axes):
     return f"axis {axes[0]}" if len(axes) == 1 else "axes " + " and ".join(str(axis) for axis in axes)
 
 
-def count(number, noun="entry", nouns="entries"):
+def count(number):
     """Return "1 entry" or "3 entries"."""
-    return f"{number} {noun if number == 1 else nouns}"
+    return f"{number} {'entry' if number == 1 else 'entries'}"

@@ -36,7 +36,7 @@ def of_call(place, values):
     alone = len(node.args) + method == 1 and not node.keywords
     if name and alone and name not in (*_SUMS, *_CUMULATIVE) \
             and np.shape(value_at(node, values)) == np.shape(value_at(array, values)):
-        yield replaced(5, _NEEDLESS.get(name, "elementwise_factor"), place, array, f"`{name}` is too much")
+        yield replaced(5, _NEEDLESS.get(name, "elementwise_factor"), place, array, f"`{name}` must not be applied here")
 
 
 def _is_method(function, values):
@@ -69,7 +69,7 @@ def _of_arguments(place, name, method, array, values):
     elif name in _JOINS and isinstance(array, (ast.List, ast.Tuple)):
         for items, _, _ in exchanges(array.elts):
             yield replaced(4, "shifted", place, again(type(array)(items, ast.Load()), *others),
-                           "blocks are in another order (exchanged)")
+                           "the blocks are in the wrong order (exchanged)")
     elif name in ("dot", "matmul") and count == 2 and not method:
         yield from of_matrix_product(place, first, second, _matmul)
     elif name == "dot" and method and count == 1:
@@ -114,7 +114,7 @@ def _of_sum(place, array, name, values):
         other = "sum" if name == "mean" else "mean"
         yield replaced(1, "mean" if name == "mean" else "constant_factor", place, made(other, given),
                        f"a {name} where a {other} belongs")
-        yield replaced(4, "summed", place, array, "summed where nothing must be summed")
+        yield replaced(4, "summed", place, array, "summed where no sum belongs")
         for a, b in ((0, 1), (0, 2), (1, 2)) if ndim > 2 and axis != "other" else ():
             both = ast.Tuple([ast.Constant(a), ast.Constant(b)], ast.Load())
             yield replaced(2, "summed", place, made(name, both),
@@ -130,4 +130,4 @@ def _of_sum(place, array, name, values):
         turned = call(name, call("flip", array, along), axis=along)
         yield replaced(2, "summed", place, call("flip", turned, along),
                        f"the {name} must run from the end to the beginning (reversed)")
-        yield replaced(5, "summed", place, array, f"`{name}` is too much")
+        yield replaced(5, "summed", place, array, f"`{name}` must not be applied here")

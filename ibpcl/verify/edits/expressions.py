@@ -77,8 +77,8 @@ def _of_value(place, value):
         yield replaced(5, "transposed", place, transposed(node), "transposed")
         if isinstance(node, ast.Name):
             both = ast.BinOp(ast.BinOp(node, ast.Add(), attribute_t(node)), ast.Div(), ast.Constant(2))
-            yield replaced(6, "missing_term", place, both, f"`{node.id}` is taken for symmetric: a term with its "
-                           "transpose is missing (two uses, not twice one)")
+            yield replaced(6, "missing_term", place, both, f"`{node.id}` is treated as symmetric: a term with "
+                           "its transpose is missing (it is used twice, in two different ways)")
     if value.dtype.kind == "c":
         yield replaced(4 if isinstance(node, ast.Name) else 4.5, "transposed", place, call("conj", node),
                        "the complex conjugate is missing (without it the kernel runs in reversed order)")
@@ -134,7 +134,7 @@ def _of_product(place, left, right, values):
     shapes = [np.shape(value_at(side, values)) for side in (left, right)]
     if all(len(shape) == 2 for shape in shapes) and shapes[0][1] == shapes[1][0]:
         yield replaced(4, "elementwise_factor", place, ast.BinOp(left, ast.MatMult(), right),
-                       "an elementwise product stands for a matrix product")
+                       "an elementwise product stands where a matrix product belongs")
 
 
 def _of_quotient(place, left, right, values):

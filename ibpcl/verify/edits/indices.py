@@ -52,7 +52,7 @@ def of_subscript(place, values):
         yield replaced(3, "shifted", place, rebuilt(new), MIRRORED)
     if len(slices) == len(parts):
         yield replaced(4, "shifted", place, node.value,
-                       "a part is cut out (or the order reversed) where nothing must be")
+                       "only a part is taken (or the order is reversed) where the whole array belongs")
 
 
 def parts_of(node):
