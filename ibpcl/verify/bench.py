@@ -8,8 +8,8 @@ from ibpcl.verify.evidence import close
 from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.source import Code
 
-COMPILING, RUNNING = 5e-4, 2.5e-6     # seconds, about: to compile a function, and to run one expression of it
-EDITING, FILLING = 1.2, 1.0         # seconds that each search may take, by these numbers
+COMPILING, RUNNING = 3e-4, 1.2e-6     # seconds, about: to compile a function, and to run one expression of it
+EDITING, FILLING = 0.8, 0.4         # seconds that each search may take, by these numbers
 SHELL = "<gradient without source>"
 OTHER = object()        # stands for a value that is no array or number
 

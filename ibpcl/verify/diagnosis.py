@@ -19,8 +19,10 @@ from ibpcl.verify.edits import LATE, edits_of, grafts_of
 from ibpcl.verify.holes import background, fill, holes, known_at, match_words, recorded
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.paths import forgotten_path, watched_forward
+from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.words import constant_name, count, place
 
+MOST_FILLED = 120       # searches for what a place would have to be
 FEW = 1 / 3             # at most this share of wrong entries counts as "a few"
 
 
@@ -74,7 +76,9 @@ class Search:
         self.found, self.bench = {}, Bench(evidence)
         self.code = self.bench.code() or self.bench.shell()
         self.recordings = recorded(self.bench, self.code) if self.code is not None else []
-        self.holes = {}
+        self.suspects = Suspects(self.bench, self.code, self.recordings[0]) if self.code is not None else None
+        self.holes, self.filled = {}, 0
+        self.most = affordable(FILLING, self.recordings[0].executed, 0.0) if self.code is not None else 0
 
     def run(self):
         """Return a finding for each input that was not named before, and for all if one mistake explains them."""
@@ -122,6 +126,7 @@ class Search:
     def _edit(self, edits):
         inputs = self.wrong if not self.found else self._open()
         most = affordable(EDITING, self.recordings[0].executed)
+        edits = [edit for edit in edits if self.suspects.allow(edit)]
         for j, edit in find_edits(self.bench, self.code, edits, inputs, self.left, most).items():
             few = few_entries(self.evidence, j) if edit.kind == "few_entries" and j in self.shaped else None
             words = f"{few}; {edit.words()}" if few else edit.words()
@@ -135,10 +140,14 @@ class Search:
             if not any(j in self._open() for j in group):
                 continue
             if tuple(group) not in self.holes:
-                most = affordable(FILLING, self.recordings[0].executed, 0.0)
+                start = self.bench.runs
                 self.holes[tuple(group)] = [(hole, known_at(hole, views)) for hole in holes(
-                    self.bench, self.code, self.recordings, group, most)]
+                    self.bench, self.code, self.recordings, group, self.most, self.suspects)]
+                self.most -= self.bench.runs - start
             for hole, known in self.holes[tuple(group)]:
+                self.filled += 1
+                if self.filled > MOST_FILLED:
+                    break
                 match = fill(hole, known, stage)
                 if match is not None:
                     factor = (match.relation, match.smallest, match.largest)

@@ -78,7 +78,7 @@ def background(evidence, forward):
     return views
 
 
-def holes(bench, code, recordings, wrong, most):
+def holes(bench, code, recordings, wrong, most, suspects):
     """Yield the places of the gradient function in which a single mistake may be, latest first.
 
     Parameters
@@ -91,12 +91,13 @@ def holes(bench, code, recordings, wrong, most):
         Inputs that one mistake has to explain.
     most : int
         Runs at most.
+    suspects : Suspects
     """
     start = bench.runs
     make, first = code.watched(), recordings[0]
     texts = {name: expressions(code, name) for name in code.trees}
     order = [n for n, place in enumerate(code.places) if place.watched and place.inside == "formula"
-             and is_array(first.values.get(n)) and np.asarray(first.values[n]).dtype.kind == "f"
+             and is_array(first.values.get(n)) and (not suspects.any or n in suspects.places) and np.asarray(first.values[n]).dtype.kind == "f"
              and 0 < np.size(first.values[n]) * first.counts[n] <= MOST_ENTRIES]
     for n in list(reversed(order))[:MOST_PLACES]:
         if bench.runs - start > most:

@@ -33,7 +33,8 @@ def grafts_of(code, values, counts):
                 sources.setdefault(place.text, np.shape(values[place.node.place]))
         for target in places:
             shape, looped = np.shape(values[target.node.place]), counts.get(target.node.place, 0) > 1
-            if not (looped or shape):
+            factor = isinstance(target.parent, ast.BinOp) and isinstance(target.parent.op, (ast.Mult, ast.Div))
+            if factor or not (looped or shape):             # a factor of a factor is one of the whole product
                 continue
             for text, other in sources.items():
                 try:
@@ -47,8 +48,9 @@ def grafts_of(code, values, counts):
 def _beside(target, text, term):
     """Yield a place times and divided by an expression, and with it as a further term."""
     graft = ast.parse(text, mode="eval").body
-    ways = [(ast.Mult(), LATE, "elementwise_factor", f"an elementwise factor `{text}` is missing"),
-            (ast.Div(), LATE, "elementwise_factor", f"a division by `{text}` is missing")]
+    late = LATE if text.isidentifier() else LATE + 0.5
+    ways = [(ast.Mult(), late, "elementwise_factor", f"an elementwise factor `{text}` is missing"),
+            (ast.Div(), late + 0.25, "elementwise_factor", f"a division by `{text}` is missing")]
     ways += [(operator, LATE + 1, "missing_term", "a term is missing") for operator in (ast.Add(), ast.Sub()) if term]
     for operator, rank, kind, why in ways:
         yield replaced(rank, kind, target, ast.BinOp(target.node, operator, graft), why, around(target))

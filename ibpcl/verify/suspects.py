@@ -1,0 +1,60 @@
+"""Which places of a gradient function a single mistake can be in: those that touch every wrong gradient and no right one."""
+
+import ast
+
+import numpy as np
+
+from ibpcl.verify.source import is_array
+
+
+class Suspects:
+    """The places of a gradient function that a mistake in some gradients can be in.
+
+    The value of each place is moved a little; a place is suspect if that moves all wrong gradients and no right one.  If
+    there is no such place (two mistakes, or one that some input does not show), none is ruled out.
+
+    Parameters
+    ----------
+    bench : Bench
+    code : Code
+    recording : Recording
+        Of the unchanged function.
+    """
+
+    def __init__(self, bench, code, recording):
+        self.code, wrong = code, set(bench.evidence.wrong)
+        make, right = code.watched(), set(bench.evidence.problem.wrt) - wrong
+        self.tested = {n for n, value in recording.values.items() if is_array(value)}
+        reached = {n: _reached(bench, make, n) for n in self.tested}
+        self.places = {n for n, inputs in reached.items() if wrong <= inputs and not inputs & right}
+        self.any = bool(self.places)
+
+    def allow(self, edit):
+        """Return whether an edit changes a suspect place, or something else in the statement of one."""
+        return not self.any or any(self._suspect(put[0] if isinstance(put[0], ast.For) else _old(put)) for put in edit.puts)
+
+    def _suspect(self, node):
+        number = getattr(node, "place", None)
+        if number in self.tested and not isinstance(node, ast.stmt):
+            return number in self.places
+        around = node if number is None else self.code.places[number].statement
+        return any(getattr(part, "place", None) in self.places for part in ast.walk(around))
+
+
+def _old(put):
+    parent, field, index, _ = put
+    return getattr(parent, field) if index is None else getattr(parent, field)[index]
+
+
+def _reached(bench, make, place):
+    """Return the inputs whose gradients change with the value of a place; all of them if the function then breaks."""
+    def hook(number, value, scope):
+        return value * 1.01 + 0.003 if number == place and is_array(value) else value
+
+    evidence = bench.evidence
+    result, plain = bench.gradients(make(hook), 0), evidence.gradients[0]
+    everything = list(evidence.problem.wrt)
+    if result is None or len(result) != len(plain):
+        return set(everything)
+    return {j for j, a, b in zip(everything, result, plain, strict=True) if b is None or a.shape != b.shape
+            or a.dtype.kind not in "fc" or not np.allclose(a, b, rtol=1e-9, atol=0, equal_nan=True)}
