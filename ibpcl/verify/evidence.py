@@ -187,7 +187,7 @@ def neighbour(problem, rng):
     are kept, and so are integers.
     """
     outputs = problem.vector().shape
-    for strength, chosen in ((0.1, None), (0.1, problem.wrt), (0.01, None), (0.01, problem.wrt), (1e-6, problem.wrt)):
+    for strength, chosen in ((0.1, None), (0.1, problem.wrt), (0.01, None), (0.01, problem.wrt)):
         near = problem.at([_moved(value, strength, rng, j in problem.wrt) if chosen is None or j in chosen else value
                            for j, value in enumerate(problem.point)])
         with np.errstate(all="ignore"):

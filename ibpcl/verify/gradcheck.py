@@ -19,6 +19,7 @@ FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks 
 FULL_NUMBERS = 2_000_000    # ... or above this many numbers in its Jacobian
 FULL_SECONDS = 20.0         # ... or if looking at every entry would take longer than this
 STREAM = 20_211             # so that no cotangent equals inputs that the user has drawn with the same seed
+SOUND = ("ok", "undecided")
 PATIENCE = 2.0              # seconds after which progress is shown on a terminal
 
 
@@ -104,12 +105,12 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         return
     truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
     report.inputs = [verdicts[j] for j in problem.wrt]
-    wrong = [j for j, verdict in verdicts.items() if verdict.verdict == "wrong" and not verdict.words]
+    wrong = [j for j, verdict in verdicts.items() if verdict.kind not in SOUND and not verdict.words]
     fresh, hidden = [], {}
     if near is not None:
-        right = [j for j, verdict in verdicts.items() if verdict.ok and np.size(problem.point[j])]
+        right = [j for j, verdict in verdicts.items() if verdict.kind == "ok" and np.size(problem.point[j])]
         hidden, elsewhere = _judged(near, right, report, w, rng, rtol, "directional")
-        fresh = [j for j in right if elsewhere[j].verdict == "wrong"]
+        fresh = [j for j in right if elsewhere[j].kind not in SOUND]
         report.inputs = [elsewhere[j] if j in fresh else verdicts[j] for j in problem.wrt]
     if wrong:
         _explain(report, problem, Evidence(problem, w, truths, rng, rtol, candidates), wrong, "")

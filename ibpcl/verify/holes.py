@@ -97,7 +97,8 @@ def holes(bench, code, recordings, wrong, most, suspects):
     make, first = code.watched(), recordings[0]
     texts = {name: expressions(code, name) for name in code.trees}
     order = [n for n, place in enumerate(code.places) if place.watched and place.inside == "formula"
-             and is_array(first.values.get(n)) and (not suspects.any or n in suspects.places) and np.asarray(first.values[n]).dtype.kind == "f"
+             and is_array(first.values.get(n)) and np.asarray(first.values[n]).dtype.kind == "f"
+             and (not suspects.any or n in suspects.places)
              and 0 < np.size(first.values[n]) * first.counts[n] <= MOST_ENTRIES]
     for n in list(reversed(order))[:MOST_PLACES]:
         if bench.runs - start > most:

@@ -1,4 +1,4 @@
-"""Which places of a gradient function a single mistake can be in: those that touch every wrong gradient and no right one."""
+"""Where a single mistake can be: the places that touch every wrong gradient and no right one."""
 
 import ast
 
@@ -10,8 +10,8 @@ from ibpcl.verify.source import is_array
 class Suspects:
     """The places of a gradient function that a mistake in some gradients can be in.
 
-    The value of each place is moved a little; a place is suspect if that moves all wrong gradients and no right one.  If
-    there is no such place (two mistakes, or one that some input does not show), none is ruled out.
+    The value of each place is moved a little; a place is suspect if that moves all wrong gradients and no right one.
+    If there is no such place (two mistakes, or one that some input does not show), none is ruled out.
 
     Parameters
     ----------
@@ -31,14 +31,16 @@ class Suspects:
 
     def allow(self, edit):
         """Return whether an edit changes a suspect place, or something else in the statement of one."""
-        return not self.any or any(self._suspect(put[0] if isinstance(put[0], ast.For) else _old(put)) for put in edit.puts)
+        changed = (put[0] if isinstance(put[0], ast.For) else _old(put) for put in edit.puts)
+        return not self.any or any(map(self._suspect, changed))
 
     def _suspect(self, node):
         number = getattr(node, "place", None)
         if number in self.tested and not isinstance(node, ast.stmt):
             return number in self.places
         around = node if number is None else self.code.places[number].statement
-        return any(getattr(part, "place", None) in self.places for part in ast.walk(around))
+        tested = {getattr(part, "place", None) for part in ast.walk(around)} & self.tested
+        return not tested or bool(tested & self.places)         # nothing is known of a statement without values
 
 
 def _old(put):

