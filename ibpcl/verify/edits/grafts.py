@@ -41,7 +41,8 @@ def grafts_of(code, values, counts):
                     joined = np.broadcast_shapes(shape, other)
                 except ValueError:
                     continue
-                if text != target.text and (joined == shape) == looped:   # run once, smaller ones are found otherwise
+                plain = text.isidentifier() and joined == shape      # inside an exponential nothing else finds it
+                if text != target.text and (plain or (joined == shape) == looped):
                     yield from _beside(target, text, term=joined == shape and target.whole)
 
 

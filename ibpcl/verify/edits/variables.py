@@ -7,6 +7,8 @@ import numpy as np
 
 from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, is_sum, put_all, text, transposed
 
+MOST_USES = 6           # of a variable, of which some may stand for another one
+
 
 def of_variables(function, code, scope):
     """Yield another variable of the same shape in the place of one: in one of its uses, then in all.
@@ -45,6 +47,14 @@ def of_variables(function, code, scope):
                 yield _renamed(name, other, [place], rank)
             if len(places) > 1 and rank == 4:
                 yield _renamed(name, other, places, 5)
+                for several in _subsets(places):
+                    yield _renamed(name, other, several, 6)
+
+
+def _subsets(places):
+    """Yield several of a few uses, though not all: the name stood for two values, and one of them is right."""
+    for size in range(len(places) - 1, 1, -1) if len(places) <= MOST_USES else ():
+        yield from combinations(places, size)
 
 
 def _exchanged(uses, arrays):
