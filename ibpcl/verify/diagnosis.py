@@ -16,13 +16,23 @@ import numpy as np
 from ibpcl.verify import shapes
 from ibpcl.verify.bench import EDITING, FILLING, Bench, affordable, find_edits
 from ibpcl.verify.edits import LATE, edits_of, grafts_of
-from ibpcl.verify.holes import background, fill, holes, known_at, match_words, recorded
+from ibpcl.verify.holes import (
+    attempts,
+    background,
+    best_match,
+    holes,
+    known_at,
+    match_in_part,
+    match_words,
+    patterned,
+    recorded,
+)
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.paths import forgotten_path, watched_forward
 from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.words import constant_name, count, place
 
-MOST_FILLED = 120       # searches for what a place would have to be
+MOST_COLUMNS = 40_000   # known arrays that are tried in the places
 FEW = 1 / 3             # at most this share of wrong entries counts as "a few"
 
 
@@ -77,7 +87,7 @@ class Search:
         self.code = self.bench.code() or self.bench.shell()
         self.recordings = recorded(self.bench, self.code) if self.code is not None else []
         self.suspects = Suspects(self.bench, self.code, self.recordings[0]) if self.code is not None else None
-        self.holes, self.filled = {}, 0
+        self.holes, self.columns = {}, 0
         self.most = affordable(FILLING, self.recordings[0].executed, 0.0) if self.code is not None else 0
 
     def run(self):
@@ -96,7 +106,7 @@ class Search:
             if digits is not None:
                 self.found[j] = Finding(*digits)
         views = background(self.evidence, forward) if self._open() else []
-        for stage in ("one", "matrix", "sum"):
+        for stage in ("plain", "one", "matrix", "sum", "part"):
             self._fill(stage, views)
         for j in self._open():
             few = few_entries(self.evidence, j) if j in self.shaped else None
@@ -106,6 +116,7 @@ class Search:
             grafts = grafts_of(self.code, self.recordings[0].values, self.recordings[0].counts)
             self._edit([edit for edit in edits if edit.rank >= LATE] + sorted(grafts, key=lambda edit: edit.rank))
         self._fill("two", views)
+        self._pattern()
         for j in self._open():
             if j in self.shaped:
                 telling = [hole for hole, _ in self.holes.get((j,), ()) if hole.telling]
@@ -132,6 +143,14 @@ class Search:
             words = f"{few}; {edit.words()}" if few else edit.words()
             self._take({j: Finding(edit.kind, words, self.code.line(edit.node))})
 
+    def _pattern(self):
+        """Name what the right values of a place have in common with its own: of one that explains all, if there is."""
+        for group, found in self.holes.items():
+            for hole, _ in sorted(found, key=lambda item: not item[0].telling):
+                named = patterned(hole) if any(j in self._open() for j in group) else None
+                if named is not None:
+                    self._take(dict.fromkeys(group, Finding(*named, self.code.line(hole.place.node))))
+
     def _fill(self, stage, views):
         """Look for what a place would have to be: for all wrong inputs together, then one after another."""
         inputs = [j for j in self.wrong if j in self.shaped and j not in self.found]
@@ -141,20 +160,28 @@ class Search:
                 continue
             if tuple(group) not in self.holes:
                 start = self.bench.runs
-                self.holes[tuple(group)] = [(hole, known_at(hole, views)) for hole in holes(
-                    self.bench, self.code, self.recordings, group, self.most, self.suspects)]
+                found = holes(self.bench, self.code, self.recordings, group, self.most, self.suspects)
+                self.holes[tuple(group)] = [(hole, known_at(hole, views)) for hole in
+                                            sorted(found, key=lambda hole: not hole.telling)]
                 self.most -= self.bench.runs - start
             for hole, known in self.holes[tuple(group)]:
-                self.filled += 1
-                if self.filled > MOST_FILLED:
-                    break
-                match = fill(hole, known, stage)
+                match = self._match(hole, known, stage)
                 if match is not None:
                     factor = (match.relation, match.smallest, match.largest)
                     finding = Finding(*match_words(hole, match), self.code.line(hole.place.node),
                                       factor if match.relation in ("missing", "extra") else None)
                     self._take(dict.fromkeys(group, finding))
                     break
+
+    def _match(self, hole, known, stage):
+        if stage == "part":
+            return match_in_part(hole, known)
+        for columns, relations in attempts(hole, known, stage):
+            self.columns += len(columns)
+            match = best_match(hole, columns, relations) if columns and self.columns < MOST_COLUMNS else None
+            if match is not None:
+                return match
+        return None
 
 
 def _of_another_shape(evidence, j, finding):
@@ -221,7 +248,7 @@ def _digits(evidence, j, most=1e-3):
         if scale == 0:
             return None
         worst = max(worst, gap / scale)
-    if not 0 < worst < most or few_entries(evidence, j):
+    if not 0 < worst < most or (worst > 1e-6 and few_entries(evidence, j)):
         return None
     return _precision_words(worst)
 

@@ -1,7 +1,7 @@
 """What a missing factor or term may be made of: known arrays, and elementary functions of them."""
 
 import re
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 from scipy import special
@@ -9,6 +9,7 @@ from scipy import special
 MOST_COLUMNS = 2500
 MOST_PLAIN = 40         # arrays that may be one of two factors
 MOST_FACTORS = 14       # ... of a product of matrices
+MOST_THIRD = 6          # ... of three square ones
 MOST_SUMMED = 10        # ... under a sum
 
 
@@ -22,7 +23,7 @@ def _trigamma(x):
 
 
 FUNCTIONS = {
-    "{}": lambda x: x, "{}**2": lambda x: x * x, "1 - {}": lambda x: 1 - x, "1 - {}**2": lambda x: 1 - x * x,
+    "{}**2": lambda x: x * x, "1 - {}": lambda x: 1 - x, "1 - {}**2": lambda x: 1 - x * x,
     "{0} * (1 - {0})": lambda x: x * (1 - x), "{} > 0": lambda x: x > 0, "{} < 0": lambda x: x < 0,
     "{} != 0": lambda x: x != 0, "sqrt({})": np.sqrt,
     "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x), "log({})": np.log, "1 + {}": lambda x: 1 + x,
@@ -36,6 +37,7 @@ FUNCTIONS = {
     "log(1 + exp({}))": lambda x: np.logaddexp(0, x),
 }
 LONGEST = 60
+LARGEST = 1e100         # of what a factor may be
 
 
 def bracketed(text):
@@ -54,8 +56,7 @@ class Lazy:
 
     def __getitem__(self, t):
         if t not in self.made:
-            with np.errstate(all="ignore"):
-                self.made[t] = np.asarray(self.function(*(value[t] for value in self.values)), dtype=float)
+            self.made[t] = np.asarray(self.function(*(value[t] for value in self.values)), dtype=float)
         return self.made[t]
 
 
@@ -82,23 +83,30 @@ class Known:
                 seen.add(key)
                 self.arrays[name] = [v.astype(float) for v in values]
 
-    def columns(self, shape):
-        """Return (text, values, plain): functions of the arrays that broadcast to ``shape``; plain ones come first."""
-        found, placed = [], [(name, way) for name, values in self.arrays.items() for way in _placements(values, shape)]
+    def plain(self, shape):
+        """Return (text, values): the arrays that broadcast to ``shape``."""
+        return [(name, placed) for name, values in self.arrays.items() for placed in _placements(values, shape)
+                if np.any(placed[0]) and np.max(np.abs(placed[0])) < LARGEST]
+
+    def functions(self, shape):
+        """Return (text, values): elementary functions of the arrays that broadcast to ``shape``."""
+        found, plain = [], self.plain(shape)[:MOST_COLUMNS // len(FUNCTIONS)]
         for text, function in FUNCTIONS.items():
-            for name, values in placed[:MOST_COLUMNS // len(FUNCTIONS)]:
+            for name, values in plain:
                 made = Lazy(function, values)
-                if np.all(np.isfinite(made[0])) and np.any(made[0]) and np.max(np.abs(made[0])) < 1e100:
-                    found.append((text.format(name if "({})" in text else bracketed(name)), made, text == "{}"))
+                if np.all(np.isfinite(made[0])) and np.any(made[0]) and np.max(np.abs(made[0])) < LARGEST:
+                    found.append((text.format(name if "({})" in text else bracketed(name)), made))
         return found
 
     def winners(self, shape):
-        """Return (text, values, plain): where an array is the largest along an axis."""
-        found = []
+        """Return (text, values): where an array is the largest along an axis, and integers as one-hot rows."""
+        found = [(f"one_hot({name})", Lazy(lambda v: v[..., None] == np.arange(shape[-1]), values))
+                 for name, values in self.arrays.items() if len(shape) > 1 and values[0].shape == shape[:-1]
+                 and np.all(values[0] == np.floor(values[0])) and 0 <= values[0].min() and values[0].max() < shape[-1]]
         for name, values in self.arrays.items():
             for axis in range(1, len(shape)) if values[0].shape == shape else ():
                 made = Lazy(lambda v, axis=axis: v == v.max(axis, keepdims=True), values)
-                found.append((f"{name} == {name}.max(axis={axis - 1})", made, False))
+                found.append((f"{name} == {name}.max(axis={axis - 1})", made))
         return found
 
     def products(self, given):
@@ -123,7 +131,8 @@ class Known:
     def pairs(self, shape):
         """Return (text, values): matrix and outer products of two known arrays that have a shape."""
         found = []
-        arrays = [(n, v) for n, v in self.arrays.items() if v[0].ndim in (2, 3) and v[0][0].size > 1][:MOST_FACTORS]
+        arrays = sorted(((n, v) for n, v in self.arrays.items() if v[0].ndim in (2, 3) and v[0][0].size > 1),
+                        key=_length)[:MOST_FACTORS]
         turned = [*arrays, *((f"{n}.T", [x.swapaxes(1, 2) for x in v]) for n, v in arrays if v[0].ndim == 3)]
         letters = {(3, 3): "nij,njk->nik", (3, 2): "nij,nj->ni", (2, 3): "nj,njk->nk", (2, 2): "ni,nj->nij"}
         for a, x in turned:
@@ -135,11 +144,19 @@ class Known:
                     continue
                 text = f"outer({a}, {b})" if way == letters[2, 2] else f"{a} @ {b}"
                 found.append((text, [np.einsum(way, p, q) for p, q in zip(x, y, strict=True)]))
-        return found
+        return found + self._triples(shape)
+
+    def _triples(self, shape):
+        """Return (text, values): products of three square matrices that have a shape."""
+        square = sorted(((n, v) for n, v in self.arrays.items() if v[0].shape == shape), key=_length)[:MOST_THIRD]
+        square = [*square, *((f"{n}.T", [x.swapaxes(1, 2) for x in v]) for n, v in square)] \
+            if len(shape) == 3 and shape[1] == shape[2] else []
+        return [(f"{a} @ {b} @ {c}", Lazy(lambda x, y, z: x @ y @ z, x, y, z))
+                for (a, x), (b, y), (c, z) in product(square, repeat=3)]
 
     def sums(self, shape):
         """Return (text, values): sums over an axis of one array or of a product of two, alone or times a third."""
-        same = [(n, v) for n, v in self.arrays.items() if v[0].shape == shape][:MOST_SUMMED]
+        same = sorted(((n, v) for n, v in self.arrays.items() if v[0].shape == shape), key=_length)[:MOST_SUMMED]
         found, every = [], tuple(range(1, len(shape)))
         for axis in dict.fromkeys((*every, every)) if len(every) > 1 else every:
             over = f", axis={axis - 1}" if isinstance(axis, int) and len(every) > 1 else ""
@@ -155,7 +172,37 @@ class Known:
                 found += [(f"{n} * sum({text}{over})", Lazy(np.multiply, v, summed)) for n, v in same]
             found += [(f"{a} * ({b} - sum({a} * {b}{over}))", Lazy(lambda x, y: x * (y - total(x * y)), x, y))
                       for a, x in same for b, y in same]
+        return found + self._reductions(shape) + self._running(shape)
+
+    def _reductions(self, shape):
+        """Return (text, values): sums of larger arrays, and of their products, that have a shape."""
+        found = []
+        larger = sorted(((n, v) for n, v in self.arrays.items() if v[0][0].size > np.prod(shape[1:])),
+                        key=_length)[:MOST_SUMMED]
+        pairs = [(f"{a} * {b}", Lazy(np.multiply, x, y)) for (a, x), (b, y) in combinations_with_replacement(larger, 2)
+                 if x[0].shape == y[0].shape]
+        for text, values in [*larger, *pairs]:
+            for axis in range(1, values[0].ndim):
+                kept = np.sum(values[0], axis, keepdims=True).shape
+                if shape in (kept, kept[:axis] + kept[axis + 1:]):
+                    found.append((f"sum({text}, axis={axis - 1})",
+                                  Lazy(lambda x, axis=axis: x.sum(axis).reshape(shape), values)))
         return found
+
+    def _running(self, shape):
+        """Return (text, values): cumulative sums of arrays of a shape, from either end."""
+        found = []
+        for name, values in self.arrays.items():
+            for axis in range(1, len(shape)) if values[0].shape == shape else ():
+                for text, step in ((f"cumsum({name}, axis={axis - 1})", 1),
+                                   (f"cumsum of {name} from the end, axis {axis - 1}", -1)):
+                    found.append((text, Lazy(lambda x, axis=axis, step=step: np.flip(
+                        np.cumsum(np.flip(x, axis), axis), axis) if step < 0 else np.cumsum(x, axis), values)))
+        return found
+
+
+def _length(item):
+    return len(item[0])
 
 
 def _placements(values, shape):

@@ -25,18 +25,30 @@ def of_call(place, values):
     array = node.func.value if method else node.args[0] if node.args else None
     if array is None or isinstance(array, ast.Starred):
         return
-    if name in (*_SUMS, *_CUMULATIVE):
-        yield from _of_sum(place, array, name, values)
     if name in _TWINS:
         twin = _TWINS[name]
         new = ast.Call(sibling(node.func, twin), node.args, node.keywords)
         yield replaced(3 if name in _OFTEN else LATE, "elementwise_factor", place, new,
                        f"`{twin}` belongs here, not `{name}`")
+    if name in (*_SUMS, *_CUMULATIVE):
+        yield from _of_sum(place, array, name, values)
+    else:
+        yield from _of_axis(place, array, values)
     yield from _of_arguments(place, name, method, array, values)
     alone = len(node.args) + method == 1 and not node.keywords
     if name and alone and name not in (*_SUMS, *_CUMULATIVE) \
             and np.shape(value_at(node, values)) == np.shape(value_at(array, values)):
         yield replaced(5, _NEEDLESS.get(name, "elementwise_factor"), place, array, f"`{name}` must not be applied here")
+
+
+def _of_axis(place, array, values):
+    """Yield another axis of a function that takes one."""
+    node = place.node
+    for n, word in enumerate(node.keywords):
+        for axis in range(np.ndim(value_at(array, values))) if word.arg == "axis" else ():
+            if isinstance(word.value, ast.Constant) and word.value.value != axis:
+                changed = [*node.keywords[:n], ast.keyword("axis", ast.Constant(axis)), *node.keywords[n + 1:]]
+                yield replaced(3, "summed", place, ast.Call(node.func, node.args, changed), "along the wrong axis")
 
 
 def _is_method(function, values):

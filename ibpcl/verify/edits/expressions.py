@@ -91,8 +91,10 @@ def _of_value(place, value):
 def _beside_name(place):
     """Yield one more term or factor beside a name, and functions of it."""
     node, one, two = place.node, ast.Constant(1), ast.Constant(2)
-    for new in (ast.BinOp(node, ast.Sub(), one), ast.BinOp(one, ast.Sub(), node), ast.BinOp(node, ast.Add(), one)):
+    for new in (ast.BinOp(node, ast.Sub(), one), ast.BinOp(node, ast.Add(), one)):
         yield replaced(4, "missing_term", place, new, "a term is missing", around(place))
+    yield replaced(4, "elementwise_factor", place, ast.BinOp(one, ast.Sub(), node), "one minus it is meant",
+                   around(place))
     yield replaced(5, "elementwise_factor", place, ast.BinOp(node, ast.Pow(), two), f"a factor `{node.id}` is missing",
                    around(place))
     for name in ("exp", "log", "sqrt"):
@@ -104,7 +106,7 @@ def _beside_name(place):
 def _of_operator(place, values):
     node = place.node
     if is_sum(node):
-        yield from _of_sum(place, node.left, node.right, isinstance(node.op, ast.Add))
+        yield from _of_sum(place, node.left, node.right, isinstance(node.op, ast.Add), value_at(node, values))
     elif isinstance(node.op, ast.Mult):
         yield from _of_product(place, node.left, node.right, values)
     elif isinstance(node.op, ast.Div):
@@ -116,11 +118,12 @@ def _of_operator(place, values):
         yield from of_matrix_product(place, node.left, node.right, lambda a, b: ast.BinOp(a, ast.MatMult(), b))
 
 
-def _of_sum(place, left, right, plus):
+def _of_sum(place, left, right, plus, value):
+    kind = "constant_factor" if isinstance(value, (int, np.integer)) else "missing_term"        # N - 1, K + 1
     new = ast.BinOp(left, ast.Sub() if plus else ast.Add(), right)
     yield replaced(1, "sign", place, new, f"the sign is wrong: this must be a {'difference' if plus else 'sum'}")
     for kept, gone in ((left, right), (right if plus else negated(right), left)):
-        yield replaced(3, "missing_term", place, kept, f"a term too many, `{text(gone)}`")
+        yield replaced(3, kind, place, kept, f"a term too many, `{text(gone)}`")
     if not plus:
         yield replaced(2, "sign", place, ast.BinOp(right, ast.Sub(), left),
                        "the operands are exchanged, so the sign is wrong")
@@ -158,9 +161,9 @@ def _of_constant(place):
     """Yield other numbers: one more or less, half or twice as much, the negative, and small ones."""
     c, parent = place.node.value, place.parent
     operator = type(parent.op) if isinstance(parent, ast.BinOp) else None
-    second = place.field == "right"
-    power = operator is ast.Pow and second
-    never_zero = operator in (ast.Add, ast.Sub) or (operator is ast.Div and second)
+    power = any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and node.right in (place.node, parent)
+                for node in ast.walk(place.statement))
+    never_zero = operator in (ast.Add, ast.Sub) or (operator is ast.Div and place.field == "right")
     for value in dict.fromkeys((c - 1, c + 1, 0.5 * c, 2 * c, -c, 1, 2, 0.5, 3)):
         if value != c and not (value == 0 and never_zero):
             yield replaced(2, "elementwise_factor" if power else "constant_factor", place, ast.Constant(value),

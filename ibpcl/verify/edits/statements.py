@@ -65,6 +65,7 @@ def _of_statement(slot, known, scope):
         yield from _of_accumulation(slot)
     elif isinstance(statement, ast.For):
         yield from _of_loop(statement)
+        yield from _last_step(statement, scope)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         yield _left_out(4, "missing_term", slot, "a step too many")
 
@@ -117,15 +118,17 @@ def _of_assignment(slot, known, scope):
     store, element = text(target), isinstance(target, ast.Subscript)
     if isinstance(target, ast.Tuple):
         known.update(item.id for item in target.elts if isinstance(item, ast.Name))
-        yield from _unpacked(slot, target)
+        yield from _unpacked(slot, target, scope)
         return
     if element or store in known:
         yield put(1, "missing_term", slot, ast.AugAssign(target, ast.Add(), statement.value),
                   lambda: f"`{store}` is overwritten where contributions must be accumulated (a term of each earlier "
                           f"one is missing): `{store} += ...` belongs there")
-    if element and isinstance(statement.value, ast.Constant):
-        yield _left_out(0, "few_entries", slot, "a step too many", " overwrites what must stay")
     if element:
+        if isinstance(statement.value, ast.Constant):
+            yield _left_out(0, "few_entries", slot, "a step too many", " overwrites what must stay")
+        else:
+            yield _left_out(2, "few_entries", slot, "a step too many")
         yield _scattered(slot, target)
         yield from _other_target(slot, target)
     if store in known and isinstance(target, ast.Name):
@@ -138,10 +141,11 @@ def _of_assignment(slot, known, scope):
                 yield from _one_more_term(slot, target, name)
 
 
-def _unpacked(slot, target):
+def _unpacked(slot, target, scope):
     for items, a, b in exchanges(target.elts) if len(target.elts) <= MOST_UNPACKED else ():
-        yield put(5, "shifted", slot, ast.Assign([ast.Tuple(items, ast.Store())], slot.node.value),
-                  lambda a=a, b=b: f"`{text(a)}` and `{text(b)}` are unpacked in the wrong order (exchanged) in "
+        indices = all(isinstance(scope.get(text(item)), (int, np.integer)) for item in (a, b))
+        yield put(5, "transposed" if indices else "shifted", slot,
+                  ast.Assign([ast.Tuple(items, ast.Store())], slot.node.value), lambda a=a, b=b: f"`{text(a)}` and `{text(b)}` are unpacked in the wrong order (exchanged) in "
                                    f"`{text(slot.node)}`")
 
 
@@ -213,6 +217,33 @@ def _of_loop(statement):
             f"{way}, so that terms of later steps flow back to earlier ones"
 
     yield Edit(2, "shifted", words, statement, (in_place(Slot(order, statement, "iter", None), new),))
+
+
+def _last_step(statement, scope):
+    """Yield a step more at the end of a loop: what is carried on is multiplied, or starts from zero again."""
+    changed = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)
+               and isinstance(node.ctx, ast.Store) and is_numeric(scope.get(node.id))}
+    read = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for name in sorted(changed & read):
+        others = [other for other in scope if is_numeric(scope[other]) and other != name
+                  and _fits(scope[other], scope[name])]
+        for factor, kind, why in (*((ast.Name(other, ast.Load()), "elementwise_factor", "") for other in others),
+                                  (ast.Constant(0), "missing_term", ": it has been used up, and is a term too many")):
+            step = ast.Assign([ast.Name(name, ast.Store())],
+                              ast.BinOp(ast.Name(name, ast.Load()), ast.Mult(), factor))
+
+            def words(step=step, why=why):
+                return f"a step is missing at the end of the loop: `{text(step)}`{why}"
+
+            ast.fix_missing_locations(ast.copy_location(step, statement.body[-1]))
+            yield Edit(6, kind, words, statement, ((statement, "body", None, [*statement.body, step]),))
+
+
+def _fits(value, other):
+    try:
+        return np.broadcast_shapes(np.shape(value), np.shape(other)) == np.shape(other)
+    except ValueError:
+        return False
 
 
 def _called(name, argument):

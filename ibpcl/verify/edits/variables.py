@@ -34,21 +34,22 @@ def of_variables(function, code, scope):
     arrays = {name: value for name, value in scope.items() if is_numeric(value, "fiubc")}
     for together in (uses, *by_statement.values()):
         yield from _exchanged(together, arrays)
+        for name, places in together.items():
+            if name in arrays and len(places) > 1:
+                yield from _in_every_use(name, places, arrays[name])
     for name, places in uses.items():
         if name not in arrays:
             continue
-        if len(places) > 1:
-            yield from _in_every_use(name, places, arrays[name])
         for other, value in arrays.items():
             rank = _rank(arrays[name], value)
             if other == name or rank is None:
                 continue
             for place in places:
-                yield _renamed(name, other, [place], rank)
+                yield _renamed(name, other, [place], rank, arrays)
             if len(places) > 1 and rank == 4:
-                yield _renamed(name, other, places, 5)
+                yield _renamed(name, other, places, 5, arrays)
                 for several in _subsets(places):
-                    yield _renamed(name, other, several, 6)
+                    yield _renamed(name, other, several, 6, arrays)
 
 
 def _subsets(places):
@@ -89,9 +90,17 @@ def _rank(value, other):
         return None
 
 
-def _renamed(name, other, places, rank):
+def _renamed(name, other, places, rank, arrays):
     terms = all(is_sum(place.parent) for place in places)
     where = " and ".join(dict.fromkeys(text(around(place)) for place in places))
-    return put_all(rank, "missing_term" if terms else "elementwise_factor", places,
-                   lambda node: ast.Name(other, ast.Load()),
+    kind = "constant_factor" if _proportional(arrays[name], arrays[other]) else \
+        "missing_term" if terms else "elementwise_factor"
+    return put_all(rank, kind, places, lambda node: ast.Name(other, ast.Load()),
                    lambda: f"`{name}` stands where `{other}` belongs, in `{where}`")
+
+
+def _proportional(a, b):
+    """Return whether two arrays differ by a constant factor."""
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and a.size > 1 and bool(np.any(a) and np.any(b)) and np.allclose(
+        b * np.vdot(a, a), a * np.vdot(a, b), rtol=1e-9, atol=0)
