@@ -9,7 +9,7 @@ from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.source import Code
 
 COMPILING, RUNNING = 3e-4, 1.2e-6     # seconds, about: to compile a function, and to run one expression of it
-EDITING, FILLING = 0.8, 0.4         # seconds that each search may take, by these numbers
+QUICK, EDITING, FILLING = 0.15, 0.8, 0.4        # seconds that each search may take, by these numbers
 SHELL = "<gradient without source>"
 OTHER = object()        # stands for a value that is no array or number
 
@@ -133,9 +133,10 @@ def find_edits(bench, code, edits, wrong, needed, most):
 
     Returns
     -------
-    dict of int to Edit
+    tuple of (dict of int to Edit, list of Edit)
+        What was found, and the edits that were not tried.
     """
-    found, start = {}, bench.runs
+    found, start, tried = {}, bench.runs, 0
     everything = list(bench.evidence.problem.wrt)
     right = [j for j in everything if j not in bench.evidence.wrong]
     for edit in edits:
@@ -143,6 +144,7 @@ def find_edits(bench, code, edits, wrong, needed, most):
             break
         if all(j in found and found[j][2] < edit.rank - 2 for j in needed):
             break                                       # a much simpler edit for each of them is known
+        tried += 1
         mends = try_edit(bench, code, edit, wrong)
         if not mends:
             continue
@@ -153,7 +155,7 @@ def find_edits(bench, code, edits, wrong, needed, most):
                 found[j] = (edit, cost, edit.rank)
         if cost == 0:
             break
-    return {j: edit for j, (edit, _, _) in found.items()}
+    return {j: edit for j, (edit, _, _) in found.items()}, edits[tried:]
 
 
 def try_edit(bench, code, edit, inputs):

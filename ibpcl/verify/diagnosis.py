@@ -14,25 +14,16 @@ import warnings
 import numpy as np
 
 from ibpcl.verify import shapes
-from ibpcl.verify.bench import EDITING, FILLING, Bench, affordable, find_edits
+from ibpcl.verify.bench import EDITING, FILLING, QUICK, Bench, affordable, find_edits
 from ibpcl.verify.edits import LATE, edits_of, grafts_of
-from ibpcl.verify.holes import (
-    attempts,
-    background,
-    best_match,
-    holes,
-    known_at,
-    match_in_part,
-    match_words,
-    patterned,
-    recorded,
-)
+from ibpcl.verify.holes import background, holes, recorded
 from ibpcl.verify.kinds import Finding
+from ibpcl.verify.matches import attempts, best_match, known_at, match_in_part, match_words, patterned
 from ibpcl.verify.paths import forgotten_path, watched_forward
 from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.words import constant_name, count, place
 
-MOST_COLUMNS = 40_000   # known arrays that are tried in the places
+MOST_COLUMNS = 80_000   # known arrays that are tried in the places
 FEW = 1 / 3             # at most this share of wrong entries counts as "a few"
 
 
@@ -87,15 +78,19 @@ class Search:
         self.code = self.bench.code() or self.bench.shell()
         self.recordings = recorded(self.bench, self.code) if self.code is not None else []
         self.suspects = Suspects(self.bench, self.code, self.recordings[0]) if self.code is not None else None
-        self.holes, self.columns = {}, 0
-        self.most = affordable(FILLING, self.recordings[0].executed, 0.0) if self.code is not None else 0
+        self.known = {}
+        self.places, self.columns = [], 0               # (wrong inputs, holes with what is known at them)
 
     def run(self):
         """Return a finding for each input that was not named before, and for all if one mistake explains them."""
-        edits = []
+        late = []
         if self.code is not None:
             edits = edits_of(self.code, self.recordings[0].values, self.recordings[0].scopes)
-            self._edit([edit for edit in edits if edit.rank < LATE])
+            late = [edit for edit in edits if edit.rank >= LATE]
+            left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)
+            if self._open():
+                self._measure()
+                self._edit(sorted(left, key=self.suspects.unlikely), EDITING)
         if not self._open():
             return self._result()
         forward = watched_forward(self.evidence)
@@ -114,12 +109,12 @@ class Search:
                 self.found[j] = Finding("few_entries", few)
         if self._open() and self.code is not None:
             grafts = grafts_of(self.code, self.recordings[0].values, self.recordings[0].counts)
-            self._edit([edit for edit in edits if edit.rank >= LATE] + sorted(grafts, key=lambda edit: edit.rank))
+            self._edit(late + sorted(grafts, key=lambda edit: edit.rank), EDITING)
         self._fill("two", views)
         self._pattern()
         for j in self._open():
             if j in self.shaped:
-                telling = [hole for hole, _ in self.holes.get((j,), ()) if hole.telling]
+                telling = [hole for group, found in self.places for hole in found if j in group and hole.telling]
                 self.found[j] = _unnamed(self.evidence, j, telling, self.code)
         return self._result()
 
@@ -134,38 +129,46 @@ class Search:
         same = len({finding.words for finding in self.found.values()}) == 1 and len(self.found) == len(self.wrong)
         return self.found if same else {j: self.found[j] for j in self.left if j in self.found}
 
-    def _edit(self, edits):
+    def _edit(self, edits, seconds):
+        """Try edits in the time given; returns those that there was no time for."""
         inputs = self.wrong if not self.found else self._open()
-        most = affordable(EDITING, self.recordings[0].executed)
         edits = [edit for edit in edits if self.suspects.allow(edit)]
-        for j, edit in find_edits(self.bench, self.code, edits, inputs, self.left, most).items():
+        found, left = find_edits(self.bench, self.code, edits, inputs, self.left,
+                                 affordable(seconds, self.recordings[0].executed))
+        for j, edit in found.items():
             few = few_entries(self.evidence, j) if edit.kind == "few_entries" and j in self.shaped else None
             words = f"{few}; {edit.words()}" if few else edit.words()
             self._take({j: Finding(edit.kind, words, self.code.line(edit.node))})
+        return left
+
+    def _measure(self):
+        """Find the places in which one mistake may be: of all wrong inputs, and of each alone if there is none."""
+        inputs = [j for j in self.shaped if j not in self.found]
+        most = affordable(FILLING, self.recordings[0].executed, 0.0)
+        for group in ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs if j in self.left]:
+            start = self.bench.runs
+            found, innocent = holes(self.bench, self.code, self.recordings, group, most, self.suspects)
+            most -= self.bench.runs - start
+            self.places.append((group, sorted(found, key=lambda hole: (not hole.telling, hole.right is None))))
+            if len(group) == len(inputs) and found:
+                self.suspects.innocent = innocent
+                self.suspects.likely = {hole.place.statement for hole in found if hole.telling and hole.place.whole}
+            if len(group) > 1 and any(hole.telling for hole in found):
+                break
 
     def _pattern(self):
         """Name what the right values of a place have in common with its own: of one that explains all, if there is."""
-        for group, found in self.holes.items():
-            for hole, _ in sorted(found, key=lambda item: not item[0].telling):
+        for group, found in self.places:
+            for hole in found:
                 named = patterned(hole) if any(j in self._open() for j in group) else None
                 if named is not None:
                     self._take(dict.fromkeys(group, Finding(*named, self.code.line(hole.place.node))))
 
     def _fill(self, stage, views):
-        """Look for what a place would have to be: for all wrong inputs together, then one after another."""
-        inputs = [j for j in self.wrong if j in self.shaped and j not in self.found]
-        groups = ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs if j in self.left]
-        for group in groups if self.code is not None else ():
-            if not any(j in self._open() for j in group):
-                continue
-            if tuple(group) not in self.holes:
-                start = self.bench.runs
-                found = holes(self.bench, self.code, self.recordings, group, self.most, self.suspects)
-                self.holes[tuple(group)] = [(hole, known_at(hole, views)) for hole in
-                                            sorted(found, key=lambda hole: not hole.telling)]
-                self.most -= self.bench.runs - start
-            for hole, known in self.holes[tuple(group)]:
-                match = self._match(hole, known, stage)
+        """Look for what a place would have to be."""
+        for group, found in self.places:
+            for hole in found if any(j in self._open() for j in group) else ():
+                match = self._match(hole, stage, views)
                 if match is not None:
                     factor = (match.relation, match.smallest, match.largest)
                     finding = Finding(*match_words(hole, match), self.code.line(hole.place.node),
@@ -173,7 +176,9 @@ class Search:
                     self._take(dict.fromkeys(group, finding))
                     break
 
-    def _match(self, hole, known, stage):
+    def _match(self, hole, stage, views):
+        known = self.known.setdefault(id(hole), None) or known_at(hole, views)
+        self.known[id(hole)] = known
         if stage == "part":
             return match_in_part(hole, known)
         for columns, relations in attempts(hole, known, stage):

@@ -6,7 +6,8 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 from scipy import special
 
-MOST_COLUMNS = 2500
+MOST_ARGUMENTS = 60     # arrays that functions are taken of
+SHORT = 24              # characters of the text of such an array
 MOST_PLAIN = 40         # arrays that may be one of two factors
 MOST_FACTORS = 14       # ... of a product of matrices
 MOST_THIRD = 6          # ... of three square ones
@@ -73,6 +74,8 @@ class Known:
         self.arrays, seen = {}, set()
         for name in views[0]:
             values = [view.get(name) for view in views]
+            if name.removesuffix(".T") != name and name.removesuffix(".T") in views[0]:
+                continue                                # transposes are tried of every array
             if any(not isinstance(v, (np.ndarray, np.generic, int, float)) or isinstance(v, bool) for v in values):
                 continue
             values = [np.asarray(v) for v in values]
@@ -90,7 +93,7 @@ class Known:
 
     def functions(self, shape):
         """Return (text, values): elementary functions of the arrays that broadcast to ``shape``."""
-        found, plain = [], self.plain(shape)[:MOST_COLUMNS // len(FUNCTIONS)]
+        found, plain = [], [item for item in self.plain(shape) if len(item[0]) <= SHORT][:MOST_ARGUMENTS]
         for text, function in FUNCTIONS.items():
             for name, values in plain:
                 made = Lazy(function, values)

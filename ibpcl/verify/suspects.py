@@ -28,19 +28,33 @@ class Suspects:
         reached = {n: _reached(bench, make, n) for n in self.tested}
         self.places = {n for n, inputs in reached.items() if wrong <= inputs and not inputs & right}
         self.any = bool(self.places)
+        self.innocent, self.likely = set(), set()       # statements that can't be wrong, or can be, by measurement
 
     def allow(self, edit):
         """Return whether an edit changes a suspect place, or something else in the statement of one."""
-        changed = (put[0] if isinstance(put[0], ast.For) else _old(put) for put in edit.puts)
+        changed = _changed(edit)
+        if all(hasattr(node, "place") and self._around(node) in self.innocent for node in changed):
+            return False
         return not self.any or any(map(self._suspect, changed))
+
+    def unlikely(self, edit):
+        """Return whether an edit is outside the statements that can be wrong by measurement."""
+        return bool(self.likely) and not any(self._around(node) in self.likely for node in _changed(edit))
+
+    def _around(self, node):
+        return self.code.places[node.place].statement if hasattr(node, "place") else node
 
     def _suspect(self, node):
         number = getattr(node, "place", None)
         if number in self.tested and not isinstance(node, ast.stmt):
             return number in self.places
-        around = node if number is None else self.code.places[number].statement
+        around = self._around(node)
         tested = {getattr(part, "place", None) for part in ast.walk(around)} & self.tested
         return not tested or bool(tested & self.places)         # nothing is known of a statement without values
+
+
+def _changed(edit):
+    return [put[0] if isinstance(put[0], ast.For) else _old(put) for put in edit.puts]
 
 
 def _old(put):
