@@ -78,7 +78,7 @@ class Search:
         self.code = self.bench.code() or self.bench.shell()
         self.recordings = recorded(self.bench, self.code) if self.code is not None else []
         self.suspects = Suspects(self.bench, self.code, self.recordings[0]) if self.code is not None else None
-        self.known = {}
+        self.edits, self.known = {}, {}
         self.places, self.columns = [], 0               # (wrong inputs, holes with what is known at them)
 
     def run(self):
@@ -88,11 +88,14 @@ class Search:
             edits = edits_of(self.code, self.recordings[0].values, self.recordings[0].scopes)
             late = [edit for edit in edits if edit.rank >= LATE]
             left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)
-            if self._open():
+            if left and any(j not in self.edits for j in self.left):
                 self._measure()
                 self._edit(sorted(left, key=self.suspects.unlikely), EDITING)
+            self._name_edits()
         if not self._open():
             return self._result()
+        if self.code is not None and not self.places:
+            self._measure()
         forward = watched_forward(self.evidence)
         if forward is not None:
             self._take(forgotten_path(forward, [j for j in self.shaped if j not in self.found]))
@@ -110,6 +113,7 @@ class Search:
         if self._open() and self.code is not None:
             grafts = grafts_of(self.code, self.recordings[0].values, self.recordings[0].counts)
             self._edit(late + sorted(grafts, key=lambda edit: edit.rank), EDITING)
+            self._name_edits()
         self._fill("two", views)
         self._pattern()
         for j in self._open():
@@ -133,13 +137,14 @@ class Search:
         """Try edits in the time given; returns those that there was no time for."""
         inputs = self.wrong if not self.found else self._open()
         edits = [edit for edit in edits if self.suspects.allow(edit)]
-        found, left = find_edits(self.bench, self.code, edits, inputs, self.left,
-                                 affordable(seconds, self.recordings[0].executed))
-        for j, edit in found.items():
+        return find_edits(self.bench, self.code, edits, inputs, self.left,
+                          affordable(seconds, self.recordings[0].executed), self.edits)
+
+    def _name_edits(self):
+        for j, (edit, _) in self.edits.items():
             few = few_entries(self.evidence, j) if edit.kind == "few_entries" and j in self.shaped else None
             words = f"{few}; {edit.words()}" if few else edit.words()
             self._take({j: Finding(edit.kind, words, self.code.line(edit.node))})
-        return left
 
     def _measure(self):
         """Find the places in which one mistake may be: of all wrong inputs, and of each alone if there is none."""
@@ -167,14 +172,14 @@ class Search:
     def _fill(self, stage, views):
         """Look for what a place would have to be."""
         for group, found in self.places:
-            for hole in found if any(j in self._open() for j in group) else ():
-                match = self._match(hole, stage, views)
-                if match is not None:
-                    factor = (match.relation, match.smallest, match.largest)
-                    finding = Finding(*match_words(hole, match), self.code.line(hole.place.node),
-                                      factor if match.relation in ("missing", "extra") else None)
-                    self._take(dict.fromkeys(group, finding))
-                    break
+            fits = [(self._match(hole, stage, views), hole) for hole in found if any(j in self._open() for j in group)]
+            fits = [(match, hole) for match, hole in fits if match is not None]
+            if fits:
+                match, hole = min(fits, key=lambda fit: fit[0].cost)
+                factor = (match.relation, match.smallest, match.largest)
+                finding = Finding(*match_words(hole, match), self.code.line(hole.place.node),
+                                  factor if match.relation in ("missing", "extra") else None)
+                self._take(dict.fromkeys(group, finding))
 
     def _match(self, hole, stage, views):
         known = self.known.setdefault(id(hole), None) or known_at(hole, views)

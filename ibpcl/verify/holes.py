@@ -18,6 +18,7 @@ from ibpcl.verify.known import LONGEST
 from ibpcl.verify.source import is_array
 
 MOST_ENTRIES = 80       # of a place
+MOST_ITEMS = 8          # of a cache
 MOST_TEXTS = 40         # expressions of the function that may be factors, beside its variables
 FITS = 1e-6
 
@@ -119,10 +120,15 @@ def holes(bench, code, recordings, wrong, most, suspects):
 
 
 def expressions(code, function):
-    """Return the expressions of a function that can be evaluated anywhere in it, compiled, by their text."""
+    """Return what may be a factor at any place of a function, compiled, by its text: its expressions and rows."""
     found = {place.text: place.node for place in code.places if place.function == function and place.inside == "formula"
              and not isinstance(place.node, (ast.Name, ast.Constant)) and is_pure(place.node)}
-    return {text: compile(text, "<expression>", "eval") for text in list(found)[:MOST_TEXTS] if len(text) <= LONGEST}
+    nodes = list(ast.walk(code.trees[function]))
+    indices = {node.slice.id for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)}
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    texts = [text for text in list(found)[:MOST_TEXTS] if len(text) <= LONGEST]
+    texts += [f"{name}[{index}]" for index in sorted(indices) for name in sorted(names - indices)][:MOST_TEXTS]
+    return {text: compile(text, "<expression>", "eval") for text in dict.fromkeys(texts)}
 
 
 def _hole(bench, make, place, n, wrong, texts):
@@ -191,8 +197,7 @@ class _Watch:
                     found.setdefault(text, eval(code, self.globals, scope))
                 except Exception:                       # a variable that is not there yet
                     continue
-            nested = {f"{name}[{n}]": item for name, items in scope.items() if isinstance(items, (tuple, list))
-                      for n, item in enumerate(items[:8])}
+            nested = {text: item for name, items in scope.items() for text, item in _items(name, items)}
             found = {**found, **{name: item for name, item in nested.items() if name not in found}}
             self.scopes.append({name: np.array(v) for name, v in _numbers(found)})
         return value
@@ -202,6 +207,15 @@ class _Watch:
         names = [name for name, first in self.scopes[0].items()
                  if all(name in scope and scope[name].shape == first.shape for scope in self.scopes)]
         return {name: np.stack([scope[name] for scope in self.scopes]) for name in names}
+
+
+def _items(name, value):
+    """Return (text, item) for what a cache, a list or an object holds."""
+    if isinstance(value, (tuple, list)):
+        return [(f"{name}[{n}]", item) for n, item in enumerate(value[:MOST_ITEMS])]
+    if isinstance(value, dict):
+        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ITEMS]]
+    return [(f"{name}.{key}", item) for key, item in list(getattr(value, "__dict__", {}).items())[:MOST_ITEMS]]
 
 
 def _numbers(scope):

@@ -10,12 +10,18 @@ MOST_ARGUMENTS = 60     # arrays that functions are taken of
 SHORT = 24              # characters of the text of such an array
 MOST_PLAIN = 40         # arrays that may be one of two factors
 MOST_FACTORS = 14       # ... of a product of matrices
-MOST_THIRD = 6          # ... of three square ones
+MOST_THIRD = 4          # ... of three square ones
 MOST_SUMMED = 10        # ... under a sum
 
 
 def _sigmoid(x):
     return 1 / (1 + np.exp(-x))
+
+
+def _inverse(x):
+    """Compute the inverses of square matrices, NaN of singular ones."""
+    regular = np.linalg.cond(x) < 1e10
+    return np.where(regular[:, None, None], np.linalg.inv(np.where(regular[:, None, None], x, np.eye(x.shape[1]))), np.nan)
 
 
 def _trigamma(x):
@@ -147,14 +153,16 @@ class Known:
                     continue
                 text = f"outer({a}, {b})" if way == letters[2, 2] else f"{a} @ {b}"
                 found.append((text, [np.einsum(way, p, q) for p, q in zip(x, y, strict=True)]))
-        return found + self._triples(shape)
+        return found
 
-    def _triples(self, shape):
-        """Return (text, values): products of three square matrices that have a shape."""
+    def triples(self, shape):
+        """Return (text, values): square matrices that have a shape, their inverses, and products of three."""
         square = sorted(((n, v) for n, v in self.arrays.items() if v[0].shape == shape), key=_length)[:MOST_THIRD]
-        square = [*square, *((f"{n}.T", [x.swapaxes(1, 2) for x in v]) for n, v in square)] \
-            if len(shape) == 3 and shape[1] == shape[2] else []
-        return [(f"{a} @ {b} @ {c}", Lazy(lambda x, y, z: x @ y @ z, x, y, z))
+        if len(shape) != 3 or shape[1] != shape[2]:
+            return []
+        square += [(f"inv({n})", Lazy(_inverse, v)) for n, v in square]
+        square += [(f"{n}.T", Lazy(lambda x: x.swapaxes(1, 2), v)) for n, v in square]
+        return square + [(f"{a} @ {b} @ {c}", Lazy(lambda x, y, z: x @ y @ z, x, y, z))
                 for (a, x), (b, y), (c, z) in product(square, repeat=3)]
 
     def sums(self, shape):
@@ -164,17 +172,18 @@ class Known:
         for axis in dict.fromkeys((*every, every)) if len(every) > 1 else every:
             over = f", axis={axis - 1}" if isinstance(axis, int) and len(every) > 1 else ""
 
-            def total(x, axis=axis):
-                return x.sum(axis, keepdims=True)
+            def sums_of(x, y=1.0, axis=axis):
+                return np.broadcast_to(np.sum(x * y, axis, keepdims=True), shape)
 
-            totals = [(n, Lazy(total, v)) for n, v in same]
-            totals += [(f"{a} * {b}", Lazy(lambda x, y: total(x * y), x, y))
-                       for (a, x), (b, y) in combinations_with_replacement(same, 2)]
+            def centred(x, y, axis=axis):
+                return x * (y - np.sum(x * y, axis, keepdims=True))
+
+            totals = [(n, Lazy(sums_of, v)) for n, v in same]
+            totals += [(f"{a} * {b}", Lazy(sums_of, x, y)) for (a, x), (b, y) in combinations_with_replacement(same, 2)]
             for text, summed in totals:
-                found.append((f"sum({text}{over})", Lazy(lambda t: np.broadcast_to(t, shape), summed)))
+                found.append((f"sum({text}{over})", summed))
                 found += [(f"{n} * sum({text}{over})", Lazy(np.multiply, v, summed)) for n, v in same]
-            found += [(f"{a} * ({b} - sum({a} * {b}{over}))", Lazy(lambda x, y: x * (y - total(x * y)), x, y))
-                      for a, x in same for b, y in same]
+            found += [(f"{a} * ({b} - sum({a} * {b}{over}))", Lazy(centred, x, y)) for a, x in same for b, y in same]
         return found + self._reductions(shape) + self._running(shape)
 
     def _reductions(self, shape):

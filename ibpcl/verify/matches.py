@@ -21,6 +21,7 @@ class Match(NamedTuple):
     constant: float
     smallest: float
     largest: float
+    cost: float = 0.0       # how far-fetched it is
 
 
 def known_at(hole, views):
@@ -52,6 +53,8 @@ def attempts(hole, known, stage):
     elif stage == "matrix":
         yield known.products(given), ("instead",)
         yield known.pairs(shape), ("term", "instead")
+        if hole.right is not None:
+            yield known.triples(shape), ("instead",)
     elif stage == "sum":
         yield known.sums(shape), ("term", "instead")
     else:
@@ -76,9 +79,9 @@ def best_match(hole, columns, relations):
             if all(abs(_constant(hole, t, relation, values[t]) - first[n]) <= 1e-5 * abs(first[n])
                    for t in range(1, len(values))):
                 factor = first[n] * values[0]
-                found.append((len(text) + 4 * late, Match(relation, text, float(first[n]), float(factor.min()),
-                                                          float(factor.max()))))
-    return min(found, key=lambda item: item[0])[1] if found else None
+                cost = len(text) + 4 * late + 3 * (abs(abs(first[n]) - 1) > 1e-6)
+                found.append(Match(relation, text, float(first[n]), float(factor.min()), float(factor.max()), cost))
+    return min(found, key=lambda match: match.cost) if found else None
 
 
 def match_in_part(hole, known):
@@ -88,20 +91,33 @@ def match_in_part(hole, known):
     off = [np.abs(true - own) > FITS * np.max(np.abs(true)) for own, true in zip(hole.values, hole.right, strict=True)]
     if not all(0 < np.sum(at) < at.size for at in off):
         return None
-    for relation in ("missing", "extra"):
-        for text, values in known.plain(hole.values[0].shape):
-            made = [_change(relation, own, array)[at] for own, array, at in zip(hole.values, values, off, strict=True)]
-            if all(np.allclose(new, true[at], rtol=FITS, atol=0)
-                   for new, true, at in zip(made, hole.right, off, strict=True)):
-                return Match(f"{relation} at {off[0].sum()} of {off[0].size} entries", text, 1.0, 0.0, 0.0)
+    shape = hole.values[0].shape
+    for relation, columns in (("missing", known.plain(shape)), ("extra", known.plain(shape)),
+                              ("instead", known.plain(shape) + known.functions(shape))):
+        for text, values in columns:
+            made = [np.broadcast_to(_change(relation, own, values[t]), own.shape)[off[t]]
+                    for t, own in enumerate(hole.values)]
+            constant = _ratio(made[0], hole.right[0][off[0]]) if relation == "instead" else 1.0
+            if constant and all(np.allclose(constant * new, true[at], rtol=FITS, atol=0)
+                                for new, true, at in zip(made, hole.right, off, strict=True)):
+                return Match(f"{relation} at {off[0].sum()} of {off[0].size} entries", text, constant, 0.0, 0.0,
+                             len(text))
     return None
+
+
+def _ratio(made, right):
+    """Return the constant by which an array has to be multiplied to come to another, 0 if there is none."""
+    with np.errstate(all="ignore"):
+        ratio = right / made
+    return float(ratio[0]) if ratio.size > 1 and np.allclose(ratio, ratio[0], rtol=FITS) else 0.0
 
 
 def patterned(hole):
     """Return (kind, words) for what the right values of a place have in common with its own, or None."""
     pairs = list(zip(hole.values, hole.right, strict=True)) if hole.right is not None else []
     off = [np.abs(true - own) > FITS * np.max(np.abs(true)) for own, true in pairs]
-    if not off or not all(np.any(at) and np.any(own) for at, (own, _) in zip(off, pairs, strict=True)):
+    if not off or not all(map(np.any, off)) or (
+            isinstance(hole.place.node, ast.Call) and not np.any(pairs[0][0])):
         return None
     small = [FITS * np.max(np.abs(true)) for _, true in pairs]
     own, name = hole.values[0], _short(hole)
@@ -172,6 +188,9 @@ def match_words(hole, match):
     if match.relation.startswith("extra at"):
         return "elementwise_factor", f"an elementwise factor is wrong: `{own}` must be divided by `{match.text}`" \
             f"{match.relation.removeprefix('extra')}"
+    if match.relation.startswith("instead at"):
+        return "elementwise_factor", f"an elementwise factor is wrong: `{c:.6g} * {bracketed(match.text)}` belongs " \
+            f"where `{own}` stands{match.relation.removeprefix('instead')}"
     if match.relation == "missing":
         return "elementwise_factor", f"an elementwise factor is missing: `{factor}` beside `{own}`"
     if match.relation == "extra":

@@ -26,13 +26,13 @@ def edits_of(code, values, scopes):
     """
     found, alike = [], {}
     for place in code.places:
-        edits = list(of_expression(place, values))
+        edits = list(of_expression(place, values, scopes.get(place.function, {})))
         alike.setdefault((place.function, place.inside, place.text), []).append(edits)
         found += edits
     found += [edit for edits in alike.values() if len(edits) > 1 for edit in _in_all(edits)]
     for name, tree in code.trees.items():
         found += of_statements(tree, scopes.get(name, {}))
-        found += of_variables(name, code, scopes.get(name, {}))
+        found += of_variables(name, code, values, scopes.get(name, {}))
     return sorted(found, key=lambda edit: edit.rank)
 
 

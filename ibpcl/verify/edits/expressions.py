@@ -17,14 +17,14 @@ from ibpcl.verify.edits.edit import (
     transposed,
     value_at,
 )
-from ibpcl.verify.edits.indices import of_index, of_subscript
+from ibpcl.verify.edits.indices import of_counter, of_index, of_subscript
 from ibpcl.verify.edits.products import of_matrix_product
 
 _COMPARISONS = {ast.Gt: (ast.Lt, ast.GtE), ast.Lt: (ast.Gt, ast.LtE), ast.GtE: (ast.LtE, ast.Gt),
                 ast.LtE: (ast.GtE, ast.Lt), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,)}
 
 
-def of_expression(place, values):
+def of_expression(place, values, scope):
     """Yield the edits of one expression.
 
     Parameters
@@ -32,6 +32,8 @@ def of_expression(place, values):
     place : ibpcl.verify.source.Place
     values : dict of int to object
         First recorded value of each place.
+    scope : dict
+        The variables that the function had when it returned.
 
     Yields
     ------
@@ -40,6 +42,8 @@ def of_expression(place, values):
     node = place.node
     if place.inside in ("index", "range"):
         yield from of_index(place)
+    if isinstance(node, ast.Name) and isinstance(value_at(node, values), (int, np.integer)):
+        yield from of_counter(place, scope)
     if place.inside != "formula":
         return
     if isinstance(node, ast.BinOp):

@@ -2,6 +2,8 @@
 
 import ast
 
+import numpy as np
+
 from ibpcl.verify.bench import OTHER
 from ibpcl.verify.edits.edit import index_exchanges, is_sum, negated, number, replaced, stepped, value_at
 
@@ -22,8 +24,14 @@ def of_index(place):
     elif isinstance(node, ast.Name) and not is_sum(place.parent):
         for new in stepped(node):
             yield replaced(3, kind, place, new, why, place.around)
-        yield replaced(6, kind, place, ast.BinOp(node, ast.Mult(), ast.Constant(2)), "a stride is missing in an index",
-                       place.around)
+
+
+def of_counter(place, scope):
+    """Yield the product of a whole number with others: a stride, a dilation, a width."""
+    for name, value in [*scope.items(), ("2", 2)]:
+        if isinstance(value, (int, np.integer)) and value > 1 and name != place.node.id:
+            new = ast.BinOp(place.node, ast.Mult(), ast.parse(name, mode="eval").body)
+            yield replaced(6, "shifted", place, new, "a stride is missing", place.around)
 
 
 def of_subscript(place, values):

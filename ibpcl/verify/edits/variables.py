@@ -1,22 +1,25 @@
 """Edits of names: another variable in one use or in all, two variables exchanged, one transposed throughout."""
 
 import ast
+import copy
 from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, is_sum, put_all, text, transposed
+from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, is_sum, put_all, replaced, text, transposed
 
 MOST_USES = 6           # of a variable, of which some may stand for another one
 
 
-def of_variables(function, code, scope):
+def of_variables(function, code, values, scope):
     """Yield another variable of the same shape in the place of one: in one of its uses, then in all.
 
     Parameters
     ----------
     function : str
     code : Code
+    values : dict of int to object
+        First recorded value of each place.
     scope : dict
         The variables that the function had when it returned.
 
@@ -32,6 +35,9 @@ def of_variables(function, code, scope):
         for place in places:
             by_statement.setdefault(id(place.statement), {}).setdefault(name, []).append(place)
     arrays = {name: value for name, value in scope.items() if is_numeric(value, "fiubc")}
+    yield from _exchanged_parts([place for place in code.places if place.function == function
+                                 and isinstance(place.node, (ast.Subscript, ast.Attribute))], values)
+    yield from _other_entries([place for place in code.places if place.function == function], scope)
     for together in (uses, *by_statement.values()):
         yield from _exchanged(together, arrays)
         for name, places in together.items():
@@ -52,6 +58,26 @@ def of_variables(function, code, scope):
                     yield _renamed(name, other, several, 6, arrays)
 
 
+def _other_entries(places, scope):
+    """Yield other entries of the same shape of a dict, or attributes of an object, in which the cache is kept."""
+    for place in places:
+        node = place.node
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) \
+                and isinstance(node.slice, ast.Constant):
+            holder, key = scope.get(node.value.id), node.slice.value
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            holder, key = getattr(scope.get(node.value.id), "__dict__", None), node.attr
+        else:
+            continue
+        entries = {name: value for name, value in holder.items() if is_numeric(value, "fiubc")} \
+            if isinstance(holder, dict) else {}
+        for other, value in entries.items() if key in entries else ():
+            if other != key and np.shape(value) == np.shape(entries[key]):
+                new = ast.Attribute(node.value, other, ast.Load()) if isinstance(node, ast.Attribute) else \
+                    ast.Subscript(node.value, ast.Constant(other), ast.Load())
+                yield replaced(4, "elementwise_factor", place, new, "another entry is meant")
+
+
 def _subsets(places):
     """Yield several of a few uses, though not all: the name stood for two values, and one of them is right."""
     for size in range(len(places) - 1, 1, -1) if len(places) <= MOST_USES else ():
@@ -66,6 +92,17 @@ def _exchanged(uses, arrays):
                          for name, other in ((a, b), (b, a)) for place in uses[name])
             yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
                        uses[a][0].node, puts)
+
+
+def _exchanged_parts(places, values):
+    """Yield two parts of arrays, or of the cache, exchanged in one statement."""
+    for a, b in combinations(places, 2):
+        shapes = [np.shape(values.get(place.node.place)) for place in (a, b)]
+        if a.statement is b.statement and a.text != b.text and shapes[0] == shapes[1] and is_numeric(
+                values.get(a.node.place)) and a.text not in b.text and b.text not in a.text:
+            puts = (in_place(a, copy.copy(b.node)), in_place(b, copy.copy(a.node)))
+            yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a.text}` and `{b.text}` are exchanged (swapped) in "
+                       f"`{text(a.statement)}`", a.node, puts)
 
 
 def _in_every_use(name, places, value):
