@@ -20,8 +20,8 @@ def _sigmoid(x):
 
 def _inverse(x):
     """Compute the inverses of square matrices, NaN of singular ones."""
-    regular = np.linalg.cond(x) < 1e10
-    return np.where(regular[:, None, None], np.linalg.inv(np.where(regular[:, None, None], x, np.eye(x.shape[1]))), np.nan)
+    regular = (np.linalg.cond(x) < 1e10)[:, None, None]
+    return np.where(regular, np.linalg.inv(np.where(regular, x, np.eye(x.shape[1]))), np.nan)
 
 
 def _trigamma(x):
@@ -111,7 +111,7 @@ class Known:
         """Return (text, values): where an array is the largest along an axis, and integers as one-hot rows."""
         found = [(f"one_hot({name})", Lazy(lambda v: v[..., None] == np.arange(shape[-1]), values))
                  for name, values in self.arrays.items() if len(shape) > 1 and values[0].shape == shape[:-1]
-                 and np.all(values[0] == np.floor(values[0])) and 0 <= values[0].min() and values[0].max() < shape[-1]]
+                 and np.all(values[0] == np.floor(values[0])) and values[0].min() >= 0 and values[0].max() < shape[-1]]
         for name, values in self.arrays.items():
             for axis in range(1, len(shape)) if values[0].shape == shape else ():
                 made = Lazy(lambda v, axis=axis: v == v.max(axis, keepdims=True), values)

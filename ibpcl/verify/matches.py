@@ -67,7 +67,7 @@ def attempts(hole, known, stage):
 
 
 def best_match(hole, columns, relations):
-    """Return the :class:`Match` of the shortest column that fits in one of the relations, looked at in the first trial before the others."""
+    """Return the :class:`Match` of the shortest column that fits in one of the relations, or None."""
     if not columns:
         return None
     found, own = [], hole.values[0]

@@ -4,6 +4,7 @@ import ast
 
 import numpy as np
 
+from ibpcl.verify.edits.edit import name_of
 from ibpcl.verify.source import is_array
 
 
@@ -24,7 +25,7 @@ class Suspects:
     def __init__(self, bench, code, recording):
         self.code, wrong = code, set(bench.evidence.wrong)
         make, right = code.watched(), set(bench.evidence.problem.wrt) - wrong
-        self.tested = {n for n, value in recording.values.items() if is_array(value)}
+        self.tested = {n for n, value in recording.values.items() if is_array(value) and not _stepwise(code.places[n])}
         reached = {n: _reached(bench, make, n) for n in self.tested}
         self.places = {n for n, inputs in reached.items() if wrong <= inputs and not inputs & right}
         self.any = bool(self.places)
@@ -51,6 +52,14 @@ class Suspects:
         around = self._around(node)
         tested = {getattr(part, "place", None) for part in ast.walk(around)} & self.tested
         return not tested or bool(tested & self.places)         # nothing is known of a statement without values
+
+
+def _stepwise(place):
+    """Return whether a value is compared or ranked, so that a small change of it need not show."""
+    parent = place.parent
+    ranked = isinstance(parent, ast.Call) and name_of(parent.func) in (
+        "sign", "argmax", "argmin", "argsort", "floor", "ceil", "round", "digitize", "searchsorted", "where")
+    return isinstance(parent, ast.Compare) or ranked
 
 
 def _changed(edit):

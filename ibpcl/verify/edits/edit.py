@@ -69,7 +69,7 @@ def belongs(new, old, shown=None):
 
 def around(place):
     """Return the smallest expression around a place that shows what it belongs to."""
-    return place.parent if isinstance(place.parent, (ast.BinOp, ast.Call, ast.UnaryOp)) else place.node
+    return place.parent if isinstance(place.parent, (ast.BinOp, ast.Call, ast.Compare, ast.UnaryOp)) else place.node
 
 
 def exchanges(items):
@@ -78,13 +78,6 @@ def exchanges(items):
         changed = list(items)
         changed[a], changed[b] = items[b], items[a]
         yield changed, items[a], items[b]
-
-
-def index_exchanges(parts):
-    """Yield the indices of a subscript with two different ones exchanged."""
-    for changed, a, b in exchanges(parts):
-        if ast.dump(a) != ast.dump(b):
-            yield changed
 
 
 def text(node):

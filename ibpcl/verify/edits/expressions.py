@@ -24,7 +24,7 @@ _COMPARISONS = {ast.Gt: (ast.Lt, ast.GtE), ast.Lt: (ast.Gt, ast.LtE), ast.GtE: (
                 ast.LtE: (ast.GtE, ast.Lt), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,)}
 
 
-def of_expression(place, values, scope):
+def of_expression(place, values, scope, slices):
     """Yield the edits of one expression.
 
     Parameters
@@ -34,6 +34,8 @@ def of_expression(place, values, scope):
         First recorded value of each place.
     scope : dict
         The variables that the function had when it returned.
+    slices : list of ast.Slice
+        All slices of the function.
 
     Yields
     ------
@@ -55,7 +57,7 @@ def of_expression(place, values, scope):
     elif isinstance(node, ast.Constant):
         yield from _of_constant(place)
     elif isinstance(node, ast.Subscript):
-        yield from of_subscript(place, values)
+        yield from of_subscript(place, values, scope, slices)
     elif isinstance(node, ast.Attribute) and node.attr == "T":
         yield replaced(3, "transposed", place, node.value, "transposed once too often")
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:

@@ -11,7 +11,6 @@ from ibpcl.verify.edits.edit import (
     call,
     exchanges,
     in_place,
-    index_exchanges,
     is_numeric,
     name_of,
     put,
@@ -20,14 +19,14 @@ from ibpcl.verify.edits.edit import (
     stepped,
     text,
 )
-from ibpcl.verify.edits.indices import EXCHANGED, MIRRORED, other_slices, parts_of, subscript, unmirrored
+from ibpcl.verify.edits.indices import other_indices, parts_of, subscript
 
 MOST_UNPACKED = 6       # names on the left of one assignment that are exchanged
 _BLOCKS = (ast.For, ast.If, ast.While)
 _PAIRS = (("sin", "cos"), ("sinh", "cosh"), ("exp", "log"), ("real", "imag"))
 
 
-def of_statements(tree, scope):
+def of_statements(tree, scope, slices):
     """Yield the edits of the statements of a function.
 
     Parameters
@@ -35,6 +34,8 @@ def of_statements(tree, scope):
     tree : ast.FunctionDef
     scope : dict
         The variables that it had when it returned.
+    slices : list of ast.Slice
+        All slices of the function.
 
     Yields
     ------
@@ -46,7 +47,7 @@ def of_statements(tree, scope):
             statements = getattr(parent, field, None)
             for index, statement in enumerate(statements if isinstance(statements, list) else ()):
                 slot = Slot(statement, parent, field, index)
-                yield from _of_statement(slot, known, scope)
+                yield from _of_statement(slot, known, scope, slices)
                 if not isinstance(statement, (*_BLOCKS, ast.FunctionDef)):
                     yield from _exchanged_functions(statement)
                 for other in statements[index + 1:]:
@@ -57,12 +58,12 @@ def of_statements(tree, scope):
                         yield _moved_up(slot, before)
 
 
-def _of_statement(slot, known, scope):
+def _of_statement(slot, known, scope, slices):
     statement = slot.node
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        yield from _of_assignment(slot, known, scope)
+        yield from _of_assignment(slot, known, scope, slices)
     elif isinstance(statement, ast.AugAssign):
-        yield from _of_accumulation(slot)
+        yield from _of_accumulation(slot, scope, slices)
     elif isinstance(statement, ast.For):
         yield from _of_loop(statement)
         yield from _last_step(statement, scope)
@@ -111,7 +112,7 @@ def _exchanged_targets(first, second):
         yield Edit(5, "shifted", words, first, ((*a[1:], two), (*b[1:], one)))
 
 
-def _of_assignment(slot, known, scope):
+def _of_assignment(slot, known, scope, slices):
     """Yield the edits of an assignment; ``known`` are the names that were assigned before it, and grows."""
     statement = slot.node
     target = statement.targets[0]
@@ -130,7 +131,7 @@ def _of_assignment(slot, known, scope):
         else:
             yield _left_out(2, "few_entries", slot, "a step too many")
         yield _scattered(slot, target)
-        yield from _other_target(slot, target)
+        yield from _other_target(slot, target, scope, slices)
     if store in known and isinstance(target, ast.Name):
         yield _left_out(4, "missing_term", slot, "a step too many")
     known.add(store)
@@ -145,7 +146,8 @@ def _unpacked(slot, target, scope):
     for items, a, b in exchanges(target.elts) if len(target.elts) <= MOST_UNPACKED else ():
         indices = all(isinstance(scope.get(text(item)), (int, np.integer)) for item in (a, b))
         yield put(5, "transposed" if indices else "shifted", slot,
-                  ast.Assign([ast.Tuple(items, ast.Store())], slot.node.value), lambda a=a, b=b: f"`{text(a)}` and `{text(b)}` are unpacked in the wrong order (exchanged) in "
+                  ast.Assign([ast.Tuple(items, ast.Store())], slot.node.value),
+                  lambda a=a, b=b: f"`{text(a)}` and `{text(b)}` are unpacked in the wrong order (exchanged) in "
                                    f"`{text(slot.node)}`")
 
 
@@ -163,30 +165,23 @@ def _scattered(slot, target):
                                                        "contribution only: accumulate with np.add.at")
 
 
-def _other_target(slot, target):
-    """Yield other indices to write to: one off, exchanged, or other ends of slices."""
+def _other_target(slot, target, scope, slices):
+    """Yield other indices to write to."""
     statement, parts = slot.node, parts_of(target)
-
-    def made(new, kind, why):
+    options = list(other_indices(parts, scope, slices))
+    for n, part in enumerate(parts):
+        if isinstance(part, (ast.Name, ast.Constant, ast.BinOp)) and getattr(part, "value", 0) is not None:
+            options += [(3, "shifted", [*parts[:n], new, *parts[n + 1:]], "off by one in an index (shifted)")
+                        for new in stepped(part)]
+    for rank, kind, new, why in options:
         written = subscript(target.value, new, ast.Store())
         changed = ast.Assign([written], statement.value) if isinstance(statement, ast.Assign) else \
             ast.AugAssign(written, statement.op, statement.value)
-        return put(3, kind, slot, changed,
-                   lambda: f"{why}: `{text(written)}` belongs where `{text(target)}` is written to")
-
-    for n, part in enumerate(parts):
-        options = list(other_slices(part))
-        if isinstance(part, (ast.Name, ast.Constant, ast.BinOp)) and getattr(part, "value", 0) is not None:
-            options += [(new, "off by one in an index (shifted)") for new in stepped(part)]
-        for new, why in options:
-            yield made([*parts[:n], new, *parts[n + 1:]], "shifted", why)
-    if (new := unmirrored(parts)) is not None:
-        yield made(new, "shifted", MIRRORED)
-    for new in index_exchanges(parts):
-        yield made(new, "transposed", EXCHANGED)
+        yield put(rank, kind, slot, changed, lambda written=written, why=why:
+                  f"{why}: `{text(written)}` belongs where `{text(target)}` is written to")
 
 
-def _of_accumulation(slot):
+def _of_accumulation(slot, scope, slices):
     statement = slot.node
     target, value = statement.target, statement.value
     if isinstance(statement.op, (ast.Add, ast.Sub)):
@@ -199,7 +194,7 @@ def _of_accumulation(slot):
     if isinstance(target, ast.Subscript):
         if isinstance(statement.op, ast.Add):
             yield _scattered(slot, target)
-        yield from _other_target(slot, target)
+        yield from _other_target(slot, target, scope, slices)
 
 
 def _of_loop(statement):

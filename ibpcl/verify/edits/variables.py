@@ -6,7 +6,18 @@ from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, is_sum, put_all, replaced, text, transposed
+from ibpcl.verify.edits.edit import (
+    Edit,
+    around,
+    in_place,
+    is_numeric,
+    is_sum,
+    put_all,
+    replaced,
+    text,
+    transposed,
+    value_at,
+)
 
 MOST_USES = 6           # of a variable, of which some may stand for another one
 
@@ -27,23 +38,25 @@ def of_variables(function, code, values, scope):
     ------
     Edit
     """
-    uses, by_statement = {}, {}
+    names, parts = {}, {}
     for place in code.places:
-        if place.function == function and isinstance(place.node, ast.Name) and place.inside == "formula":
-            uses.setdefault(place.node.id, []).append(place)
-    for name, places in uses.items():
-        for place in places:
-            by_statement.setdefault(id(place.statement), {}).setdefault(name, []).append(place)
+        if place.function == function and place.inside == "formula" and is_numeric(
+                value_at(place.node, values), "fiubc"):
+            if isinstance(place.node, ast.Name):
+                names.setdefault(place.node.id, []).append(place)
+            elif isinstance(place.node, (ast.Subscript, ast.Attribute)):
+                parts.setdefault(place.text, []).append(place)
     arrays = {name: value for name, value in scope.items() if is_numeric(value, "fiubc")}
-    yield from _exchanged_parts([place for place in code.places if place.function == function
-                                 and isinstance(place.node, (ast.Subscript, ast.Attribute))], values)
-    yield from _other_entries([place for place in code.places if place.function == function], scope)
-    for together in (uses, *by_statement.values()):
+    first = {text: value_at(places[0].node, values) for text, places in parts.items()}
+    yield from _other_entries([place for places in parts.values() for place in places], scope)
+    for together in (parts, *_by_statement(parts)):
+        yield from _exchanged(together, first)
+    for together in (names, *_by_statement(names)):
         yield from _exchanged(together, arrays)
         for name, places in together.items():
             if name in arrays and len(places) > 1:
                 yield from _in_every_use(name, places, arrays[name])
-    for name, places in uses.items():
+    for name, places in names.items():
         if name not in arrays:
             continue
         for other, value in arrays.items():
@@ -56,6 +69,15 @@ def of_variables(function, code, values, scope):
                 yield _renamed(name, other, places, 5, arrays)
                 for several in _subsets(places):
                     yield _renamed(name, other, several, 6, arrays)
+
+
+def _by_statement(uses):
+    """Return the same for each statement by itself."""
+    found = {}
+    for name, places in uses.items():
+        for place in places:
+            found.setdefault(place.statement, {}).setdefault(name, []).append(place)
+    return found.values()
 
 
 def _other_entries(places, scope):
@@ -85,24 +107,13 @@ def _subsets(places):
 
 
 def _exchanged(uses, arrays):
-    """Yield two variables of one shape exchanged in all their uses: gates, halves, first and second weights."""
+    """Yield two of one shape exchanged in all their uses: gates, halves, coefficients, first and second weights."""
     for a, b in combinations([name for name in uses if name in arrays], 2):
-        if np.shape(arrays[a]) == np.shape(arrays[b]):
-            puts = tuple(in_place(place, ast.Name(other, ast.Load()))
+        if np.shape(arrays[a]) == np.shape(arrays[b]) and a not in b and b not in a:
+            puts = tuple(in_place(place, copy.copy(uses[other][0].node))
                          for name, other in ((a, b), (b, a)) for place in uses[name])
             yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
                        uses[a][0].node, puts)
-
-
-def _exchanged_parts(places, values):
-    """Yield two parts of arrays, or of the cache, exchanged in one statement."""
-    for a, b in combinations(places, 2):
-        shapes = [np.shape(values.get(place.node.place)) for place in (a, b)]
-        if a.statement is b.statement and a.text != b.text and shapes[0] == shapes[1] and is_numeric(
-                values.get(a.node.place)) and a.text not in b.text and b.text not in a.text:
-            puts = (in_place(a, copy.copy(b.node)), in_place(b, copy.copy(a.node)))
-            yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a.text}` and `{b.text}` are exchanged (swapped) in "
-                       f"`{text(a.statement)}`", a.node, puts)
 
 
 def _in_every_use(name, places, value):
