@@ -121,13 +121,15 @@ def patterned(hole):
         return None
     small = [FITS * np.max(np.abs(true)) for _, true in pairs]
     own, name = hole.values[0], _short(hole)
+    if own.size < 2:
+        return None
     where = f"at {off[0].sum()} of {own.size} entries"
     if all(np.all(np.abs(true[at]) <= s) for (_, true), at, s in zip(pairs, off, small, strict=True)):
         return "elementwise_factor", f"an elementwise factor of zeros and ones (a mask) is missing: `{name}` must be " \
             f"zero {where}"
     if all(np.all(np.abs(value[at]) <= s) for (value, _), at, s in zip(pairs, off, small, strict=True)):
         return "missing_term", f"a term is missing: `{name}` is zero {where}, where it must not be"
-    if own.size > 1 and all(np.all(np.abs(true + value)[at] <= s)
+    if all(np.all(np.abs(true + value)[at] <= s)
                             for (value, true), at, s in zip(pairs, off, small, strict=True)):
         return "sign", f"the sign of `{name}` is wrong {where}"
     if own.size > 2 and all(np.allclose(np.sort(value, None), np.sort(true, None), rtol=FITS, atol=s)
@@ -201,6 +203,9 @@ def match_words(hole, match):
         return "elementwise_factor", f"a factor is missing in a matrix product: `{factor}` belongs where `{own}` stands"
     if match.relation == "instead" and match.text.startswith("sum("):
         return "not_summed", f"a sum is missing: `{own}` stands where `{factor}` belongs"
+    if match.relation == "instead" and " - sum(" in match.text:
+        return "missing_term", f"a term is missing, what flows back through the sum: `{factor}` belongs where " \
+            f"`{own}` stands"
     if match.relation == "instead" and match.text.startswith("cumsum"):
         return "summed", f"a cumulative sum is wrong: `{own}` stands where {factor} belongs"
     value, instead = hole.values[0], hole.right[0] if hole.right is not None else None

@@ -175,7 +175,7 @@ def softmax_one_term(d, p):
 @pytest.mark.parametrize(("vjp", "kind", "words"), [
     (softmax_wrong_axis, "summed", "axis 1 belongs there"),
     (softmax_one_term, "missing_term", "`- sum(p * d, axis=1)`"),
-    (lambda d, p: p * (1 - p) * d, "missing_term", "do not flow back"),
+    (lambda d, p: p * (1 - p) * d, "missing_term", "`p * (d - sum(p * d, axis=1))` belongs"),
 ])
 def test_softmax_whose_entries_mix(vjp, kind, words):
     report = check(softmax, vjp, (RNG.standard_normal((3, 3)),))

@@ -11,6 +11,7 @@ from ibpcl.verify.edits.edit import (
     call,
     is_numeric,
     is_sum,
+    name_of,
     negated,
     replaced,
     text,
@@ -20,6 +21,7 @@ from ibpcl.verify.edits.edit import (
 from ibpcl.verify.edits.indices import of_counter, of_index, of_subscript
 from ibpcl.verify.edits.products import of_matrix_product
 
+RANKING = ("argmax", "argmin", "argsort", "max", "min", "sort")     # their sign is another function
 _COMPARISONS = {ast.Gt: (ast.Lt, ast.GtE), ast.Lt: (ast.Gt, ast.LtE), ast.GtE: (ast.LtE, ast.Gt),
                 ast.LtE: (ast.GtE, ast.Lt), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,)}
 
@@ -75,8 +77,8 @@ def _of_value(place, value):
     """Yield the negative of an array or number, its transpose, its conjugate and its entries in reversed order."""
     node, parent, shape = place.node, place.parent, value.shape
     first_term = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add) and place.field == "left"
-    if not isinstance(node, (ast.Constant, ast.UnaryOp)) and (
-            place.whole or isinstance(parent, ast.Call) or first_term):
+    called = isinstance(parent, ast.Call) and name_of(parent.func) not in RANKING
+    if not isinstance(node, (ast.Constant, ast.UnaryOp)) and (place.whole or called or first_term):
         yield replaced(0 if place.whole else 1, "sign", place, negated(node), "the sign is wrong")
     factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
     if len(shape) >= 2 and shape[-1] == shape[-2] and not factor:
