@@ -97,17 +97,13 @@ def _of_value(place, value):
 
 
 def _beside_name(place):
-    """Yield one more term or factor beside a name, and functions of it."""
+    """Yield one more term or factor beside a name."""
     node, one, two = place.node, ast.Constant(1), ast.Constant(2)
     for new in (ast.BinOp(node, ast.Sub(), one), ast.BinOp(node, ast.Add(), one)):
         yield replaced(4, "missing_term", place, new, "a term is missing", around(place))
     yield replaced(4, "elementwise_factor", place, ast.BinOp(one, ast.Sub(), node), "one minus it is meant",
                    around(place))
     yield replaced(5, "elementwise_factor", place, ast.BinOp(node, ast.Pow(), two), f"a factor `{node.id}` is missing",
-                   around(place))
-    for name in ("exp", "log", "sqrt"):
-        yield replaced(8, "elementwise_factor", place, call(name, node), f"`{name}` is missing", around(place))
-    yield replaced(8, "elementwise_factor", place, ast.BinOp(one, ast.Div(), call("sqrt", node)), "a root is missing",
                    around(place))
 
 

@@ -14,16 +14,12 @@ from ibpcl.verify.edits.edit import (
     is_numeric,
     name_of,
     put,
-    put_all,
-    sibling,
     stepped,
     text,
 )
 from ibpcl.verify.edits.indices import other_indices, parts_of, subscript
 
 MOST_UNPACKED = 6       # names on the left of one assignment that are exchanged
-_BLOCKS = (ast.For, ast.If, ast.While)
-_PAIRS = (("sin", "cos"), ("sinh", "cosh"), ("exp", "log"), ("real", "imag"))
 
 
 def of_statements(tree, scope, slices):
@@ -48,14 +44,6 @@ def of_statements(tree, scope, slices):
             for index, statement in enumerate(statements if isinstance(statements, list) else ()):
                 slot = Slot(statement, parent, field, index)
                 yield from _of_statement(slot, known, scope, slices)
-                if not isinstance(statement, (*_BLOCKS, ast.FunctionDef)):
-                    yield from _exchanged_functions(statement)
-                for other in statements[index + 1:]:
-                    yield from _exchanged_targets(statement, other)
-                if index and not isinstance(statement, (*_BLOCKS, ast.Return)):
-                    before = statements[index - 1]
-                    if not isinstance(before, _BLOCKS):
-                        yield _moved_up(slot, before)
 
 
 def _of_statement(slot, known, scope, slices):
@@ -74,42 +62,6 @@ def _of_statement(slot, known, scope, slices):
 def _left_out(rank, kind, slot, why, after=""):
     """Return the edit that leaves out a statement."""
     return put(rank, kind, slot, ast.Pass(), lambda: f"{why}: `{text(slot.node)}`{after}")
-
-
-def _moved_up(slot, before):
-    def words():
-        return f"two steps in the wrong order: `{text(slot.node)}` belongs before `{text(before)}`"
-
-    puts = ((slot.parent, slot.field, slot.index, before), (slot.parent, slot.field, slot.index - 1, slot.node))
-    return Edit(6, "missing_term", words, slot.node, puts)
-
-
-def _exchanged_functions(statement):
-    """Yield a statement in which two functions, such as sine and cosine, change places."""
-    calls = [Slot(node.func, node, "func", None) for node in ast.walk(statement)
-             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    for a, b in _PAIRS:
-        uses = [slot for slot in calls if slot.node.attr in (a, b)]
-        if len(uses) > 1:
-            edit = put_all(5, "elementwise_factor", uses,
-                           lambda node, a=a, b=b: sibling(node, a if node.attr == b else b),
-                           lambda a=a, b=b: f"`{a}` and `{b}` are exchanged in `{text(statement)}`")
-            yield edit._replace(node=statement)
-
-
-def _exchanged_targets(first, second):
-    """Yield two statements that write to each other's place."""
-    if not isinstance(first, (ast.Assign, ast.AugAssign)) or type(first) is not type(second):
-        return
-    a, b = (Slot(s.targets[0], s, "targets", 0) if isinstance(s, ast.Assign) else Slot(s.target, s, "target", None)
-            for s in (first, second))
-    one, two = a.node, b.node
-    if isinstance(one, ast.Subscript) and isinstance(two, ast.Subscript) and ast.dump(one) != ast.dump(two) \
-            and ast.dump(one.value) == ast.dump(two.value):
-        def words():
-            return f"`{text(one)}` and `{text(two)}` are exchanged (shifted the wrong way)"
-
-        yield Edit(5, "shifted", words, first, ((*a[1:], two), (*b[1:], one)))
 
 
 def _of_assignment(slot, known, scope, slices):
