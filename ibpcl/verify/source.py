@@ -11,6 +11,7 @@ import inspect
 import linecache
 import textwrap
 import types
+from functools import cached_property
 
 import numpy as np
 
@@ -88,11 +89,12 @@ class Code:
         ``hook(place, value, scope)`` is called with the number of the place, its value and the local variables there;
         what it returns is used in place of the value.
         """
-        trees = {name: _Watching().visit(copy.deepcopy(tree)) for name, tree in self.trees.items()}
-        for tree in trees.values():
-            ast.fix_missing_locations(tree)
-        compiled = compile(ast.Module(list(trees.values()), []), self.file, "exec")
-        return lambda hook: self._made(compiled, **{WATCH: hook})
+        return lambda hook: self._made(self._watched, **{WATCH: hook})
+
+    @cached_property
+    def _watched(self):
+        trees = [_Watching().visit(copy.deepcopy(tree)) for tree in self.trees.values()]
+        return compile(ast.fix_missing_locations(ast.Module(trees, [])), self.file, "exec")
 
     def line(self, node):
         """Return the source line of a node as "line 12: dw = x.T @ dout"."""
