@@ -94,7 +94,8 @@ class Known:
 
     def plain(self, shape):
         """Return (text, values): the arrays that broadcast to ``shape``."""
-        return [(name, placed) for name, values in self.arrays.items() for placed in _placements(values, shape)
+        return [(f"{bracketed(name)}.T" if turned else name, placed) for name, values in self.arrays.items()
+                for placed, turned in _placements(values, shape)
                 if np.any(placed[0]) and np.max(np.abs(placed[0])) < LARGEST]
 
     def functions(self, shape):
@@ -218,11 +219,11 @@ def _length(item):
 
 
 def _placements(values, shape):
-    """Yield values broadcast to a shape in every way that keeps the order of the axes, or reverses all but one."""
+    """Yield values broadcast to a shape in every way that keeps the order of the axes, or reverses it (True)."""
     seen = []
-    for turned in (lambda v: v, lambda v: v.transpose(0, *range(v.ndim - 1, 0, -1))):
+    for turned in (False, True):
         for axes in combinations(range(1, len(shape)), values[0].ndim - 1):
-            arrays = [turned(v) for v in values]
+            arrays = [v.transpose(0, *range(v.ndim - 1, 0, -1)) for v in values] if turned else values
             if any(n not in (1, shape[axis]) for n, axis in zip(arrays[0].shape[1:], axes, strict=True)):
                 continue
             where = dict(zip((0, *axes), arrays[0].shape, strict=True))
@@ -230,4 +231,4 @@ def _placements(values, shape):
             placed = [np.broadcast_to(v.reshape(sizes), shape) for v in arrays]
             if not any(np.array_equal(placed[0], other) for other in seen):
                 seen.append(placed[0])
-                yield placed
+                yield placed, turned
