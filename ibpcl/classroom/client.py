@@ -51,12 +51,14 @@ class Worker:
     memory_mb : int
     per_call : float
         Seconds for one call.
+    library : dict of str to str, optional
+        Modules that the hand-in's process may import, as texts.
     """
 
-    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0):
+    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0, library=None):
         self.deadline, self.per_call = time.monotonic() + seconds + STARTING, per_call
         self.printed, self.late = b"", False
-        made = sandbox.make(box, seconds, memory_mb)
+        made = sandbox.make(box, seconds, memory_mb, library)
         self.process = subprocess.Popen(
             made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=made.environment,
             cwd="/" if os.name == "posix" else None, start_new_session=os.name == "posix")
@@ -88,6 +90,11 @@ class Worker:
         """Return how often each function of the hand-in is called within one call of a gradient function."""
         counts = self._ask(do="calls", function=function, dout=dout, cache=cache)["counts"]
         return {str(name)[:80]: n for name, n in counts.items() if type(n) is int} if type(counts) is dict else {}
+
+    def locate(self, function, forward, inputs, wrt, seconds):
+        """Return what the checker says in the worker about a gradient function: the hand-in may have forged it."""
+        return self._ask(do="locate", function=function, forward=forward, inputs=inputs, wrt=tuple(wrt),
+                         seconds=seconds)["found"]
 
     def close(self):
         """End the worker and all that it started."""
@@ -163,7 +170,7 @@ class Worker:
 
 def _expected(action):
     return {"load": {"functions"}, "forward": {"out", "cache"}, "pull": {"out"}, "plain": {"out"},
-            "calls": {"counts"}}[action]
+            "calls": {"counts"}, "locate": {"found"}}[action]
 
 
 def _seconds(reply):

@@ -201,7 +201,7 @@ def _single_threaded():
 
 def _one(handin, folder, box, key, mark, out, level):
     assignment = find(folder)
-    result = judge(assignment, handin, box, key)
+    result = judge(assignment, handin, box, key, locate=level in ("line", "full"))
     result.settings = mark
     return _save(result, assignment, handin, Path(out), level)
 

@@ -12,6 +12,7 @@ from ibpcl.classroom import variants
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.forwards import judge_extremes, judge_forward
 from ibpcl.classroom.gradients import judge_gradient
+from ibpcl.classroom.lines import add_lines
 from ibpcl.classroom.marking import rounded
 from ibpcl.classroom.referee import judge_referee
 from ibpcl.classroom.session import Session, is_blank, told
@@ -65,7 +66,7 @@ class Case:
         return out if task.kind == "proof" else out[0]
 
 
-def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True):
+def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True, locate=False):
     """Judge one hand-in.
 
     Parameters
@@ -81,6 +82,8 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
         Whether hidden tasks are left out.
     figures : bool
         Whether the figures of public gradients are drawn.
+    locate : bool
+        Whether the lines of mistakes in gradients are looked for, in a second, unscored run.
 
     Returns
     -------
@@ -112,6 +115,8 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
         return _not_graded(result, f"the judge failed: {type(error).__name__}: {error} ({place})", start)
     finally:
         session.close()
+    if locate:
+        add_lines(case, result.verdicts)
     result.seconds = round(time.monotonic() - start, 2)
     return result
 

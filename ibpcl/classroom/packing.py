@@ -60,7 +60,8 @@ def graded(root):
     assignment = find(str(SOURCE / "ibpcl" / "classroom" / "assignments" / settings["assignment"]))
     key = bytes.fromhex(settings["key"]) if settings["key"] else variants.PUBLIC
     box = sandbox.choose(settings["sandbox"], client.probe)
-    result = judge(assignment, handin.read(found, student), box, key, figures=False)
+    result = judge(assignment, handin.read(found, student), box, key, figures=False,
+                   locate=settings["level"] in ("line", "full"))
     return exports.gradescope(result, assignment, settings["level"])
 
 

@@ -52,6 +52,8 @@ class Verdict:
         For the teacher only.
     parts : list of Part
     hints : list of str
+    lines : list of str
+        Lines of the hand-in that mistakes are in, with a sentence; from inside the box, so never worth points.
     figures : list of str
         SVG.
     seconds : float
@@ -68,6 +70,7 @@ class Verdict:
     details: list = field(default_factory=list)
     parts: list = field(default_factory=list)
     hints: list = field(default_factory=list)
+    lines: list = field(default_factory=list)
     figures: list = field(default_factory=list)
     seconds: float = 0.0
 

@@ -56,6 +56,7 @@ def main():
     if order["seccomp"]:
         modules["seccomp"].restrict()
     sys.meta_path.append(Finder(order["packages"]))
+    modules["locating"].install(order["library"])
     modules["worker"].serve(requests, replies)
 
 

@@ -13,8 +13,9 @@ from collections import OrderedDict
 
 try:
     import frames  # in the box
+    import locating
 except ImportError:
-    from ibpcl.classroom.inside import frames
+    from ibpcl.classroom.inside import frames, locating
 
 MOST_CACHES = 64
 MOST_PRINTED = 1 << 16
@@ -115,6 +116,10 @@ class Worker:
             sys.setprofile(None)
         return {"counts": dict(list(counts.items())[:100])}
 
+    def locate(self, function, forward, inputs, wrt, seconds):
+        """Say what the checker finds in a gradient function when it may look at its text."""
+        return {"found": locating.locate(self.function(forward), self.function(function), inputs, wrt, seconds)}
+
     def error(self, error):
         """Describe an exception: its type, its message, and the line of the hand-in."""
         line, trace = 0, error.__traceback__
@@ -135,7 +140,7 @@ def serve(requests, replies):
     """Answer requests until the pipe is closed."""
     worker = Worker()
     sys.stdout = sys.stderr = Printed(2)
-    actions = {name: getattr(worker, name) for name in ("load", "forward", "pull", "plain", "calls")}
+    actions = {name: getattr(worker, name) for name in ("load", "forward", "pull", "plain", "calls", "locate")}
     while True:
         prefix = _read(requests, frames.LENGTHS.size)
         header, body = frames.lengths(prefix)
