@@ -14,6 +14,8 @@ from ibpcl.storage import read_text, read_toml
 FOLDER = Path(__file__).parent / "assignments"
 KINDS = ("forward", "vjp", "extremes", "proof", "text", "referee")
 VISIBILITIES = ("public", "hidden")
+IMPORTS = ("numpy", "scipy", "math")
+LIMITS = {"seconds": 60, "memory_mb": 1024}           # of a hand-in; an assignment may set others
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,8 @@ class Assignment:
     points: float
     tasks: tuple
     forms: dict
-    imports: tuple = ("numpy", "scipy", "math")
-    requires: tuple = ()
-    given: tuple = ()
-    limits: dict = field(default_factory=lambda: {"seconds": 60, "memory_mb": 1024})
+    imports: tuple = IMPORTS
+    limits: dict = field(default_factory=dict)
 
     @property
     def file(self):
@@ -139,10 +139,9 @@ def load(folder):
         if unknown := set(entry) - known:
             raise UserError(f"class: {folder.name}: task {entry.get('id')}: unknown key {sorted(unknown)[0]}")
         tasks.append(Task(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
-    optional = {key: tuple(table[key]) for key in ("imports", "requires", "given") if key in table}
-    limits = {"seconds": 60, "memory_mb": 1024, **table.get("limits", {})}
+    limits = {**LIMITS, **table.get("limits", {})}
     assignment = Assignment(folder.name, folder, table["title"], table["hours"], table["points"], tuple(tasks),
-                            table.get("forms", {"base": ""}), limits=limits, **optional)
+                            table.get("forms", {"base": ""}), tuple(table.get("imports", IMPORTS)), limits)
     _refuse_misfits(assignment)
     return assignment
 

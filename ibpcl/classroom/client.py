@@ -12,7 +12,6 @@ import time
 from ibpcl.classroom import sandbox
 from ibpcl.classroom.inside import frames
 
-MOST_PRINTED = 1 << 16
 STARTING = 20.0             # seconds for the interpreter, NumPy and SciPy to start
 
 
@@ -57,13 +56,11 @@ class Worker:
 
     def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0, library=None):
         self.deadline, self.per_call = time.monotonic() + seconds + STARTING, per_call
-        self.printed, self.late = b"", False
+        self.late = False
         made = sandbox.make(box, seconds, memory_mb, library)
         self.process = subprocess.Popen(
-            made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=made.environment,
-            cwd="/" if os.name == "posix" else None, start_new_session=os.name == "posix")
-        self.drain = threading.Thread(target=self._drain, daemon=True)
-        self.drain.start()
+            made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=made.environment, cwd="/" if os.name == "posix" else None, start_new_session=os.name == "posix")
         order = json.dumps(made.order).encode()
         try:
             self._write(len(order).to_bytes(8, "little") + order)
@@ -100,8 +97,7 @@ class Worker:
         """End the worker and all that it started."""
         self._kill()
         self.process.wait()
-        self.drain.join(timeout=5)
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+        for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
 
@@ -161,11 +157,6 @@ class Worker:
         if len(data) < count:
             raise EOFError
         return data
-
-    def _drain(self):
-        with contextlib.suppress(OSError, ValueError):
-            while piece := self.process.stderr.read1(1 << 16):
-                self.printed += piece[:MOST_PRINTED - len(self.printed)]
 
 
 def _expected(action):

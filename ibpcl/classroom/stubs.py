@@ -28,7 +28,7 @@ def stub(assignment, form="base", student=""):
         if task.function:
             tasks.setdefault(task.function, task)
     pieces = [_docstring(assignment, form), _imports(tree), _names(assignment, form, student),
-              _given(tree, assignment), _text(assignment)]
+              _text(assignment)]
     pieces += [_blank(node, tasks[node.name]) for node in tree.body
                if isinstance(node, ast.FunctionDef) and node.name in tasks]
     return _joined(pieces)
@@ -80,19 +80,6 @@ def _imports(tree):
     own = [line for line in kept if "numpy" not in line and "scipy" not in line]
     others = [line for line in kept if line not in own]
     return "\n".join(own) + ("\n\n" if own and others else "") + "\n".join(others)
-
-
-def _given(tree, assignment):
-    """Return what is given to students as it is."""
-    return "\n\n\n".join(ast.unparse(node) for node in tree.body if _name(node) in assignment.given)
-
-
-def _name(node):
-    if isinstance(node, ast.FunctionDef):
-        return node.name
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        return node.targets[0].id
-    return ""
 
 
 def _blank(node, task):

@@ -156,8 +156,7 @@ def run_selftest(options):
     from ibpcl.classroom import selftest
     assignment, box = _assignment(options), _choose(options)
     outcomes = []
-    total = 2 * len(assignment.forms) + len(selftest.mistakes(assignment))
-    with _bar(total) as bar:
+    with _bar(len(selftest.cases(assignment))) as bar:
         for outcome in selftest.run(assignment, box):
             outcomes.append(outcome)
             bar.write(f"{'ok   ' if outcome.ok else 'WRONG'}  {outcome.label}: {outcome.words}", file=sys.stdout)

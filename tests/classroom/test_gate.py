@@ -39,8 +39,7 @@ def test_stubs_are_python_and_give_nothing_away(name, form):
     assert "#" not in text and not re.search(r"^def _", text, re.MULTILINE)
     for function in re.findall(r"^def \w+_vjp.*?raise NotImplementedError", text, re.MULTILINE | re.DOTALL):
         assert "math::" not in function and "partial" not in function
-    assert text.count("raise NotImplementedError") == text.count("\ndef ") - sum(
-        f"\ndef {each}(" in text for each in find(name).given)
+    assert text.count("raise NotImplementedError") == text.count("\ndef ")
 
 
 @pytest.mark.parametrize(("name", "form"), EVERY)
