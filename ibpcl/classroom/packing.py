@@ -43,7 +43,8 @@ def main(root):
     try:
         result = graded(Path(root))
     except Exception as error:
-        result = {"output": f"not graded: {type(error).__name__}: {error}", "stdout_visibility": "hidden"}
+        result = {"output": f"not graded: {type(error).__name__}: {error}", "output_format": "text",
+                  "visibility": "visible", "stdout_visibility": "hidden", "extra_data": {"status": "not graded"}}
     out.write_text(json.dumps(result, indent=1))
 
 
