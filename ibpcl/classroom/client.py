@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import math
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from ibpcl.classroom import sandbox
 from ibpcl.classroom.inside import frames
 
 STARTING = 20.0             # seconds for the interpreter, NumPy and SciPy to start
+TICK = 0.1                  # seconds between two looks at the clock
 
 
 class HandInError(Exception):
@@ -56,11 +58,12 @@ class Worker:
 
     def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0, library=None):
         self.deadline, self.per_call = time.monotonic() + seconds + STARTING, per_call
-        self.late = False
+        self.until, self.late, self.closed = math.inf, False, threading.Event()
         made = sandbox.make(box, seconds, memory_mb, library)
         self.process = subprocess.Popen(
             made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=made.environment, cwd="/" if os.name == "posix" else None, start_new_session=os.name == "posix")
+        threading.Thread(target=self._watch, daemon=True).start()
         order = json.dumps(made.order).encode()
         try:
             self._write(len(order).to_bytes(8, "little") + order)
@@ -95,6 +98,7 @@ class Worker:
 
     def close(self):
         """End the worker and all that it started."""
+        self.closed.set()
         self._kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -116,8 +120,7 @@ class Worker:
 
     def _ask(self, most=None, **request):
         left = min(self.per_call if most is None else most, self.deadline - time.monotonic())
-        watchdog = threading.Timer(max(left, 0.0), self._expire)
-        watchdog.start()
+        self.until = time.monotonic() + left
         try:
             self._write(frames.pack(request))
             reply = frames.unpack(*map(self._read, frames.lengths(self._read(frames.LENGTHS.size))))
@@ -127,7 +130,7 @@ class Worker:
             self.close()
             raise self._why(error, left) from None
         finally:
-            watchdog.cancel()
+            self.until = math.inf
         if "error" in reply:
             told = reply["error"] if type(reply["error"]) is dict else {}
             line = told["line"] if type(told.get("line")) is int else 0
@@ -144,9 +147,13 @@ class Worker:
             return Ended("TimeoutError", "its processor time is used up")
         return Ended("ProcessEnded", f"the program ended in the middle of a call (exit code {code})")
 
-    def _expire(self):
-        self.late = True
-        self._kill()
+    def _watch(self):
+        """End the worker when the time for a call is up."""
+        while not self.closed.wait(TICK):
+            if time.monotonic() > self.until:
+                self.late = True
+                self._kill()
+                return
 
     def _write(self, data):
         self.process.stdin.write(data)

@@ -1,5 +1,6 @@
 """Hints with the line of a mistake: from a second run in the box that can change no points."""
 
+import functools
 import json
 
 import pytest
@@ -28,12 +29,17 @@ def line_of(text, piece):
     return text[:text.index(piece)].count("\n") + 1
 
 
-def located(*changes, more=""):
+def located(*changes, more="", public_only=True):
     text = SOURCE
     for old, new in changes:
         assert text.count(old) == 1
         text = text.replace(old, new)
-    return text + more, judged(text + more, locate=True)
+    return text + more, judged(text + more, locate=True, public_only=public_only)
+
+
+@functools.cache
+def score(change):
+    return judged(SOURCE.replace(*change), public_only=True).score
 
 
 @needs_box
@@ -46,15 +52,16 @@ def test_a_public_task_shows_the_line_and_the_sentence_where_the_level_allows_it
     for level in ("none", "kind", "line", "full"):
         shown = "\n".join(lines(result, level))
         assert (told[0] in shown) == (level in ("line", "full"))
-    assert result.score == judged(text).score
+    assert result.score == score(INNER)
 
 
 @needs_box
 def test_a_hidden_task_shows_the_line_only():
-    text, result = located(FACTOR)
+    text, result = located(FACTOR, public_only=False)
     assert verdict(result, "1f").lines[0] == f"mu: line {line_of(text, 'dmu = 0.7310')} of gaussian_weights.py makes " \
         "this gradient"
-    text, result = located(("dscale = dlog_p * (standard * standard - 1)", "dscale = dlog_p * standard * standard"))
+    text, result = located(("dscale = dlog_p * (standard * standard - 1)", "dscale = dlog_p * standard * standard"),
+                           public_only=False)
     assert verdict(result, "1d").lines == [f"scale: look at line {line_of(text, 'dscale = dlog_p')} of "
                                            "gaussian_weights.py"]
 
@@ -84,13 +91,13 @@ if _verify is not None:
         inputs = [_Item]
     _verify.check = lambda *_, **__: _Report
 '''
-    text, result = located(SIGN, more=forged)
+    _, result = located(SIGN, more=forged)
     found = verdict(result, "1b").lines[0]
     assert found.startswith("mu: <script> [31mxxx") and len(found) < 2 * places.MOST_WORDS
     page = feedback(result, first(), "full")
     assert "<script" not in page and "&lt;script&gt;" in page
     assert "LEAK" not in page + json.dumps(result.to_dict()) and "\x1b" not in "\n".join(lines(result, "full"))
-    assert result.score == judged(text).score == judged(SOURCE.replace(*SIGN)).score
+    assert result.score == score(SIGN)
 
 
 @pytest.mark.parametrize("found", [None, 5, "text", [1], [("mu", "words")], [("mu", "words", "line 999999: x")],
@@ -105,7 +112,7 @@ def test_a_hand_in_that_hangs_in_the_second_run_is_graded_all_the_same(monkeypat
     hangs = BACK_DOOR + "\nwhile _verify is not None:\n    pass\n"
     monkeypatch.setattr("ibpcl.classroom.client.STARTING", 3.0)
     _, result = located(SIGN, more=hangs)
-    assert result.status == "graded" and result.score == judged(SOURCE.replace(*SIGN)).score
+    assert result.status == "graded" and result.score == score(SIGN)
     assert verdict(result, "1b").lines[0].endswith("makes this gradient")
 
 
@@ -121,11 +128,14 @@ def test_the_second_run_has_the_checker_and_no_derivation():
                 worker.plain("found", (at,))
 
 
-@needs_box
-def test_grading_asks_for_lines_only_where_the_level_does(tmp_path):
+@pytest.mark.parametrize(("level", "asked"), [("none", False), ("kind", False), ("line", True), ("full", True)])
+def test_grading_asks_for_lines_only_where_the_level_does(level, asked, tmp_path, monkeypatch):
     from ibpcl.classroom import grading
+    from ibpcl.classroom.verdict import Result
+    seen = []
+    monkeypatch.setattr(grading, "judge", lambda assignment, handin, box, key, locate: seen.append(locate) or Result(
+        assignment.name, handin.student, "base", handin.sha256, "not graded"))
     (tmp_path / "hand-ins").mkdir()
-    (tmp_path / "hand-ins" / "ada.py").write_text(SOURCE.replace(*INNER))
-    for level, some in (("kind", False), ("line", True)):
-        (result,) = grading.grade(first(), tmp_path / "hand-ins", tmp_path / level, BOX, KEY, level, jobs=1)
-        assert any(each.lines for each in result.verdicts) is some, level
+    (tmp_path / "hand-ins" / "ada.py").write_text(SOURCE)
+    grading.grade(first(), tmp_path / "hand-ins", tmp_path / "out", BOX, KEY, level, jobs=1)
+    assert seen == [asked]
