@@ -64,16 +64,22 @@ def attempt(job):
             text = text.replace(name, value)
         base = stub(assignment, form) if head["base"] == "stub" else assignment.source(form)
         source, start = base + "\n\n" + text, time.monotonic()
-        result = judge(assignment, hand_in(assignment, source), box, KEY, form)
+        result = judge(assignment, hand_in(assignment, source), box, KEY, form, figures=False)
         seconds, connected = time.monotonic() - start, _knocked(server)
     page = feedback(result, assignment, "full")
     told = "\n".join(lines(result, "full")).replace("\n    ", " | ")
-    alike = [*similarity.copied({"eve": source}, assignment), *similarity.pairs({"eve": source, "ned": neighbour})]
-    flags = [*result.flags, *(f"{a} and {b} are alike" for a, b, _ in alike)]
+    expected, _, flag = head["expect"].partition("; flag: ")
+    flags = [*result.flags, *(alike(source, neighbour, assignment) if "eve" in flag else ())]
     forged = any(Path(place, "forged.json").exists() for place in ("/tmp", "/dev/shm", "."))
     changed = forged or list(Path(folder).iterdir()) != [secret] or secret.stat().st_mode & 0o777 != 0o600
-    return Attempt(*head["expect"].partition("; flag: ")[::2], float(head["most"]), result.score, result.reason, told,
+    return Attempt(expected, flag, float(head["most"]), result.score, result.reason, told,
                    told + page, told + page + json.dumps(result.to_dict()), flags, changed, connected, seconds)
+
+
+def alike(source, neighbour, assignment):
+    """Return what the class page says of hand-ins that look alike."""
+    found = [*similarity.copied({"eve": source}, assignment), *similarity.pairs({"eve": source, "ned": neighbour})]
+    return [f"{a} and {b} are alike" for a, b, _ in found]
 
 
 def header(path):

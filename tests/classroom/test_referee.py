@@ -18,7 +18,7 @@ def solution():
 
 
 def test_the_gate_holds():
-    outcomes = list(selftest.run(TOY, BOX))
+    outcomes = list(selftest.run(TOY, BOX, jobs=1))
     assert len(outcomes) == 5 and all(each.ok and each.named is not False for each in outcomes), outcomes
 
 
