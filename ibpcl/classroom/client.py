@@ -67,7 +67,7 @@ class Worker:
         order = json.dumps(made.order).encode()
         try:
             self._write(len(order).to_bytes(8, "little") + order)
-            self.functions = self._ask(STARTING, do="load", source=source, file=file)["functions"]
+            self._ask(STARTING, do="load", source=source, file=file)
         except BaseException:
             self.close()
             raise
@@ -167,7 +167,7 @@ class Worker:
 
 
 def _expected(action):
-    return {"load": {"functions"}, "forward": {"out", "cache"}, "pull": {"out"}, "plain": {"out"},
+    return {"load": {"loaded"}, "forward": {"out", "cache"}, "pull": {"out"}, "plain": {"out"},
             "calls": {"counts"}, "locate": {"found"}}[action]
 
 

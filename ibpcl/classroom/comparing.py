@@ -106,6 +106,15 @@ def _named(out, expected, rtol):
         return "wrong", f"wrong at {wrong} of {out.size} entries"
 
 
+def as_tuple(results):
+    """Return results as a tuple, a single one too.
+
+    >>> as_tuple(1.0), as_tuple([1.0, 2.0])
+    ((1.0,), (1.0, 2.0))
+    """
+    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
+
+
 def is_real(value):
     """Return whether a value is a number or array of real numbers.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ibpcl.classroom.client import HandInError
-from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, compare, is_real, over_points, worst_error
+from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, is_real, over_points, worst_error
 from ibpcl.classroom.marking import forward_share
 from ibpcl.classroom.session import told
 from ibpcl.classroom.verdict import Part, spoken
@@ -87,11 +87,11 @@ def _at_extreme(task, case, inputs, rng):
     dout = rng.standard_normal(np.shape(expected))
     dout = dout.astype(np.float32) if single else dout
     names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
-    truths = [expected, *(_tuple(_reference(case, f"{task.function}_vjp", _double(dout), cache)) if task.wrt else ())]
+    truths = [expected, *(as_tuple(_reference(case, f"{task.function}_vjp", _double(dout), cache)) if task.wrt else ())]
     rtols = [task.rtol] * len(names)
     if single:
         out, cache = _reference(case, task.function, *inputs.values())
-        own = [out, *(_tuple(_reference(case, f"{task.function}_vjp", dout, cache)) if task.wrt else ())]
+        own = [out, *(as_tuple(_reference(case, f"{task.function}_vjp", dout, cache)) if task.wrt else ())]
         rtols = [max(task.rtol, FLOAT32_RTOL, LEEWAY * worst_error(a, b)) for a, b in zip(own, truths, strict=True)]
     got, failed = _called(task, case, inputs, dout)
     # A zero that underflows is what an empty function returns, too; and no more is asked for than the reference gives.
@@ -108,7 +108,7 @@ def _called(task, case, inputs, dout):
         out, number, _ = case.session.forward(task.function, inputs.values())
         got.append(out)
         if task.wrt:
-            got += _tuple(case.session.pull(f"{task.function}_vjp", task.function, inputs.values(), dout, number)[0])
+            got += as_tuple(case.session.pull(f"{task.function}_vjp", task.function, inputs.values(), dout, number)[0])
     except HandInError as error:
         return got, ("raises", told(error, task.visibility == "hidden", case.handin.file))
     return got, None
@@ -117,10 +117,6 @@ def _called(task, case, inputs, dout):
 def _reference(case, function, *arguments):
     with np.errstate(all="ignore"):
         return getattr(case.reference, function)(*arguments)
-
-
-def _tuple(gradients):
-    return gradients if isinstance(gradients, (tuple, list)) else (gradients,)
 
 
 def _typed(out, expected, rtol, single):

@@ -37,7 +37,7 @@ def add_parser(subparsers):
 
     homework, folder = ("HW", "an assignment"), ("DIR", "the folder that `ibpcl class grade --out` wrote")
     action("list", "list the assignments")
-    _key(action("key", "make the secret key of a course", ("FILE", "where to write it")), False)
+    action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
     new.add_argument("--out", metavar="DIR", required=True, help="folder for them, or with --students for one each")
     new.add_argument("--student", metavar="ID", default=None, help="whose variant")
@@ -74,9 +74,8 @@ def add_parser(subparsers):
     solution.add_argument("--form", default="base", metavar="NAME", help="in this form (default: base)")
 
 
-def _key(command, reads=True):
-    if reads:
-        command.add_argument("--key", metavar="FILE", help="the course key: gives every student a variant of their own")
+def _key(command):
+    command.add_argument("--key", metavar="FILE", help="the course key: gives every student a variant of their own")
 
 
 def _box(command):

@@ -27,13 +27,13 @@ class Worker:
         self.module, self.file, self.caches, self.last = None, "", OrderedDict(), 0
 
     def load(self, source, file):
-        """Run the hand-in's module and return the names of its functions."""
+        """Run the hand-in's module."""
         self.module, self.file = types.ModuleType("handin"), file
         self.module.__file__ = file
         sys.modules["handin"] = self.module               # dataclasses look their module up
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         exec(compile(source, file, "exec"), self.module.__dict__)
-        return {"functions": sorted(name for name, value in vars(self.module).items() if callable(value))}
+        return {"loaded": True}
 
     def function(self, name):
         """Return a function of the hand-in."""
