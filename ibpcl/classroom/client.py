@@ -92,7 +92,7 @@ class Worker:
         return {str(name)[:80]: n for name, n in counts.items() if type(n) is int} if type(counts) is dict else {}
 
     def locate(self, function, forward, inputs, wrt, seconds):
-        """Return what the checker says in the worker about a gradient function: the hand-in may have forged it."""
+        """Return what the checker in the worker finds in a gradient function; the hand-in may have forged it."""
         return self._ask(do="locate", function=function, forward=forward, inputs=inputs, wrt=tuple(wrt),
                          seconds=seconds)["found"]
 

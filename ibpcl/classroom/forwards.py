@@ -5,8 +5,8 @@ import numpy as np
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, is_real, over_points, worst_error
 from ibpcl.classroom.marking import forward_share
-from ibpcl.classroom.session import told
-from ibpcl.classroom.verdict import Part, spoken
+from ibpcl.classroom.session import described
+from ibpcl.classroom.verdict import Part, in_words
 
 SIZES = ("small", "odd", "small", "odd")
 ALIKE = 0.8                 # correlation of a wrong forward that is still recognizably the one asked for
@@ -110,7 +110,7 @@ def _called(task, case, inputs, dout):
         if task.wrt:
             got += as_tuple(case.session.pull(f"{task.function}_vjp", task.function, inputs.values(), dout, number)[0])
     except HandInError as error:
-        return got, ("raises", told(error, task.visibility == "hidden", case.handin.file))
+        return got, ("raises", described(error, task.visibility == "hidden", case.handin.file))
     return got, None
 
 
@@ -155,7 +155,7 @@ def _tell(verdict, task, hidden):
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
-            told = f"{part.name}: {spoken(part.kind) if hidden else part.words or spoken(part.kind)}"
+            told = f"{part.name}: {in_words(part.kind) if hidden else part.words or in_words(part.kind)}"
             if told not in verdict.words:
                 verdict.words.append(told)
     if not verdict.words:

@@ -11,7 +11,7 @@ import numpy as np
 from ibpcl.classroom.client import Ended, HandInError
 from ibpcl.classroom.comparing import HINTS, as_tuple, is_real
 from ibpcl.classroom.marking import FOLLOW_THROUGH, gradient_share
-from ibpcl.classroom.verdict import Part, spoken
+from ibpcl.classroom.verdict import Part, in_words
 from ibpcl.verify import check
 
 SIZES = ("small", "odd", "small")
@@ -34,7 +34,7 @@ class Forward:
     call : callable
         ``out, cache = call(*inputs)``; the cache is None where the hand-in's forward is still to be called for it.
     function : callable, optional
-        Whose source says which path a gradient leaves out.
+        Whose source shows which path a gradient leaves out.
     """
 
     def __init__(self, call, function=None):
@@ -109,7 +109,7 @@ def judge_gradient(task, verdict, case):
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
-        told = spoken(part.kind) if hidden else part.words
+        told = in_words(part.kind) if hidden else part.words
         verdict.words.append(f"{part.name}: {told}" + ("; it fits your own forward" if part.follows else ""))
 
 

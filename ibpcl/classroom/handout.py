@@ -51,7 +51,7 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     Raises
     ------
     UserError
-        If a file is there already: somebody's work is never replaced.
+        If a file exists already: a student's work is never overwritten.
     """
     out, form = Path(out), form or variants.form_of(assignment, key, student)
     checks = f"test_{assignment.file}"

@@ -60,7 +60,7 @@ def add_lines(case, verdicts):
 
 
 def _asked(case, names):
-    """Yield task id and what the worker says, for each wrong gradient; raise where it ends or the time is up."""
+    """Yield task id and the answer of the worker for each wrong gradient; raise where it ends or the time is up."""
     end = time.monotonic() + SECONDS
     with Worker(case.handin.source, case.handin.file, case.session.box, SECONDS, case.assignment.limits["memory_mb"],
                 library=library()) as worker:
@@ -73,7 +73,7 @@ def _asked(case, names):
 
 
 def places(found, task, handin):
-    """Return {input: words} of what the worker says; what does not have the form asked for is passed over.
+    """Return {input: words} from the answer of the worker; entries of another form are skipped.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from ibpcl.classroom import variants
 from ibpcl.classroom.assignment import Task, module
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.comparing import as_tuple, is_real
-from ibpcl.classroom.session import is_blank, told
+from ibpcl.classroom.session import described, is_blank
 from ibpcl.classroom.verdict import Part
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
@@ -108,7 +108,7 @@ def _mended(task, mistake, case):
     try:
         judge_gradient(gradient_task(task, mistake), verdict, case)
     except HandInError as error:
-        return "wrong", f"{mistake['function']}_vjp {told(error, True, case.handin.file)}"
+        return "wrong", f"{mistake['function']}_vjp {described(error, True, case.handin.file)}"
     return ("ok", "") if verdict.state == "right" else ("wrong", "the gradient is not right yet")
 
 
@@ -118,7 +118,9 @@ def _proof(task, mistake, case, planted):
     try:
         given = case.session.plain(name, ())
     except HandInError as error:
-        return "wrong", "not filled in yet" if is_blank(error) else f"{name} {told(error, False, case.handin.file)}"
+        if is_blank(error):
+            return "wrong", "not filled in yet"
+        return "wrong", f"{name} {described(error, False, case.handin.file)}"
     right, wrong = case.reference, module(planted, "exhibits")
     function = mistake["function"]
     try:

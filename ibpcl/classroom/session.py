@@ -90,7 +90,7 @@ class Session:
             self.seconds_left -= time.monotonic() - start
 
 
-def told(error, hidden, file):
+def described(error, hidden, file):
     """Return what an exception of the hand-in is called in feedback.
 
     A message could carry the hidden inputs, so on hidden tasks only the names of Python's own exceptions are told.

@@ -14,7 +14,7 @@ from ibpcl.storage import read_text
 PRIMITIVES = Path(__file__).parents[1] / "primitives"
 LENGTH = 12                 # nodes in a fingerprint: shorter ones recur by chance
 SMALLEST = 40               # fingerprints in a hand-in to be compared at all
-COMMON = 0.3                # a fingerprint in this share of hand-ins is everybody's, from ten hand-ins on
+COMMON = 0.3                # a fingerprint in this share of hand-ins is common to all, from ten hand-ins on
 
 
 def pairs(sources, at_least=0.6):

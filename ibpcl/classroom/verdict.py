@@ -1,14 +1,14 @@
-"""What the judge says of a task, and of a hand-in: plain values that become JSON and pages."""
+"""Verdicts on tasks and the result of a hand-in: plain values that become JSON and pages."""
 
 from dataclasses import asdict, dataclass, field
 
 STATES = ("right", "partial", "wrong", "raises", "missing", "not judged", "by hand", "given by hand")
 
 
-def spoken(kind):
+def in_words(kind):
     """Return the machine name of a mistake as words.
 
-    >>> spoken("constant_factor"), spoken("ok")
+    >>> in_words("constant_factor"), in_words("ok")
     ('constant factor', 'right')
     """
     return "right" if kind == "ok" else kind.replace("_", " ")

@@ -23,7 +23,7 @@ def add_parser(subparsers):
     """Add ``class`` to the subparsers of the command line."""
     parser = subparsers.add_parser(
         "class", help="assignments: hand out stubs, check, grade, export", epilog=EPILOG,
-        description="Assignments on the derivations of the paper, and a judge that says why.",
+        description="Assignments on the derivations of the paper, graded with reasons.",
         formatter_class=RawDescriptionHelpFormatter)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action",
                                     parser_class=type(parser))
@@ -39,10 +39,10 @@ def add_parser(subparsers):
     action("list", "list the assignments")
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
-    new.add_argument("--out", metavar="DIR", required=True, help="folder for them, or with --students for one each")
-    new.add_argument("--student", metavar="ID", default=None, help="whose variant")
-    new.add_argument("--students", metavar="FILE", help="a line per student id: a folder for each")
-    new.add_argument("--form", metavar="NAME", help="a form of the assignment, whatever the key says")
+    new.add_argument("--out", metavar="DIR", required=True, help="where to; with --students, a folder for each")
+    new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
+    new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
+    new.add_argument("--form", metavar="NAME", help="a form of the assignment, instead of the one that the key chooses")
     _key(new)
     check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
     check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
@@ -52,10 +52,8 @@ def add_parser(subparsers):
     _box(selftest)
     grade = action("grade", "grade a folder of hand-ins", homework, ("SUBMISSIONS", "a file or a folder per student"))
     grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
-    grade.add_argument("--hints", choices=LEVELS, default="kind", help="what the feedback gives away (default: kind)")
-    grade.add_argument("--jobs", type=int, metavar="N", help="hand-ins at the same time (default: one a processor)")
-    _box(grade)
-    _key(grade)
+    grade.add_argument("--jobs", type=int, metavar="N", help="hand-ins at the same time (default: one per processor)")
+    _grading(grade)
     action("report", "print a summary of a class, and write its page and CSV again", folder)
     similar = action("similar", "list pairs of hand-ins that look alike", folder)
     similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE", help="of the code (default: 0.6)")
@@ -67,11 +65,16 @@ def add_parser(subparsers):
     pack = action("pack", "make a zip that grades on another system", homework)
     pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="which system")
     pack.add_argument("--out", metavar="ZIP", help="name of the zip")
-    pack.add_argument("--hints", choices=LEVELS, default="kind", help="what the feedback gives away (default: kind)")
-    _box(pack)
-    _key(pack)
+    _grading(pack)
     solution = action("solution", "print the reference solution", homework)
     solution.add_argument("--form", default="base", metavar="NAME", help="in this form (default: base)")
+
+
+def _grading(command):
+    command.add_argument("--hints", choices=LEVELS, default="kind",
+                         help="how much the feedback gives away (default: kind)")
+    _box(command)
+    _key(command)
 
 
 def _key(command):
@@ -172,7 +175,7 @@ def run_grade(options):
     from ibpcl.classroom import grading
     assignment, box, key = _assignment(options), _choose(options), _read_key(options)
     if not options.key:
-        print("ibpcl: without --key all students have the same form, at inputs that anybody can compute",
+        print("ibpcl: without --key all students have the same form, and the inputs are no secret",
               file=sys.stderr)
     with _bar(None) as bar:
         def show(done, total, result):

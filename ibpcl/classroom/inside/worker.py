@@ -92,7 +92,7 @@ class Worker:
         return {"counts": dict(list(counts.items())[:100])}
 
     def locate(self, function, forward, inputs, wrt, seconds):
-        """Say what the checker finds in a gradient function when it may look at its text."""
+        """Return what the checker finds in a gradient function when it may look at its text."""
         return {"found": locating.locate(self.function(forward), self.function(function), inputs, wrt, seconds)}
 
     def error(self, error):
