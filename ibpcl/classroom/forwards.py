@@ -12,6 +12,7 @@ SIZES = ("small", "odd", "small", "odd")
 ALIKE = 0.8                 # correlation of a wrong forward that is still recognizably the one asked for
 EXTREMES = 12               # so that each of three cases drawn at random is hardly ever left out
 LEEWAY = 10                 # times the reference's own error in single precision is allowed
+NEXT_TO_ZERO = 1e4          # times the smallest normal number: on the way to such a result products underflow
 FEWEST_DIGITS = 1e-2        # a point where the reference itself keeps fewer is passed over
 
 
@@ -94,11 +95,17 @@ def _at_extreme(task, case, inputs, rng):
         own = [out, *(as_tuple(_reference(case, f"{task.function}_vjp", dout, cache)) if task.wrt else ())]
         rtols = [max(task.rtol, FLOAT32_RTOL, LEEWAY * worst_error(a, b)) for a, b in zip(own, truths, strict=True)]
     got, failed = _called(task, case, inputs, dout)
-    # A zero that underflows is what an empty function returns, too; and no more is asked for than the reference gives.
     return {name: failed if at >= len(got) and failed else
             _typed(got[at] if at < len(got) else None, truths[at], rtols[at], single)
-            for at, name in enumerate(names) if rtols[at] < FEWEST_DIGITS
-            and (isinstance(expected, tuple) or np.any(np.where(np.isfinite(truths[at]), truths[at], 0)))}
+            for at, name in enumerate(names) if rtols[at] < FEWEST_DIGITS and not _underflows(truths[at], single)}
+
+
+def _underflows(truth, single):
+    """Return whether a value is zero or next to it in its precision, where a right function may return zero, too."""
+    if isinstance(truth, tuple):
+        return False
+    smallest = NEXT_TO_ZERO * np.finfo(np.float32 if single else np.float64).tiny
+    return not np.any(np.abs(np.where(np.isfinite(truth), truth, 0)) >= smallest)
 
 
 def _called(task, case, inputs, dout):
