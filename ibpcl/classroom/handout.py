@@ -76,8 +76,9 @@ def blank(assignment, form, student="", key=variants.PUBLIC):
     """Return the file that a student fills in."""
     if not referee.tasks_of(assignment):
         return stub(assignment, form, student)
-    planted, _ = referee.exhibits(assignment, referee.chosen(assignment, key, student))
-    return referee_stub(assignment, student, planted, form)
+    mistakes = referee.chosen(assignment, key, student)
+    functions = {task: mistake["function"] for task, mistake in mistakes.items()}
+    return referee_stub(assignment, student, referee.exhibits(assignment, mistakes)[0], functions, form)
 
 
 def as_notebook(text, assignment, form="base"):

@@ -37,6 +37,13 @@ def test_the_lines_are_those_of_the_file_that_is_handed_out(tmp_path):
         assert handed_out[lines[task] - 1] == wrong[0]
 
 
+def test_the_stub_names_the_function_of_each_task():
+    text = blank(TOY, "base", "selftest", KEY)
+    for task, mistake in MISTAKES.items():
+        assert f'"{task}": {{"kind": "", "line": 0}},        # {mistake["function"]}_vjp\n' in text
+        assert f"refute {mistake['function']}_vjp" in text[text.index(f"def proof_{task}"):]
+
+
 def test_each_part_of_an_answer_has_its_share():
     text = solution()
     assert judged(text, TOY).score == 20
