@@ -13,11 +13,11 @@ from collections import OrderedDict
 
 try:
     import frames  # in the box
-    import locating
 except ImportError:
-    from ibpcl.classroom.inside import frames, locating
+    from ibpcl.classroom.inside import frames
 
 MOST_CACHES = 64
+MOST_WORDS = 1000
 
 
 class Worker:
@@ -92,8 +92,18 @@ class Worker:
         return {"counts": dict(list(counts.items())[:100])}
 
     def locate(self, function, forward, inputs, wrt, seconds):
-        """Return what the checker finds in a gradient function when it may look at its text."""
-        return {"found": locating.locate(self.function(forward), self.function(function), inputs, wrt, seconds)}
+        """Have the checker compare a gradient function with its own forward, and look at its text.
+
+        Returns
+        -------
+        dict
+            ``found``: for each mistake that has a place the input, the mistake in words, and where it is.
+        """
+        from ibpcl.verify import check  # as texts, and only where the judge has sent them
+        report = check(self.function(forward), self.function(function), tuple(inputs.values()), list(wrt),
+                       names=list(inputs), timeout=seconds)
+        return {"found": [(item.name, item.words[:MOST_WORDS], item.numbers["where"][:MOST_WORDS])
+                          for item in report.inputs if not item.ok and item.numbers.get("where")]}
 
     def error(self, error):
         """Describe an exception: its type, its message, and the line of the hand-in."""
