@@ -44,6 +44,12 @@ def test_the_stub_names_the_function_of_each_task():
         assert f"refute {mistake['function']}_vjp" in text[text.index(f"def proof_{task}"):]
 
 
+def test_exhibits_that_were_handed_out_are_not_taken_for_a_copy():
+    from ibpcl.classroom import similarity
+    eighth = find("8")
+    assert similarity.copied({"ada": selftest.solution(eighth, key=KEY)}, eighth) == []
+
+
 def test_each_part_of_an_answer_has_its_share():
     text = solution()
     assert judged(text, TOY).score == 20

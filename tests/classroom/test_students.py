@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from classroom_common import BOX, needs_box
 
-from ibpcl.classroom import parallel
+from ibpcl.classroom import parallel, similarity
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.judge import judge
 from ibpcl.classroom.selftest import hand_in
@@ -35,6 +35,15 @@ def wrong(results):
 def test_a_solution_written_from_the_statement_earns_full_points(path):
     result = judged((path, b"the key of a course"))
     assert result.score == 90 and not result.flags, wrong([result])
+
+
+def test_who_works_alone_is_not_taken_for_a_copyist():
+    for path in SOLUTIONS:
+        number, form = path.stem.split("_", 1)
+        assignment = find(number)
+        hand_ins = {"alone": path.read_text(), "copied": assignment.source(form)}
+        assert [name for name, _, _ in similarity.copied(hand_ins, assignment)] == ["copied"], path.stem
+        assert not similarity.pairs(hand_ins), path.stem
 
 
 @needs_box
