@@ -91,10 +91,13 @@ class Worker:
         counts = self._ask(do="calls", function=function, dout=dout, cache=cache)["counts"]
         return {str(name)[:80]: n for name, n in counts.items() if type(n) is int} if type(counts) is dict else {}
 
-    def locate(self, function, forward, inputs, wrt, seconds):
-        """Return what the checker in the worker finds in a gradient function; the hand-in may have forged it."""
-        return self._ask(do="locate", function=function, forward=forward, inputs=inputs, wrt=tuple(wrt),
-                         seconds=seconds)["found"]
+    def locate(self, checker, function, forward, inputs, wrt, seconds):
+        """Return what the checker in the worker finds in a gradient function; the hand-in may have forged it.
+
+        ``checker`` names the module of the library that has the function ``check``.
+        """
+        return self._ask(do="locate", checker=checker, function=function, forward=forward, inputs=inputs,
+                         wrt=tuple(wrt), seconds=seconds)["found"]
 
     def close(self):
         """End the worker and all that it started."""

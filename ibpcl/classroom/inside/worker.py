@@ -4,6 +4,7 @@ Everything here shares a process with the hand-in, so nothing that it answers is
 A cache stays here; the judge has its number.
 """
 
+import importlib
 import linecache
 import os
 import sys
@@ -91,7 +92,7 @@ class Worker:
             sys.setprofile(None)
         return {"counts": dict(list(counts.items())[:100])}
 
-    def locate(self, function, forward, inputs, wrt, seconds):
+    def locate(self, checker, function, forward, inputs, wrt, seconds):
         """Have the checker compare a gradient function with its own forward, and look at its text.
 
         Returns
@@ -99,7 +100,7 @@ class Worker:
         dict
             ``found``: for each mistake that has a place the input, the mistake in words, and where it is.
         """
-        from ibpcl.verify import check  # as texts, and only where the judge has sent them
+        check = importlib.import_module(checker).check    # a text that the judge has sent
         report = check(self.function(forward), self.function(function), tuple(inputs.values()), list(wrt),
                        names=list(inputs), timeout=seconds)
         return {"found": [(item.name, item.words[:MOST_WORDS], item.numbers["where"][:MOST_WORDS])
