@@ -12,7 +12,7 @@ students:      list, new, check, submit
 teachers:      key, selftest, grade, report, similar, export, pack, solution
 HW             a number or name from `ibpcl class list`, or a folder of your own
 
-exit code:     0 all right, 1 something is wrong or not graded, 2 a mistake in the command
+exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the command
 """
 FORMATS = ("csv", "gradescope", "classroom50", "autolab", "prairielearn", "moodle")
 BOXES = ("auto", "bubblewrap", "landlock", "none")
@@ -39,7 +39,7 @@ def add_parser(subparsers):
     action("list", "list the assignments")
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
-    new.add_argument("--out", metavar="DIR", required=True, help="where to; with --students, a folder for each")
+    new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, one for each inside it")
     new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
     new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
     new.add_argument("--form", metavar="NAME", help="a form of the assignment, instead of the one that the key chooses")
@@ -56,18 +56,18 @@ def add_parser(subparsers):
     _grading(grade)
     action("report", "print a summary of a class, and write its page and CSV again", folder)
     similar = action("similar", "list pairs of hand-ins that look alike", folder)
-    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE", help="of the code (default: 0.6)")
+    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE", help="least share of code that two have in common (default: 0.6)")
     export = action("export", "write the points for another system", folder)
-    export.add_argument("--to", choices=FORMATS, required=True, help="for which")
+    export.add_argument("--to", choices=FORMATS, required=True, help="the system")
     export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
     export.add_argument("--roster", metavar="CSV", help="names: columns student_id, last_name, first_name, email, "
                                                         "identifier, username")
     pack = action("pack", "make a zip that grades on another system", homework)
-    pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="which system")
+    pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="the system")
     pack.add_argument("--out", metavar="ZIP", help="name of the zip")
     _grading(pack)
     solution = action("solution", "print the reference solution", homework)
-    solution.add_argument("--form", default="base", metavar="NAME", help="in this form (default: base)")
+    solution.add_argument("--form", default="base", metavar="NAME", help="the form of the assignment (default: base)")
 
 
 def _grading(command):
