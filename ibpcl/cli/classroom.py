@@ -39,7 +39,7 @@ def add_parser(subparsers):
     action("list", "list the assignments")
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
-    new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, one for each inside it")
+    new.add_argument("--out", metavar="DIR", required=True, help="folder to write, or with --students to write folders in")
     new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
     new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
     new.add_argument("--form", metavar="NAME", help="a form of the assignment, instead of the one that the key chooses")
@@ -56,7 +56,8 @@ def add_parser(subparsers):
     _grading(grade)
     action("report", "print a summary of a class, and write its page and CSV again", folder)
     similar = action("similar", "list pairs of hand-ins that look alike", folder)
-    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE", help="least share of code that two have in common (default: 0.6)")
+    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE",
+                         help="least share of code that two hand-ins have in common (default: 0.6)")
     export = action("export", "write the points for another system", folder)
     export.add_argument("--to", choices=FORMATS, required=True, help="the system")
     export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
