@@ -39,7 +39,7 @@ def add_parser(subparsers):
     action("list", "list the assignments")
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
-    new.add_argument("--out", metavar="DIR", required=True, help="folder to write, or with --students to write folders in")
+    new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, folder of folders")
     new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
     new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
     new.add_argument("--form", metavar="NAME", help="a form of the assignment, instead of the one that the key chooses")
