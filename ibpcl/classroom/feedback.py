@@ -12,12 +12,17 @@ STATES = {"right": "right", "partial": "partly right", "wrong": "wrong", "raises
 
 
 def shown_hints(verdict, level):
-    """Return the hints of a task that a level allows: of ``kind`` the first, of ``line`` two, of ``full`` all."""
+    """Return the hints of a task that a level allows.
+
+    Of ``kind`` the first; of ``line`` also the lines of the mistakes, or the second where none was found; of ``full``
+    all of them.
+    """
     count = LEVELS.index(level)
     if verdict.state in ("right", "by hand", "given by hand", "not judged") or not count:
         return []
     kinds = list(dict.fromkeys(part.hint for part in verdict.parts if part.kind != "ok" and part.hint))
-    return [*kinds, *(verdict.hints if count == 3 else verdict.hints[:count])]
+    shown = {1: 1, 2: 1 if verdict.lines else 2, 3: None}[count]
+    return [*kinds, *(verdict.lines if count > 1 else ()), *verdict.hints[:shown]]
 
 
 def shown_words(verdict, level):
