@@ -55,7 +55,7 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     """
     out, form = Path(out), form or variants.form_of(assignment, key, student)
     checks = f"test_{assignment.file}"
-    contents = {"statement.md": assignment.statement(form)}
+    contents = {"statement.md": f"{assignment.statement(form).rstrip()}\n\n{marking(assignment)}"}
     if referee.tasks_of(assignment):
         contents["exhibits.py"] = referee.exhibits(assignment, referee.chosen(assignment, key, student))[0]
     text = blank(assignment, form, student, key)
@@ -70,6 +70,24 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     for name, content in contents.items():
         write_text(out / name, content)
     return [out / name for name in contents]
+
+
+def marking(assignment):
+    """Return the last section of a statement: the points of the tasks, where each is checked, and the commands."""
+    where = {"public": "`ibpcl class check`, and when graded", "hidden": "when graded only"}
+    rows = "\n".join(f"| {task.id} | {task.points:g} | {where[task.visibility] if task.kind != 'text' else 'by hand'} |"
+                     for task in assignment.tasks)
+    return f"""## How it is graded
+
+| task | points | checked |
+| --- | --: | --- |
+{rows}
+
+`ibpcl class check {assignment.file}` shows your verdicts on the public tasks, in the words that the grade will have;
+`ibpcl class submit {assignment.file}` packs the file. Test the other tasks yourself: `ibpcl check` compares any
+gradient of yours with numerical derivatives. Where digits are asked for, an error counts relative to its entry, or to a
+thousandth of the largest entry where the entry itself is smaller than that.
+"""
 
 
 def blank(assignment, form, student="", key=variants.PUBLIC):

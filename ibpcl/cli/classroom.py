@@ -142,6 +142,11 @@ def run_check(options):
               f"`ibpcl check {options.file}:FUNCTION`")
         return 0
     print("\n".join(lines(result)))
+    hidden = [task for task in find(result.assignment).tasks if task.visibility == "hidden"] \
+        if result.status == "graded" else []
+    if hidden:
+        print(f"not checked here: {', '.join(task.id for task in hidden)} ({sum(task.points for task in hidden):g} "
+              "points), which are graded on hidden inputs: test them yourself")
     if options.html:
         write_text(options.html, feedback(result, find(result.assignment)))
     return 0 if result.status == "graded" and result.score == result.most else 1

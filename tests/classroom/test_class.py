@@ -188,7 +188,8 @@ def test_a_student_checks_and_submits(tmp_path, capsys):
     file.write_text('ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n' + source)
     assert main(["class", "check", str(file), "--html", str(tmp_path / "page.html")]) == 1
     told = capsys.readouterr().out
-    assert "mu: the sign is wrong: it is minus the true gradient" in told and "1d" not in told
+    assert "mu: the sign is wrong: it is minus the true gradient" in told and "1d  " not in told
+    assert "not checked here: 1d" in told
     assert "<svg" in (tmp_path / "page.html").read_text()
     assert main(["class", "submit", str(file)]) == 0 and main(["class", "submit", str(file)]) == 0
     packed = out / "gaussian_weights.zip"
