@@ -173,13 +173,17 @@ class Search:
         """Look for what a place would have to be."""
         for group, found in self.places:
             fits = [(self._match(hole, stage, views), hole) for hole in found if any(j in self._open() for j in group)]
-            fits = [(match, hole) for match, hole in fits if match is not None]
+            fits = [(match, hole) for match, hole in fits if match is not None and self._meant(match, group)]
             if fits:
-                match, hole = min(fits, key=lambda fit: fit[0].cost)
+                match, hole = min(fits, key=lambda fit: (fit[0].cost, len(fit[1].place.text)))
                 factor = (match.relation, match.smallest, match.largest)
                 finding = Finding(*match_words(hole, match), self.code.line(hole.place.node),
                                   factor if match.relation in ("missing", "extra") else None)
                 self._take(dict.fromkeys(group, finding))
+
+    def _meant(self, match, group):
+        """Return whether a value may stand for another one: what is not linear in dout was not meant as a gradient."""
+        return not match.relation.startswith("instead") or all(map(self.evidence.linear, group))
 
     def _match(self, hole, stage, views):
         known = self.known.setdefault(id(hole), None) or known_at(hole, views)

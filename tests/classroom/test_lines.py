@@ -48,7 +48,7 @@ def score(change):
 def test_a_public_task_shows_the_line_and_the_sentence_where_the_level_allows_it():
     text, result = located(INNER)
     told = verdict(result, "1b").lines
-    assert told == ["scale: an elementwise factor is missing: `np.exp(scale)` beside `noise`; look at line "
+    assert told == ["scale: an elementwise factor is missing: `np.exp(scale)` beside `dv`; look at line "
                     f"{line_of(text, 'return dv.sum')} of gaussian_weights.py: "
                     + text.splitlines()[line_of(text, "return dv.sum") - 1].strip()]
     for level in ("none", "kind", "line", "full"):
