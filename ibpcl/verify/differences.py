@@ -17,6 +17,7 @@ import numpy as np
 
 KINK_STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 PLAIN_STEPS = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)          # of differences that confirm what extrapolated ones deny
+SPACINGS = (2e-7, 2e-9, 2e-11)      # of the values that noise is measured at: the next where the domain ends
 COMPLEX_STEP = 1e-100       # its error is h^2 f''' / 6: far below one rounding error for every usual function
 
 
@@ -138,7 +139,7 @@ def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, nois
     >>> bool(abs(estimate.value - np.e) < 1e-11)
     True
     """
-    h = first_step(x, direction) if h is None else h
+    h = 2.0 ** np.floor(np.log2(first_step(x, direction) if h is None else h))      # so that x + h is exact
     value = error = None
     noise = forward_noise(func, x, direction) if noise is None else noise
     for _ in range(restarts):
@@ -173,10 +174,12 @@ def forward_noise(func, x, direction):
     >>> bool(1e-9 < coarse < 1e-6)
     True
     """
-    spacing = 2e-7 * first_step(x, direction) / 0.05
-    with np.errstate(all="ignore"):
-        values = np.stack([np.asarray(func(x + n * spacing * direction), dtype=float) for n in range(-3, 4)])
-        noise = np.max(np.abs(np.diff(values, n=4, axis=0)), axis=0) / np.sqrt(70)
+    for spacing in np.array(SPACINGS) * first_step(x, direction) / 0.05:
+        with np.errstate(all="ignore"):
+            values = np.stack([np.asarray(func(x + n * spacing * direction), dtype=float) for n in range(-3, 4)])
+            noise = np.max(np.abs(np.diff(values, n=4, axis=0)), axis=0) / np.sqrt(70)
+        if np.all(np.isfinite(noise)):
+            break
     return np.where(np.isfinite(noise), noise, 0.0)
 
 
@@ -204,7 +207,9 @@ def _tableau(func, x, direction, h, levels, noise, goal):
         with np.errstate(all="ignore"):
             plus, minus = np.asarray(func(x + step * direction)), np.asarray(func(x - step * direction))
             row = [(plus - minus) / (2 * step)]
-            rounding = (resolution(plus, minus) * (np.abs(plus) + np.abs(minus)) + noise) / step
+            slip = ((x + step * direction) - x) - step * direction      # how far rounding moves the point
+            slip = np.max(np.abs(slip)[direction != 0] / np.abs(step * direction)[direction != 0], initial=0.0)
+            rounding = (resolution(plus, minus) * (np.abs(plus) + np.abs(minus)) + noise) / step + slip * np.abs(row[0])
             if value is None:
                 value, error = row[0], np.full(np.shape(row[0]), np.inf)
             for m in range(1, len(previous) + 1):

@@ -16,14 +16,18 @@ PROBES = 200            # blocks of entries that are tried in the search for tho
 PROVED = 1e-3           # an error that may be larger than this share of the gradient leaves the verdict undecided
 MOST_ENTRIES = 120      # of a large input that are looked at one by one
 MOST_NUMBERS = 2_000_000
+NOT_RETURNED = "return it, or pass --wrt (in Python wrt=...) with the names of the inputs that the gradient is for"
 
 
 def judge(problem, j, w, pulled, rng, rtol, full, truths):
     """Return the verdict on one input, with kind "ok", "wrong" or "undecided"; the diagnosis comes later."""
     shape, name = problem.shape(j), problem.names[j]
-    arrays = [None if g is None else np.asarray(g) for g in pulled]
-    if any(g is None or g.dtype.kind not in "fiub" or g.shape != shape for g in arrays):
-        size = int(np.prod(shape))
+    size = int(np.prod(shape))
+    if problem.partial and pulled[0] is None:
+        return InputVerdict(name, "missing_term", f"no gradient was returned for {name}", NOT_RETURNED,
+                            numbers={"compared": size, "wrong": size})
+    arrays = list(map(np.asarray, pulled))
+    if any(g.dtype.kind not in "fiub" or g.shape != shape for g in arrays):
         return InputVerdict(name, "wrong_shape", "", numbers={"compared": size, "wrong": size})
     if not full:
         return _judge_large(problem, j, w, arrays, rng, rtol, truths)
@@ -53,10 +57,11 @@ def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
     refused = int(np.sum(~np.all(np.isfinite(truth.jacobian), axis=0)))
     if refused:
         return InputVerdict(name, "undecided", f"the forward is not finite, or refuses to be called, when {refused} of "
-                            f"{len(entries)} entries are moved", "", error, numbers)
+                            f"{len(entries)} entries are moved", HINTS["undecided"], error, numbers)
     if coarse > max(PROVED, 2 * (rtol or 0.0)):
         return InputVerdict(name, "undecided", f"the witnesses are only good to {coarse:.0e} here: the forward is "
-                            "noisy, jumps near by, or computes in float32", "", error, numbers)
+                            "noisy, ill-conditioned, jumps near by, or computes in float32", HINTS["undecided"],
+                            error, numbers)
     words = ""
     if not truth.jacobian.size:
         words = "no entries, so nothing was compared and nothing is proved: try other inputs"
@@ -140,7 +145,8 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
     if not failed:
         if coarse > max(PROVED, 2 * (rtol or 0.0)):
             return InputVerdict(name, "undecided", f"random directions are only good to {coarse:.0e} here: the forward "
-                                "is noisy, jumps near by, or computes in float32", "", error, numbers)
+                                "is noisy, ill-conditioned, jumps near by, or computes in float32",
+                                HINTS["undecided"], error, numbers)
         return InputVerdict(name, "ok", "", "", error, numbers)
     entries = entries_to_look_at(x.shape, w.shape[1], rng, _probe(problem, j, w[0], arrays[0], seen, smooth, rng))
     verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths, rtol)

@@ -7,11 +7,12 @@ thing: a function from arrays to one long vector.
 
 import copy
 import inspect
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+
+from ibpcl.verify.trap import Clock
 
 
 def is_float(value):
@@ -39,6 +40,8 @@ class Problem:
         Inputs that ``f`` takes by keyword only.
     clock : Clock
         Ends a check that takes too long.
+    partial : bool
+        Whether gradients may be missing; they are None then.
     """
 
     f: Callable
@@ -48,7 +51,8 @@ class Problem:
     wrt: tuple
     native: tuple
     keywords: frozenset = frozenset()
-    clock: "Clock" = field(default_factory=lambda: Clock())
+    clock: Clock = field(default_factory=Clock)
+    partial: bool = False
 
     def at(self, point):
         """Return the same pair at another point."""
@@ -70,9 +74,9 @@ class Problem:
     def forward(self, point):
         """Call the forward on these very inputs, which it may overwrite; returns the same as :meth:`call`."""
         self.clock.tick()
-        named = dict(zip(self.names, point, strict=True)) if self.keywords else {}
-        result = self.f(*(v for v, name in zip(point, self.names, strict=True) if name not in self.keywords),
-                        **{name: named[name] for name in self.names if name in self.keywords})
+        named = list(zip(self.names, point, strict=True))
+        result = self.f(*(value for name, value in named if name not in self.keywords),
+                        **{name: value for name, value in named if name in self.keywords})
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"check: f must return (out, cache), got {type(result).__name__}")
         out, cache = result
@@ -107,39 +111,6 @@ class Problem:
         """Pull the cotangent vector ``w`` back: a tuple of what ``f_vjp`` returned, one item for each gradient."""
         outputs, several, cache = self.call(point)
         return gradients_in_order(self.f_vjp(shaped_like(w, outputs, several), cache), self)
-
-
-class TimeUp(BaseException):
-    """The time that a check was given has passed."""
-
-
-class Clock:
-    """Ends a check after its time, and shows progress.
-
-    Parameters
-    ----------
-    seconds : float, optional
-        How long the check may take; for ever if not given.
-    progress : callable, optional
-        Called with no argument at every call of the forward.
-    """
-
-    def __init__(self, seconds=None, progress=None):
-        self.seconds, self.progress = seconds, progress
-        self.start = time.monotonic()
-
-    def tick(self):
-        """Take note of one call of the forward.
-
-        Raises
-        ------
-        TimeUp
-            If the time has passed.
-        """
-        if self.progress is not None:
-            self.progress()
-        if self.seconds is not None and time.monotonic() - self.start > self.seconds:
-            raise TimeUp(f"not finished within {self.seconds:g} s")
 
 
 def shaped_like(w, outputs, several):
@@ -184,14 +155,21 @@ def gradients_in_order(gradients, problem):
     chosen = [problem.names[j] for j in problem.wrt]
     if isinstance(gradients, dict):
         keys = keys_by_name(gradients, chosen)
-        if not set(chosen) <= set(keys):
+        matched = [gradients[keys[name]] if name in keys else None for name in chosen]
+        found = sum(name in keys for name in chosen)
+        if found < (len(gradients) if problem.partial else len(chosen)):
             raise TypeError(f"check: f_vjp returned a dict with the keys {', '.join(map(str, gradients))}, but the "
                             f"inputs are {', '.join(chosen)}: use their names, or return a tuple")
-        return tuple(gradients[keys[name]] for name in chosen)
+        return tuple(matched)
     if inspect.isgenerator(gradients) or isinstance(gradients, (map, zip, filter)):
         raise TypeError(f"check: f_vjp returned a {type(gradients).__name__}, which can be read once only: return a "
-                        f"tuple of arrays, ({', '.join('d' + name for name in chosen)})")
-    return as_tuple(gradients)
+                        f"tuple of arrays, {_tuple_of(chosen)}")
+    gradients = as_tuple(gradients)
+    return gradients + (None,) * (len(chosen) - len(gradients) if problem.partial else 0)
+
+
+def _tuple_of(names):
+    return f"({', '.join('d' + name for name in names)})"
 
 
 def keys_by_name(gradients, names):
@@ -206,7 +184,7 @@ def keys_by_name(gradients, names):
     return {**{key.removeprefix("d"): original for key, original in keys.items() if key not in names}, **keys}
 
 
-def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None):
+def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None, partial=False):
     """Build a :class:`Problem` from what the user gave to :func:`ibpcl.verify.check`.
 
     Raises
@@ -240,7 +218,7 @@ def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None):
         raise ValueError(f"check: no floating-point input to differentiate among {', '.join(labels) or 'none'}")
     point = tuple(_promoted(value, j in chosen) for j, value in enumerate(values))
     return Problem(f, f_vjp, point, tuple(labels), chosen, tuple(values), frozenset(keywords) & set(labels),
-                   clock or Clock())
+                   clock or Clock(), partial and wrt is None)
 
 
 def refuse_outputs(outputs):
@@ -278,20 +256,24 @@ def require_gradients(problem, w, wrt):
             raise TypeError("check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), but is "
                             "called as f_vjp(dout, cache)") from error
         raise
-    chosen = [problem.names[j] for j in problem.wrt]
-    if len(gradients) == len(chosen):
+    chosen, count = [problem.names[j] for j in problem.wrt], sum(g is not None for g in gradients)
+    stacked = _stacked(problem, gradients)
+    if len(gradients) == len(chosen) and not stacked:
         return
-    first = gradients[0] if gradients else None
-    shapes = {problem.shape(j) for j in problem.wrt}
-    stacked = f"; it returned one array of shape {first.shape}, in which gradients are stacked: return a tuple " \
-        f"({', '.join('d' + name for name in chosen)})" if len(gradients) == 1 and isinstance(first, np.ndarray) \
-        and {first.shape[1:]} == shapes and first.ndim and first.shape[0] == len(chosen) else ""
-    returned = f"f_vjp returned {len(gradients)} gradient{'s' * (len(gradients) != 1)}"
-    if wrt is None:
-        raise ValueError(f"check: {returned}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)})"
-                         + (stacked or
-                            "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"))
-    raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {returned}{stacked}")
+    words = f"f_vjp returned {count} gradient{'s' * (count != 1)}"
+    hint = f"; it returned one array of shape {gradients[0].shape}, in which gradients are stacked: return a tuple " \
+        f"{_tuple_of(chosen)}" if stacked else ""
+    if wrt is not None:
+        raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {words}{hint}")
+    hint = hint or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"
+    raise ValueError(f"check: {words}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)}){hint}")
+
+
+def _stacked(problem, gradients):
+    """Return whether the only array returned has an axis along which there is a gradient for each of several inputs."""
+    first, *others = gradients or (None,)
+    return isinstance(first, np.ndarray) and first.ndim > 0 and len(first) == len(problem.wrt) > 1 \
+        and all(g is None for g in others) and {first.shape[1:]} == {problem.shape(j) for j in problem.wrt}
 
 
 def _works_exchanged(problem, dout, cache):
