@@ -7,11 +7,11 @@ import json
 import math
 import os
 import sys
-import textwrap
 import time
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
+from ibpcl.cli.verdicts import CODES, as_dict, as_page, joint, summary, wrapped
 from ibpcl.errors import UserError
 
 EPILOG = """\
@@ -31,7 +31,6 @@ exit code:     0 all is proved right; 1 something is wrong, raises or ends the
                something is undecided (out of time, or witnesses too coarse)
 """
 TIMEOUT = 120.0                                              # seconds
-CODES = {"wrong": 1, "refused": 2, "undecided": 3, "ok": 0}  # exit codes, of several the first
 
 
 def add_parser(subparsers):
@@ -92,7 +91,10 @@ def _execute(options):
         results, equations = check_paper(options, start)
         items, more = items + results, {**more, "equations": equations}
     elif selected:
-        items += check_package(selected, names, options)
+        items += run(selected, options, show=not options.json)
+        if not options.json and ("errata" in names or not names):
+            from ibpcl.paper import rendering
+            print(rendering.notes(options.verbose))
     seconds = time.perf_counter() - start
     if not (options.json or options.paper) and (selected or len(items) > 1):
         print(summary(items, seconds))
@@ -101,11 +103,6 @@ def _execute(options):
     if options.html:
         Path(options.html).write_text(as_page(items), encoding="utf-8")
     return CODES[joint(items)]
-
-
-def joint(items):
-    """Return the verdict on everything: what is wrong comes before a mistake in the command, then what is undecided."""
-    return next(verdict for verdict in CODES if verdict == "ok" or any(item.verdict == verdict for item in items))
 
 
 def assigned(files, names):
@@ -119,23 +116,16 @@ def assigned(files, names):
         The names that are left.
     """
     from ibpcl.verify import user
-    functions, whole, left = {}, set(), []
-
-    def add(path, function):
-        functions[path] += [function] * (function not in functions[path])
-
-    for path, name in map(user.split, files):
-        functions.setdefault(path, [])
-        whole.update([] if name else [path])
-        add(path, name)
+    chosen, left = list(map(user.split, files)), []          # (path, function), all functions if ""
+    paths = dict.fromkeys(path for path, _ in chosen)
     for name in names:
         function = name.removesuffix("_vjp")
-        owners = [path for path in functions if user.binds(path, function)]
+        owners = [path for path in paths if user.binds(path, function)]
         left += [] if owners else [name]
-        for path in owners:
-            add(path, function)
-        whole.difference_update(owners)
-    return {path: [] if path in whole else list(filter(None, chosen)) for path, chosen in functions.items()}, left
+        chosen = [(path, other) for path, other in chosen if other or path not in owners]
+        chosen += [(path, function) for path in owners]
+    functions = {path: list(dict.fromkeys(name for other, name in chosen if other == path)) for path in paths}
+    return {path: [] if "" in some else some for path, some in functions.items()}, left
 
 
 def select(names, files=()):
@@ -205,15 +195,6 @@ def check_files(functions, options):
     return yours, {**({"left_out": alone} if alone else {}), **({"error": mistakes[0]} if mistakes else {})}
 
 
-def check_package(selected, names, options):
-    """Run checks of the package, print them, and return the results; ``names`` are those that selected them."""
-    from ibpcl.paper import rendering
-    results = run(selected, options, show=not options.json)
-    if not options.json and ("errata" in names or not names):
-        print(rendering.notes(options.verbose))
-    return results
-
-
 def check_paper(options, start):
     """Run the checks that the paper's equations need, and print each equation with its verdict.
 
@@ -253,50 +234,3 @@ def run(selected, options, show):
                 sys.stdout.flush()
             bar.update()
     return results
-
-
-def summary(items, seconds):
-    """Return the last lines: how many verdicts of which kind, how long, and the largest error among the gradients."""
-    parts = []
-    for verdict in ("wrong", "refused", "undecided"):
-        names = [item.title for item in items if item.verdict == verdict]
-        word = "not checked" if verdict == "refused" else verdict.upper()
-        parts += [f"{len(names)} of {len(items)} {word}: {', '.join(names)}"] if names else []
-    rows = ["", wrapped(f"{'; '.join(parts) or f'all {len(items)} ok'}; {seconds:.1f} s", "    ")]
-    largest = largest_error(items)
-    if largest:
-        rows.append(wrapped(f"largest relative error among {sum(item.report is not None for item in items)} gradients: "
-                            f"{largest['error']:.1e} ({largest['name']})", "    "))
-    return "\n".join(rows)
-
-
-def largest_error(items):
-    """Return name and error of the gradient with the largest error, None without any gradient."""
-    gradients = [item for item in items if item.report is not None]
-    item = max(gradients, key=lambda item: item.report.error, default=None)
-    return item and {"name": item.title.partition("/")[2], "error": item.report.error}
-
-
-def wrapped(text, indent):
-    """Break a line at 80 columns."""
-    return "\n".join(textwrap.wrap(text, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
-
-
-def as_dict(items, seconds, seed):
-    """Return everything as plain values, ready for JSON."""
-    from ibpcl.verify.report import plain
-    verdict = joint(items)
-    return {"ok": verdict == "ok", "verdict": verdict, "seed": seed, "seconds": seconds,
-            "largest_gradient_error": plain(largest_error(items)),
-            "checks": [item.to_dict() for item in items]}
-
-
-def as_page(items):
-    """Return one HTML page with every result."""
-    from ibpcl.verify.page import page
-    from ibpcl.verify.user import Checked
-    yours = [item for item in items if isinstance(item, Checked)]
-    if len(yours) < len(items):
-        from ibpcl.paper import rendering
-        yours += rendering.sections([item for item in items if not isinstance(item, Checked)])
-    return page(yours, "What ibpcl proves")

@@ -132,12 +132,8 @@ def as_tuple(value):
 
 def copied(value):
     """Return a deep copy of a cache; what can't be copied is handed on."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)(copied(item) for item in value)
-    if isinstance(value, (int, float, complex, str, type(None), np.generic)):
-        return value
     try:
         return copy.deepcopy(value)
     except Exception:                                   # generators, modules, locks
@@ -155,20 +151,19 @@ def gradients_in_order(gradients, problem):
     chosen = [problem.names[j] for j in problem.wrt]
     if isinstance(gradients, dict):
         keys = keys_by_name(gradients, chosen)
-        matched = [gradients[keys[name]] if name in keys else None for name in chosen]
-        found = sum(name in keys for name in chosen)
-        if found < (len(gradients) if problem.partial else len(chosen)):
+        if sum(name in keys for name in chosen) < (len(gradients) if problem.partial else len(chosen)):
             raise TypeError(f"check: f_vjp returned a dict with the keys {', '.join(map(str, gradients))}, but the "
                             f"inputs are {', '.join(chosen)}: use their names, or return a tuple")
-        return tuple(matched)
+        return tuple(gradients[keys[name]] if name in keys else None for name in chosen)
     if inspect.isgenerator(gradients) or isinstance(gradients, (map, zip, filter)):
         raise TypeError(f"check: f_vjp returned a {type(gradients).__name__}, which can be read once only: return a "
-                        f"tuple of arrays, {_tuple_of(chosen)}")
+                        f"tuple of arrays, {tuple_of(chosen)}")
     gradients = as_tuple(gradients)
     return gradients + (None,) * (len(chosen) - len(gradients) if problem.partial else 0)
 
 
-def _tuple_of(names):
+def tuple_of(names):
+    """Return a tuple of gradients as it is written: ``(dx, dw)``."""
     return f"({', '.join('d' + name for name in names)})"
 
 
@@ -219,70 +214,6 @@ def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None, partial=Fal
     point = tuple(_promoted(value, j in chosen) for j, value in enumerate(values))
     return Problem(f, f_vjp, point, tuple(labels), chosen, tuple(values), frozenset(keywords) & set(labels),
                    clock or Clock(), partial and wrt is None)
-
-
-def refuse_outputs(outputs):
-    """Refuse outputs that have no gradient in this sense: none is floating-point, or one is complex.
-
-    Raises
-    ------
-    TypeError
-        With their types.
-    """
-    kinds = ", ".join(sorted({str(out.dtype) for out in outputs}))
-    if outputs and not any(out.dtype.kind in "fc" for out in outputs):
-        raise TypeError(f"check: f returns {kinds} alone, which has no derivative; return floats")
-    if any(out.dtype.kind == "c" for out in outputs):
-        raise TypeError(f"check: f returns {kinds}; a complex output has no gradient of this kind: return its real and "
-                        "imaginary parts as two outputs (out.real, out.imag)")
-
-
-def require_gradients(problem, w, wrt):
-    """Call ``f_vjp`` once and refuse what can't be judged: exchanged arguments, another number of gradients.
-
-    Raises
-    ------
-    ValueError
-        If the number of gradients does not fit the inputs.
-    TypeError
-        If ``f_vjp`` takes its arguments in the wrong order, or returns something else than arrays.
-    """
-    outputs, several, cache = problem.call()
-    dout = shaped_like(w, outputs, several)
-    try:
-        gradients = gradients_in_order(problem.f_vjp(dout, cache), problem)
-    except Exception as error:
-        if _works_exchanged(problem, dout, cache):
-            raise TypeError("check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), but is "
-                            "called as f_vjp(dout, cache)") from error
-        raise
-    chosen, count = [problem.names[j] for j in problem.wrt], sum(g is not None for g in gradients)
-    stacked = _stacked(problem, gradients)
-    if len(gradients) == len(chosen) and not stacked:
-        return
-    words = f"f_vjp returned {count} gradient{'s' * (count != 1)}"
-    hint = f"; it returned one array of shape {gradients[0].shape}, in which gradients are stacked: return a tuple " \
-        f"{_tuple_of(chosen)}" if stacked else ""
-    if wrt is not None:
-        raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {words}{hint}")
-    hint = hint or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"
-    raise ValueError(f"check: {words}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)}){hint}")
-
-
-def _stacked(problem, gradients):
-    """Return whether the only array returned has an axis along which there is a gradient for each of several inputs."""
-    first, *others = gradients or (None,)
-    return isinstance(first, np.ndarray) and first.ndim > 0 and len(first) == len(problem.wrt) > 1 \
-        and all(g is None for g in others) and {first.shape[1:]} == {problem.shape(j) for j in problem.wrt}
-
-
-def _works_exchanged(problem, dout, cache):
-    try:
-        gradients = gradients_in_order(problem.f_vjp(cache, dout), problem)
-        return len(gradients) == len(problem.wrt) and all(
-            np.shape(g) == problem.shape(j) for g, j in zip(gradients, problem.wrt, strict=True))
-    except Exception:                                   # somebody else's code
-        return False
 
 
 def _promoted(value, differentiated):

@@ -1,12 +1,12 @@
 """What a check found: for a person as text or a page, for a program as a dict, for a grader as a score."""
 
-import math
 import textwrap
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ibpcl.verify.page import drawn, page
+from ibpcl.verify.plain import plain, restored
 from ibpcl.verify.words import count
 
 WIDTH = 80
@@ -192,9 +192,9 @@ class Report(Judged):
         KeyError, TypeError
             If a part is missing or is not what it must be.
         """
-        inputs = [InputVerdict(*(_restored(item[key]) for key in ("name", "kind", "words", "hint", "error", "numbers")))
+        inputs = [InputVerdict(*(restored(item[key]) for key in ("name", "kind", "words", "hint", "error", "numbers")))
                   for item in entries["inputs"]]
-        return cls(entries["title"], inputs, entries["problems"], entries["notes"], _restored(entries["numbers"]))
+        return cls(entries["title"], inputs, entries["problems"], entries["notes"], restored(entries["numbers"]))
 
     @property
     def figures(self):
@@ -218,33 +218,3 @@ def _apart(got, expected):
 def _wrapped(line, indent):
     return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False,
                          drop_whitespace=True, replace_whitespace=False) or [""]
-
-
-def plain(value):
-    """Turn NumPy values into what JSON knows; what is not finite becomes a string.
-
-    Examples
-    --------
-    >>> plain({"a": np.float64(2.0), "b": (np.inf,)})
-    {'a': 2.0, 'b': ['inf']}
-    """
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _restored(value):
-    """Undo :func:`plain`: tuples, and what is not finite.
-
-    >>> _restored({"a": ["nan", 1, "x"]})
-    {'a': (nan, 1, 'x')}
-    """
-    if isinstance(value, dict):
-        return {key: _restored(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return tuple(map(_restored, value))
-    return float(value) if value in ("nan", "inf", "-inf") else value
