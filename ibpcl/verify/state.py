@@ -72,7 +72,7 @@ def _overwritten_input(problem, w):
 def _repeated(problem, w, near):
     """Return what makes a gradient function give other results from call to call."""
     a, b, c = (_called(problem, w, *problem.call()) for _ in range(3))
-    differing = _differing(problem, a, b)
+    differing = _differing(problem, a, b) or _differing(problem, b, c)      # two draws may be the same by chance
     if differing:
         series = ([run[problem.wrt.index(j)] for run in (a, b, c)] for j in differing)
         if all(np.allclose(np.asarray(z, float) - y, np.asarray(y, float) - x, rtol=1e-7, atol=0)
