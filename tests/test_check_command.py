@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from ibpcl.cli import check as command
+from ibpcl.paper import equations
 from ibpcl.primitives import gaussian
 
 
@@ -111,6 +112,7 @@ def test_the_paper_notices_a_failure(check, monkeypatch):
     right = gaussian.kl
     monkeypatch.setattr(gaussian, "kl", functools.wraps(right)(
         lambda *inputs: (1.1 * right(*inputs)[0], right(*inputs)[1])))
+    monkeypatch.setattr(equations, "EQUATIONS", [row for row in equations.EQUATIONS if row.number in (3, 7)])
     code, out, _ = check("--paper", "--json")
     report = json.loads(out)
     assert code == 1

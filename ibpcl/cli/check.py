@@ -7,11 +7,11 @@ import json
 import math
 import os
 import sys
-import textwrap
 import time
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
+from ibpcl.cli.verdicts import CODES, as_dict, as_page, joint, summary, wrapped
 from ibpcl.errors import UserError
 
 EPILOG = """\
@@ -31,7 +31,6 @@ exit code:     0 all is proved right; 1 something is wrong, raises or ends the
                something is undecided (out of time, or witnesses too coarse)
 """
 TIMEOUT = 120.0                                              # seconds
-OK, WRONG, REFUSED, UNDECIDED = range(4)                     # exit codes
 
 
 def add_parser(subparsers):
@@ -73,45 +72,37 @@ def execute(options):
         print(f"ibpcl: {error}", file=sys.stderr)
         if options.json:
             print(json.dumps({"ok": False, "error": str(error)}, indent=1))
-        return REFUSED
+        return CODES["refused"]
 
 
 def _execute(options):
     from ibpcl.verify import user
     files = [target for target in options.targets if user.is_file(target)]
-    names = [target for target in options.targets if target not in files]
     _refuse(options, files)
-    functions, names = assigned(files, names)
+    functions, names = assigned(files, [target for target in options.targets if target not in files])
     selected = select(names, list(functions)) if names or not (files or options.paper) else []
     if options.list:
         from ibpcl.paper import rendering
         print(rendering.listing(selected or select([])))
-        return OK
-    printer, results, more = Printer(options), [], {}
-    yours, left_out = check_files(functions, options)
+        return CODES["ok"]
+    start = time.perf_counter()
+    items, more = check_files(functions, options)
     if options.paper:
-        results, more = check_paper(printer)
+        results, equations = check_paper(options, start)
+        items, more = items + results, {**more, "equations": equations}
     elif selected:
-        results = check_package(selected, names, printer)
-    if not (options.json or options.paper) and (selected or len(yours) > 1):
-        print(summary(yours, results, printer.seconds()))
+        items += run(selected, options, show=not options.json)
+        if not options.json and ("errata" in names or not names):
+            from ibpcl.paper import rendering
+            print(rendering.notes(options.verbose))
+    seconds = time.perf_counter() - start
+    if not (options.json or options.paper) and (selected or len(items) > 1):
+        print(summary(items, seconds))
     if options.json:
-        print(json.dumps({**as_dict(yours, results, printer.seconds(), options.seed), **more, **left_out}, indent=1))
+        print(json.dumps({**as_dict(items, seconds, options.seed), **more}, indent=1))
     if options.html:
-        Path(options.html).write_text(as_page(yours, results), encoding="utf-8")
-    return exit_code([item.verdict for item in yours] + [result.outcome.verdict for result in results])
-
-
-def exit_code(verdicts):
-    """Return the exit code: what is wrong comes before a mistake in the command, and that before what is undecided.
-
-    >>> exit_code(["ok", "undecided"]), exit_code(["undecided", "wrong"])
-    (3, 1)
-    """
-    for verdict, code in (("wrong", WRONG), ("refused", REFUSED), ("undecided", UNDECIDED)):
-        if verdict in verdicts:
-            return code
-    return OK
+        Path(options.html).write_text(as_page(items), encoding="utf-8")
+    return CODES[joint(items)]
 
 
 def assigned(files, names):
@@ -125,24 +116,16 @@ def assigned(files, names):
         The names that are left.
     """
     from ibpcl.verify import user
-    functions, whole = {}, set()
-    for target in files:
-        path, name = user.split(target)
-        functions.setdefault(path, [])
-        if name:
-            functions[path] += [name] * (name not in functions[path])
-        else:
-            whole.add(path)
-    left = []
+    chosen, left = list(map(user.split, files)), []          # (path, function), all functions if ""
+    paths = dict.fromkeys(path for path, _ in chosen)
     for name in names:
         function = name.removesuffix("_vjp")
-        owners = [path for path in functions if user.binds(path, function)]
-        for path in owners:
-            functions[path] += [function] * (function not in functions[path])
-            whole.discard(path)
-        if not owners:
-            left.append(name)
-    return {path: [] if path in whole else chosen for path, chosen in functions.items()}, left
+        owners = [path for path in paths if user.binds(path, function)]
+        left += [] if owners else [name]
+        chosen = [(path, other) for path, other in chosen if other or path not in owners]
+        chosen += [(path, function) for path in owners]
+    functions = {path: list(dict.fromkeys(name for other, name in chosen if other == path)) for path in paths}
+    return {path: [] if "" in some else some for path, some in functions.items()}, left
 
 
 def select(names, files=()):
@@ -156,22 +139,13 @@ def select(names, files=()):
         beginning of a name: a name must be a group, the whole name of a check or a pattern.
     """
     from ibpcl.paper import catalogue
-    if not files:
-        return catalogue.select(names)
-    checks = catalogue.checks()
-
-    def means(name):
-        if set("*?[") & set(name):
-            return [check for check in checks if catalogue.matches(check, name)]
-        return [check for check in checks if name.removesuffix("/") in (check.group, check.name, str(check))]
-
-    for name in names:
-        if not means(name):
+    every = {word for check in catalogue.checks() for word in (check.group, check.name, str(check))} if files else ()
+    for name in names if files else ():
+        if not set("*?[") & set(name) and name.removesuffix("/") not in every:
             raise UserError(f"check: {name!r} is neither a function of {' or '.join(files)} nor the whole name of a "
                             f"check: for a function of a file write {files[0]}:{name} (`ibpcl check --list` names the "
                             "checks)")
-    chosen = {str(check) for name in names for check in means(name)}
-    return [check for check in checks if str(check) in chosen]
+    return catalogue.select(names)
 
 
 def _refuse(options, files):
@@ -198,7 +172,7 @@ def check_files(functions, options):
     Returns
     -------
     yours : list of ibpcl.verify.user.Checked
-    left_out : dict
+    more : dict
         What the JSON has of functions that were not checked, and of mistakes.
     """
     from ibpcl.verify import user
@@ -208,131 +182,55 @@ def check_files(functions, options):
     for path, names in functions.items():
         run = user.FileRun(path, names, shapes, wrt, options.seed, options.timeout, bool(options.html))
         for item in run:
-            yours.append(item)
-            if item.verdict == "refused":
-                if item.words not in mistakes:               # check_inputs() may raise for every pair
-                    print(f"ibpcl: {item.words}", file=sys.stderr, flush=True)
-                    mistakes.append(item.words)
-            elif not options.json:
+            if item.verdict != "refused" and not options.json:
                 print(item.text(), flush=True)
+            elif item.verdict == "refused" and item.words not in mistakes:      # check_inputs() may raise for each
+                print(f"ibpcl: {item.words}", file=sys.stderr, flush=True)
+                mistakes.append(item.words)
+            item.title = f"yours/{item.title}"
+            yours.append(item)
         alone += [f"{path}:{name}" for name in run.left_out]
     if alone and not options.json:
-        print("\n".join(textwrap.wrap(f"left out, without a gradient: {', '.join(alone)}", 80, subsequent_indent="  ",
-                                      break_long_words=False, break_on_hyphens=False)))
+        print(wrapped(f"left out, without a gradient: {', '.join(alone)}", "  "))
     return yours, {**({"left_out": alone} if alone else {}), **({"error": mistakes[0]} if mistakes else {})}
 
 
-def check_package(selected, names, printer):
-    """Run checks of the package, print them, and return the results; ``names`` are those that selected them."""
-    from ibpcl.paper import rendering
-    results = printer.run(selected)
-    if not printer.options.json and ("errata" in names or not names):
-        print(rendering.notes(printer.options.verbose))
-    return results
-
-
-def summary(yours, results, seconds):
-    """Return the last lines: how many verdicts of which kind, how long, and the largest error among the gradients."""
-    verdicts = [(f"yours/{item.title}", item.verdict) for item in yours]
-    verdicts += [(str(result.check), result.outcome.verdict) for result in results]
-    parts = []
-    for verdict in ("wrong", "refused", "undecided"):
-        names = [name for name, other in verdicts if other == verdict]
-        if names:
-            word = "not checked" if verdict == "refused" else verdict.upper()
-            parts.append(f"{len(names)} of {len(verdicts)} {word}: {', '.join(names)}")
-    rows = [f"{'; '.join(parts) or f'all {len(verdicts)} ok'}; {seconds:.1f} s"]
-    gradients = [(item.report.error, item.title) for item in yours if item.report is not None]
-    gradients += [(result.outcome.report.error, result.check.name) for result in results if result.outcome.report]
-    if gradients:
-        error, name = max(gradients, key=lambda pair: pair[0])
-        rows.append(f"largest relative error among {len(gradients)} gradients: {error:.1e} ({name})")
-    return "\n".join(["", *(line for row in rows for line in textwrap.wrap(
-        row, 80, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))])
-
-
-def check_paper(printer):
+def check_paper(options, start):
     """Run the checks that the paper's equations need, and print each equation with its verdict.
 
-    Returns the results, and what the JSON has besides them.
+    Returns the results, and what the JSON has of the equations.
     """
     from ibpcl.paper import catalogue, equations, rendering
     needed = {name for equation in equations.EQUATIONS for name in equation.checks}
-    results = printer.run([check for check in catalogue.checks() if str(check) in needed], show=False)
+    results = run([check for check in catalogue.checks() if str(check) in needed], options, show=False)
     outcomes = {str(result.check): result.outcome for result in results}
-    if not printer.options.json:
+    if not options.json:
         for equation in equations.EQUATIONS:
-            print(rendering.paper_line(equation, outcomes, printer.options.verbose))
-        print(rendering.paper_summary(equations.EQUATIONS, outcomes, printer.seconds()))
-    return results, {"equations": [equation.to_dict(outcomes) for equation in equations.EQUATIONS]}
+            print(rendering.paper_line(equation, outcomes, options.verbose))
+        print(rendering.paper_summary(equations.EQUATIONS, outcomes, time.perf_counter() - start))
+    return results, [equation.to_dict(outcomes) for equation in equations.EQUATIONS]
 
 
-def as_dict(yours, results, seconds, seed):
-    """Return everything as plain values, ready for JSON: the user's own pairs, the package's ``results``."""
-    gradients = [(item.title, item.report) for item in yours if item.report is not None]
-    gradients += [(result.check.name, result.outcome.report) for result in results if result.outcome.report is not None]
-    name, worst = max(gradients, key=lambda pair: pair[1].error, default=(None, None))
-    entries = [item.to_dict() for item in yours]
-    entries += [{**result.to_dict(), "verdict": result.outcome.verdict} for result in results]
-    code = exit_code([entry["verdict"] for entry in entries])
-    return {"ok": code == OK, "verdict": ("ok", "wrong", "refused", "undecided")[code],
-            "seed": seed, "seconds": seconds,
-            "largest_gradient_error": (
-                None if worst is None else {"name": name, "error": worst.to_dict()["error"]}),
-            "checks": entries}
+def run(selected, options, show):
+    """Run checks of the package and return their results; ``show`` prints each under the head of its group."""
+    from tqdm import tqdm
 
-
-def as_page(yours, results):
-    """Return one HTML page with every result."""
-    from ibpcl.verify.page import page
-    for item in yours:
-        item.title = f"yours/{item.title}"
-    sections = list(yours)
-    if results:
-        from ibpcl.paper import rendering
-        sections += rendering.sections(results)
-    return page(sections, "What ibpcl proves")
-
-
-class Printer:
-    """Runs checks of the package, and prints a line for each above a progress bar, where there is a terminal."""
-
-    def __init__(self, options):
-        self.options, self.start = options, time.perf_counter()
-
-    def seconds(self):
-        """Return the time since the beginning."""
-        return time.perf_counter() - self.start
-
-    def run(self, selected, show=True):
-        """Run checks and return their results; each is printed under the head of its group if ``show`` and no JSON."""
-        from tqdm import tqdm
-
-        from ibpcl.paper import rendering
-        results, group = [], None
-        with tqdm(total=len(selected), unit="check", leave=False, file=sys.stderr,
-                  disable=not sys.stderr.isatty() or not selected) as bar:
-            for check in selected:
-                results.append(self._result(check))
-                if show and not self.options.json:
-                    lines = [rendering.head(check.group)] if check.group != group else []
-                    group = check.group
-                    lines.append(rendering.line(results[-1], self.options.verbose))
-                    for text in lines:
-                        if bar.disable:
-                            print(text, flush=True)
-                        else:
-                            bar.write(text, file=sys.stdout)
-                bar.update()
-        return results
-
-    def _result(self, check):
-        from ibpcl.paper import catalogue, checks
-        from ibpcl.verify.trap import Interrupted, limit
-        start, seconds = time.perf_counter(), self.options.timeout
-        try:
-            with limit(seconds):
-                return catalogue.run(check, self.options.seed)
-        except Interrupted as error:
-            outcome = checks.Outcome(False, str(error), {"timeout": seconds}, str(error))
-            return catalogue.Result(check, outcome, time.perf_counter() - start)
+    from ibpcl.paper import catalogue, checks, rendering
+    from ibpcl.verify.trap import TimeUp, limit
+    results, group = [], None
+    with tqdm(total=len(selected), unit="check", leave=False, file=sys.stderr,
+              disable=not sys.stderr.isatty() or not selected) as bar:
+        for check in selected:
+            try:
+                with limit(options.timeout):
+                    results.append(catalogue.run(check, options.seed))
+            except TimeUp as up:
+                outcome = checks.Outcome(False, str(up), {"timeout": options.timeout}, str(up))
+                results.append(catalogue.Result(check, outcome, options.timeout))
+            if show:
+                head = [rendering.head(check.group)] if check.group != group else []
+                group = check.group
+                bar.write("\n".join([*head, rendering.line(results[-1], options.verbose)]), file=sys.stdout)
+                sys.stdout.flush()
+            bar.update()
+    return results

@@ -32,9 +32,25 @@ class Result(NamedTuple):
     outcome: Outcome
     seconds: float
 
+    @property
+    def title(self):
+        """The group and the name of the check."""
+        return str(self.check)
+
+    @property
+    def verdict(self):
+        """One of "ok", "wrong" and "undecided"."""
+        return self.outcome.verdict
+
+    @property
+    def report(self):
+        """The report of a gradient, None of other checks."""
+        return self.outcome.report
+
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {"group": self.check.group, "name": self.check.name, "seconds": self.seconds, **self.outcome.to_dict()}
+        return {"group": self.check.group, "name": self.check.name, "seconds": self.seconds,
+                "verdict": self.verdict, **self.outcome.to_dict()}
 
 
 def gradients():

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify import Report
+from ibpcl.verify.plain import plain
 
 
 @dataclass(frozen=True)
@@ -45,21 +46,6 @@ class Outcome:
         """Return plain values only, ready for ``json.dumps``."""
         numbers = self.report.to_dict() if self.report else plain(self.numbers)
         return {"ok": bool(self.ok), "words": self.words, "numbers": numbers}
-
-
-def plain(value):
-    """Return NumPy values as what JSON knows; what is not finite becomes a string.
-
-    >>> plain({"a": np.float64(2.0), "b": (np.inf,)})
-    {'a': 2.0, 'b': ['inf']}
-    """
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
-    if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
 class Check(NamedTuple):

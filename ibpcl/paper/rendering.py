@@ -84,7 +84,7 @@ class Section(NamedTuple):
     title: str
     verdict: str
     body: str
-    curves: dict
+    figures: str = ""
 
     def text(self):
         """Return the text under the title."""
@@ -102,7 +102,7 @@ def sections(results):
         else:
             columns = HEADS[result.check.group] if result.check.group in ("errata", "divergences") else ""
             body = "\n".join(part for part in (columns, outcome.words, outcome.text) if part)
-            found.append(Section(name, outcome.verdict, body, {}))
+            found.append(Section(name, outcome.verdict, body))
     return found
 
 

@@ -10,10 +10,10 @@ from ibpcl.verify.distributions import (
     DistributionReport,
     density_integrates_to_one,
     expectation_matches,
-    reparameterization_unbiased,
     sampler_matches_cdf,
     support_and_limits,
 )
+from ibpcl.verify.estimators import reparameterization_unbiased
 from ibpcl.verify.gradcheck import assert_correct, check
 from ibpcl.verify.kinds import KINDS
 from ibpcl.verify.report import InputVerdict, Report

@@ -7,7 +7,7 @@ import numpy as np
 
 from ibpcl.verify.gradcheck import check
 from ibpcl.verify.page import page
-from ibpcl.verify.report import Report
+from ibpcl.verify.report import Judged, Report, worst
 
 
 class Stage(NamedTuple):
@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 @dataclass
-class ChainReport:
+class ChainReport(Judged):
     """Reports on every stage, last stage first, and which of them is the first wrong one."""
 
     stages: list = field(default_factory=list)
@@ -40,18 +40,7 @@ class ChainReport:
     @property
     def verdict(self):
         """One of "ok" (every stage is proved right), "wrong" (one is not right) and "undecided"."""
-        verdicts = {report.verdict for report in self.stages}
-        return next((verdict for verdict in ("wrong", "undecided") if verdict in verdicts), "ok")
-
-    @property
-    def ok(self):
-        """Whether every stage is proved right."""
-        return self.verdict == "ok"
-
-    @property
-    def undecided(self):
-        """Whether no stage is wrong, and one could not be decided."""
-        return self.verdict == "undecided"
+        return worst(report.verdict for report in self.stages)
 
     @property
     def score(self):
@@ -68,15 +57,11 @@ class ChainReport:
 
     def text(self):
         """Return the verdict as text: one line for a right stage, the whole report of any other."""
-        head = {"ok": "chain: ok",
-                "wrong": f"chain: WRONG, first at stage {self.first_wrong!r} of the backward pass",
-                "undecided": f"chain: UNDECIDED, first at stage {self._first('undecided')!r} of the backward pass"}
-        lines = [head[self.verdict]]
+        lines = ["chain: ok" if self.ok else f"chain: {self.verdict.upper()}, first at stage "
+                 f"{self._first(self.verdict)!r} of the backward pass"]
         for report in self.stages:
             lines.append(f"{report.title}: ok, error {report.error:.1e}" if report.ok else report.text())
         return "\n".join(lines)
-
-    __str__ = text
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""

@@ -103,12 +103,6 @@ def taylor_slope(func, x, direction, derivative, curvature=None):
     return taylor_remainders(func, x, direction, derivative, curvature).slope
 
 
-def scalar_along(problem, j, w):
-    """Return the map from input ``j`` to the number ``w . f``."""
-    func = problem.function_of(j)
-    return lambda value: float(w @ func(value))
-
-
 class Curves:
     """The curves of one input, computed when asked for.
 
@@ -127,7 +121,8 @@ class Curves:
         self.problem, self.j, self.w = problem, j, w
         self.x = np.asarray(problem.point[j])
         self.direction = random_direction(self.x.shape, rng)
-        self.func = scalar_along(problem, j, w)
+        outputs = problem.function_of(j)
+        self.func = lambda value: float(w @ outputs(value))
 
     def claimed(self, x=None):
         """Return the derivative along the direction that the gradient under test claims."""

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-KINK_STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 PLAIN_STEPS = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)          # of differences that confirm what extrapolated ones deny
+SPACINGS = (2e-7, 2e-9, 2e-11)      # of the values that noise is measured at: the next where the domain ends
 COMPLEX_STEP = 1e-100       # its error is h^2 f''' / 6: far below one rounding error for every usual function
 
 
@@ -82,6 +82,13 @@ def central(func, x, direction, h):
         return (np.asarray(func(x + h * direction)) - np.asarray(func(x - h * direction))) / (2 * h)
 
 
+def unit_direction(shape, entry):
+    """Return the array of zeros with a one at flat position ``entry``."""
+    direction = np.zeros(int(np.prod(shape)))
+    direction[entry] = 1.0
+    return direction.reshape(shape)
+
+
 def random_direction(shape, rng):
     """Draw a direction in which every entry moves, by at least half as much as any other."""
     return rng.uniform(0.5, 1.0, shape) * rng.choice([-1.0, 1.0], shape)
@@ -138,7 +145,7 @@ def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, nois
     >>> bool(abs(estimate.value - np.e) < 1e-11)
     True
     """
-    h = first_step(x, direction) if h is None else h
+    h = 2.0 ** np.floor(np.log2(first_step(x, direction) if h is None else h))      # so that x + h is exact
     value = error = None
     noise = forward_noise(func, x, direction) if noise is None else noise
     for _ in range(restarts):
@@ -173,10 +180,12 @@ def forward_noise(func, x, direction):
     >>> bool(1e-9 < coarse < 1e-6)
     True
     """
-    spacing = 2e-7 * first_step(x, direction) / 0.05
-    with np.errstate(all="ignore"):
-        values = np.stack([np.asarray(func(x + n * spacing * direction), dtype=float) for n in range(-3, 4)])
-        noise = np.max(np.abs(np.diff(values, n=4, axis=0)), axis=0) / np.sqrt(70)
+    for spacing in np.array(SPACINGS) * first_step(x, direction) / 0.05:
+        with np.errstate(all="ignore"):
+            values = np.stack([np.asarray(func(x + n * spacing * direction), dtype=float) for n in range(-3, 4)])
+            noise = np.max(np.abs(np.diff(values, n=4, axis=0)), axis=0) / np.sqrt(70)
+        if np.all(np.isfinite(noise)):
+            break
     return np.where(np.isfinite(noise), noise, 0.0)
 
 
@@ -204,7 +213,9 @@ def _tableau(func, x, direction, h, levels, noise, goal):
         with np.errstate(all="ignore"):
             plus, minus = np.asarray(func(x + step * direction)), np.asarray(func(x - step * direction))
             row = [(plus - minus) / (2 * step)]
-            rounding = (resolution(plus, minus) * (np.abs(plus) + np.abs(minus)) + noise) / step
+            slip = ((x + step * direction) - x) - step * direction      # how far rounding moves the point
+            slip = np.max(np.abs(slip)[direction != 0] / np.abs(step * direction)[direction != 0], initial=0.0)
+            rounding = (resolution(plus, minus) * (np.abs(plus) + np.abs(minus)) + noise) / step + slip * np.abs(row[0])
             if value is None:
                 value, error = row[0], np.full(np.shape(row[0]), np.inf)
             for m in range(1, len(previous) + 1):
@@ -217,43 +228,3 @@ def _tableau(func, x, direction, h, levels, noise, goal):
             break
         met = _good_enough(value, error, goal)
     return value, error
-
-
-def kink_gap(func, x, direction):
-    r"""Return for each output whether ``func`` has a kink (or a jump) at ``x`` along ``direction``.
-
-    The slopes on the right and on the left differ by
-
-    .. math:: g(h) = \frac{f(x + h d) - 2 f(x) + f(x - h d)}{h}
-
-    which falls with ``h`` for a smooth function, stays at a kink, and grows like ``1 / h`` at a jump.  The three
-    smallest steps at which it is above rounding decide.
-
-    Returns
-    -------
-    ndarray of bool
-
-    Examples
-    --------
-    >>> [bool(kink_gap(np.abs, np.array(v), np.array(1.0))) for v in (0.0, 0.5)]
-    [True, False]
-    """
-    scale = first_step(x, direction) / 0.05
-    with np.errstate(all="ignore"):
-        middle = np.asarray(func(x))
-        gaps, clear = [], []
-        for step in KINK_STEPS:
-            h = step * scale
-            plus, minus = np.asarray(func(x + h * direction)), np.asarray(func(x - h * direction))
-            gaps.append((plus - 2 * middle + minus) / h)
-            slope = np.abs(plus - minus) / (2 * h)
-            rounding = 50 * resolution(plus, minus) * np.abs(middle) / h
-            clear.append((np.abs(gaps[-1]) > rounding) & (np.abs(gaps[-1]) > 1e-3 * slope))
-        verdict, decided = np.zeros(middle.shape, dtype=bool), np.zeros(middle.shape, dtype=bool)
-        for at in range(len(KINK_STEPS) - 1, 1, -1):
-            first, second = gaps[at - 1] / gaps[at - 2], gaps[at] / gaps[at - 1]        # per decade
-            stays = (first > 0.5) & (first < 2) & (second > 0.5) & (second < 2)
-            jumps = (first > 5) & (first < 20) & (second > 5) & (second < 20)
-            here = clear[at] & clear[at - 1] & clear[at - 2] & ~decided
-            verdict, decided = np.where(here, stays | jumps, verdict), decided | here
-    return verdict

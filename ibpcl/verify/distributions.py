@@ -1,4 +1,4 @@
-r"""Check distributions: density, sampler, closed forms, reparameterization gradients, support.
+r"""Check distributions: density, sampler, closed forms, support.
 
 Each function takes plain callables, so it works on anybody's distributions, and returns a
 :class:`DistributionReport` whose numbers prove the verdict.  Statistical verdicts are made at a probability of a
@@ -8,11 +8,9 @@ false alarm of about 1e-4 (4 standard errors; a Kolmogorov-Smirnov p-value of 1e
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import stats
 
-from ibpcl.verify.differences import richardson
 from ibpcl.verify.integrals import monte_carlo, quadrature
-from ibpcl.verify.report import plain
+from ibpcl.verify.plain import plain
 
 STANDARD_ERRORS = 4.0       # two-sided: one false alarm in 16 000
 SMALLEST_P = 1e-4
@@ -107,7 +105,8 @@ def sampler_matches_cdf(sample, cdf, *, seed=0, size=20_000, name="sampler"):
     if not np.all(np.isfinite(draws)):
         return DistributionReport(name, False, f"{np.sum(~np.isfinite(draws))} of {draws.size} draws are not finite",
                                   {"draws": draws.size})
-    result = stats.kstest(draws, cdf)
+    from scipy.stats import kstest  # a second to import, for this test alone
+    result = kstest(draws, cdf)
     ok = bool(result.pvalue >= SMALLEST_P)
     words = f"Kolmogorov-Smirnov D = {result.statistic:.4f} over {draws.size} draws, p = {result.pvalue:.2g}"
     if not ok:
@@ -162,51 +161,6 @@ def expectation_matches(closed_form, integrand, log_density, support, sample=Non
     elif not right:
         words += "; the closed form contradicts both" if not sampled else "; the closed form contradicts quadrature"
     return DistributionReport(name, right and sampled and witnesses, words, numbers)
-
-
-def reparameterization_unbiased(estimator, expectation, parameter, *, seed=0, size=100_000, step=1e-3,
-                                name="reparameterization gradient"):
-    r"""Check that the mean of a gradient estimator is the derivative of the expectation.
-
-    .. math:: E\bigl[\partial_\theta\, g(x(\theta, \epsilon))\bigr] = \partial_\theta\, E_{q_\theta}[g(x)]
-
-    Parameters
-    ----------
-    estimator : callable
-        ``estimator(parameter, rng, size)`` returns one gradient for each draw.
-    expectation : callable
-        ``expectation(parameter)`` returns the value by quadrature or in closed form; it is differentiated by
-        Richardson differences.
-    parameter : float
-    seed, size : int
-        For the draws.
-    step : float
-        Largest step of the differences, relative to ``1 + |parameter|``.
-    name : str
-
-    Returns
-    -------
-    DistributionReport
-        Wrong if the two are more than 4 standard errors apart, or if one of them cannot be measured.
-    """
-    draws = np.ravel(estimator(parameter, np.random.default_rng(seed), size))
-    mean, standard_error = float(np.mean(draws)), float(np.std(draws, ddof=1) / np.sqrt(draws.size))
-    truth = richardson(lambda theta: np.asarray(expectation(float(theta)), dtype=float), np.array(float(parameter)),
-                       np.array(1.0), h=step * (1 + abs(parameter)), levels=4, restarts=1)
-    derivative, error = float(truth.value), float(truth.error)
-    away = abs(mean - derivative) / (standard_error or np.finfo(float).tiny)
-    most = 1e-4 * (abs(derivative) + np.std(draws))
-    ok = bool(np.isfinite(mean) and error <= most and abs(mean - derivative) <= STANDARD_ERRORS * standard_error
-              + 10 * error + 1e-9 * abs(derivative))
-    words = f"mean gradient {mean:.5g} +- {standard_error:.1g}, derivative of the expectation {derivative:.5g}"
-    if not np.isfinite(mean):
-        words += f": {np.sum(~np.isfinite(draws))} of {draws.size} gradients are not finite"
-    elif not error <= most:
-        words += f" +- {error:.1g}: the expectation cannot be differentiated (not smooth, or it draws random numbers)"
-    elif not ok:
-        words += f": {away:.1f} standard errors apart, so the estimator is biased"
-    return DistributionReport(name, ok, words, {"mean": mean, "standard_error": standard_error, "error": error,
-                                                "derivative": derivative, "standard_errors_apart": away})
 
 
 def support_and_limits(log_density, support, sample=None, *, cdf=None, seed=0, size=20_000, name="support"):

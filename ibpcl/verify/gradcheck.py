@@ -1,29 +1,30 @@
 """Check a hand-written gradient against the forward function it claims to differentiate."""
 
+import contextlib
 import sys
-import time
 
 import numpy as np
-from tqdm import tqdm
 
 from ibpcl.verify.curves import Curves
-from ibpcl.verify.diagnosis import diagnose
 from ibpcl.verify.evidence import Evidence, neighbour
+from ibpcl.verify.form import refuse_outputs, require_gradients
 from ibpcl.verify.judging import judge
-from ibpcl.verify.kinds import HINTS, Finding
-from ibpcl.verify.problem import Clock, TimeUp, make_problem, refuse_outputs, require_gradients
+from ibpcl.verify.kinds import UNFIT, Finding
+from ibpcl.verify.problem import make_problem
 from ibpcl.verify.report import InputVerdict, Report
-from ibpcl.verify.state import FATAL, Problem, inspect_pair, kept_between_calls
+from ibpcl.verify.state import in_native_precision, inspect_pair, kept_between_calls
+from ibpcl.verify.trap import Clock, TimeUp
 
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions
 FULL_NUMBERS = 2_000_000    # ... or above this many numbers in its Jacobian
-FULL_SECONDS = 20.0         # ... or if looking at every entry would take longer than this
+FULL_STEPS = 2_000_000      # ... or above this many steps of Python to call the forward once for each entry
 STREAM = 20_211             # so that no cotangent equals inputs that the user has drawn with the same seed
-SOUND = ("ok", "undecided")
+SOUND = ("ok", "undecided")  # by kinds alone, whatever a file under check has put in the place of properties
 PATIENCE = 2.0              # seconds after which progress is shown on a terminal
 
 
-def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="auto", candidates=None, timeout=None):
+def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="auto", candidates=None, timeout=None,
+          partial=False):
     r"""Compare a vector-Jacobian product with independent witnesses, and name what is wrong with it.
 
     .. math:: \bar x = J^\top w, \qquad J = \partial f / \partial x, \quad w \sim N(0, I)
@@ -54,6 +55,8 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
         Further arrays that a missing term or factor may be made of.
     timeout : float, optional
         Seconds; what has not been reached by then is undecided.
+    partial : bool
+        Judge the gradients that are there if some are missing, without ``wrt``, instead of raising ``ValueError``.
 
     Returns
     -------
@@ -75,9 +78,8 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
     """
     if mode not in ("auto", "full", "directional"):
         raise ValueError(f"check: mode must be 'auto', 'full' or 'directional', got {mode!r}")
-    with tqdm(desc="check", unit=" calls", delay=PATIENCE, leave=False, file=sys.stderr,
-              disable=not sys.stderr.isatty()) as bar:
-        problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, bar.update))
+    with _progress() as progress:
+        problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress), partial)
         report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})
         try:
             _check(problem, report, wrt, rtol, seed, mode, candidates)
@@ -90,19 +92,30 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
     return report
 
 
+@contextlib.contextmanager
+def _progress():
+    """Yield what counts the calls of the forward on a terminal, None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm  # slow to import
+    with tqdm(desc="check", unit=" calls", delay=PATIENCE, leave=False, file=sys.stderr) as bar:
+        yield bar.update
+
+
 def _check(problem, report, wrt, rtol, seed, mode, candidates):
     refuse_outputs(problem.call()[0])
     rng = np.random.default_rng([seed, STREAM])
-    size = problem.vector().size
-    w = rng.standard_normal((3, size))
+    w = rng.standard_normal((3, problem.vector().size))
     require_gradients(problem, w[0], wrt)
     near = neighbour(problem, rng)
-    found, notes = inspect_pair(problem, w[0], near)
-    report.problems, report.notes = [item.to_dict() for item in found], notes + _blind_spots(problem)
-    if any(item.kind in FATAL for item in found):
+    found = list(filter(None, [inspect_pair(problem, w[0], near)]))
+    report.problems = [_plain(item) for item in found]
+    if found and found[0].kind in UNFIT:
         report.inputs = [InputVerdict(problem.names[j], "wrong", "not judged: the forward cannot be checked")
                          for j in problem.wrt]
         return
+    report.notes = list(filter(None, [in_native_precision(problem, w[0]), *_blind_spots(problem)]))
     truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
     report.inputs = [verdicts[j] for j in problem.wrt]
     wrong = [j for j, verdict in verdicts.items() if verdict.kind not in SOUND and not verdict.words]
@@ -118,16 +131,15 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
     if kept:
         words = f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(kept))} is kept from " \
             "the first call (stale), not computed anew"
-        found.append(Problem("stale", words, HINTS["stale"], tuple(fresh)))
-        report.problems.append(found[-1].to_dict())
+        found.append(Finding("stale", words, inputs=tuple(fresh)))
+        report.problems.append(_plain(found[-1]))
     elif fresh:
         _explain(report, near, Evidence(near, w, hidden, rng, rtol, candidates), fresh,
                  "right at the inputs given, wrong near by (your inputs hide it): ")
     _blame(problem, report, found)
-    gradients = problem.gradients(w[0])
-    for position, (j, verdict) in enumerate(zip(problem.wrt, report.inputs, strict=True)):
-        fits = gradients[position] is not None and np.shape(gradients[position]) == problem.shape(j)
-        if np.size(problem.point[j]) and verdict.kind != "non_finite" and fits:
+    for j, verdict, gradient in zip(problem.wrt, report.inputs, problem.gradients(w[0]), strict=True):
+        if np.size(problem.point[j]) and verdict.kind != "non_finite" and gradient is not None \
+                and np.shape(gradient) == problem.shape(j):
             curves = report.curves[verdict.name] = Curves(problem, j, w[0], rng)
             verdict.numbers["taylor_slope"] = curves.taylor().slope
 
@@ -135,30 +147,44 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
 def _judged(problem, inputs, report, w, rng, rtol, mode):
     """Judge inputs at one point: what the witnesses found, and a verdict for each."""
     gradients = [problem.gradients(row) for row in w[:2]]
-    cost, truths, verdicts = _seconds(problem), {}, {}
+    truths, verdicts, steps = {}, {}, None
     for j in inputs:
         pulled = [part[problem.wrt.index(j)] for part in gradients]
-        entries = int(np.prod(problem.shape(j)))
-        small = entries <= FULL_ENTRIES and entries * w.shape[1] <= FULL_NUMBERS
-        quick = 3 * entries * cost <= FULL_SECONDS
-        full = mode == "full" or (mode == "auto" and small and quick)
-        if mode == "auto" and small and not quick:
-            report.notes.append(f"{problem.names[j]}: the forward takes {cost:.2g} s, so random directions stand for "
-                                f"its {entries} entries (mode='full' looks at each)")
+        entries, full = int(np.prod(problem.shape(j))), mode == "full"
+        if mode == "auto" and entries <= FULL_ENTRIES and entries * w.shape[1] <= FULL_NUMBERS:
+            steps = _steps(problem) if steps is None else steps
+            full = entries * steps <= FULL_STEPS
+            if not full:
+                report.notes.append(f"{problem.names[j]}: the forward takes {steps} steps, so random directions stand "
+                                    f"for its {entries} entries (mode='full' looks at each)")
         verdicts[j] = judge(problem, j, w, pulled, rng, rtol, full, truths)
         report.notes += [note for note in verdicts[j].numbers.pop("notes", ()) if note not in report.notes]
     return truths, verdicts
 
 
-def _seconds(problem):
-    """Return how long a forward call takes."""
-    start = time.perf_counter()
-    problem.call()
-    return time.perf_counter() - start
+def _steps(problem):
+    """Count the lines of Python that a forward call runs: its cost on a slow machine as on a fast one.
+
+    A measured time would make the report depend on the machine and on what else it does.
+    """
+    count, before = 0, sys.gettrace()
+
+    def step(frame, event, argument):
+        nonlocal count
+        count += event == "line"
+        return step
+
+    sys.settrace(step)
+    try:
+        problem.call()
+    finally:
+        sys.settrace(before)
+    return count
 
 
 def _explain(report, problem, evidence, wrong, prefix):
     """Put the diagnosis into the verdicts; if it fails itself, the verdict stands."""
+    from ibpcl.verify.diagnosis import diagnose  # half of the package, for wrong gradients only
     try:
         findings = diagnose(evidence, wrong)
     except TimeUp:
@@ -167,11 +193,15 @@ def _explain(report, problem, evidence, wrong, prefix):
         findings = {j: Finding("wrong", f"wrong; no diagnosis ({type(error).__name__} in the checker)") for j in wrong}
     for j, finding in findings.items():
         verdict = report.inputs[problem.wrt.index(j)]
-        verdict.kind, verdict.words, verdict.hint = finding.kind, prefix + finding.words, HINTS[finding.kind]
+        verdict.kind, verdict.words, verdict.hint = finding.kind, prefix + finding.words, finding.hint
         if finding.where:
             verdict.numbers["where"] = finding.where
         if finding.factor:
             verdict.numbers["factor"] = dict(zip(("relation", "smallest", "largest"), finding.factor, strict=True))
+
+
+def _plain(finding):
+    return {"kind": finding.kind, "words": finding.words, "hint": finding.hint}
 
 
 def _blame(problem, report, found):

@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-from scipy import integrate
 
 
 def quadrature(function, support, points=None):
@@ -30,9 +29,10 @@ def quadrature(function, support, points=None):
         points = [0.0] if low < 0 < high and np.isinf(low) and np.isinf(high) else []
         points += [0.5 * (low + high)] if np.isfinite(low) and np.isfinite(high) else []
     cuts = [low, *sorted(p for p in points if low < p < high), high]
+    from scipy.integrate import quad  # slow to import
     value = error = 0.0
     for a, b in pairwise(cuts):
-        result = integrate.quad(lambda x: float(function(x)), a, b, limit=400, epsabs=1e-13, epsrel=1e-11,
+        result = quad(lambda x: float(function(x)), a, b, limit=400, epsabs=1e-13, epsrel=1e-11,
                                 full_output=1)      # full_output: doubts come back as values, not as warnings
         value, error = value + result[0], error + result[1]
     return value, error

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from ibpcl.verify.differences import PLAIN_STEPS, central, first_step
+from ibpcl.verify.differences import first_step
+from ibpcl.verify.directions import along_directions, slope
 from ibpcl.verify.kinds import HINTS
+from ibpcl.verify.kinks import kinks
 from ibpcl.verify.report import InputVerdict
-from ibpcl.verify.witness import NORMWISE, along_directions, kinks, measure, slope, unit_direction
+from ibpcl.verify.witness import NORMWISE, approached, measure
 from ibpcl.verify.words import place
 
 DIRECTIONS = 5
@@ -16,14 +18,18 @@ PROBES = 200            # blocks of entries that are tried in the search for tho
 PROVED = 1e-3           # an error that may be larger than this share of the gradient leaves the verdict undecided
 MOST_ENTRIES = 120      # of a large input that are looked at one by one
 MOST_NUMBERS = 2_000_000
+NOT_RETURNED = "return it, or pass --wrt (in Python wrt=...) with the names of the inputs that the gradient is for"
 
 
 def judge(problem, j, w, pulled, rng, rtol, full, truths):
     """Return the verdict on one input, with kind "ok", "wrong" or "undecided"; the diagnosis comes later."""
     shape, name = problem.shape(j), problem.names[j]
-    arrays = [None if g is None else np.asarray(g) for g in pulled]
-    if any(g is None or g.dtype.kind not in "fiub" or g.shape != shape for g in arrays):
-        size = int(np.prod(shape))
+    size = int(np.prod(shape))
+    if problem.partial and pulled[0] is None:
+        return InputVerdict(name, "missing_term", f"no gradient was returned for {name}", NOT_RETURNED,
+                            numbers={"compared": size, "wrong": size})
+    arrays = list(map(np.asarray, pulled))
+    if any(g.dtype.kind not in "fiub" or g.shape != shape for g in arrays):
         return InputVerdict(name, "wrong_shape", "", numbers={"compared": size, "wrong": size})
     if not full:
         return _judge_large(problem, j, w, arrays, rng, rtol, truths)
@@ -34,16 +40,21 @@ def judge(problem, j, w, pulled, rng, rtol, full, truths):
 def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
     """Judge by the entries that were measured."""
     shape, name, entries = problem.shape(j), problem.names[j], truth.entries
-    truth, off, errors, gaps, coarse = _compare(problem, j, w, arrays, truth)
-    truths[j] = truth
-    numbers = {"entries": int(np.prod(shape)), "compared": int(truth.usable.sum()), "wrong": int(off.sum()),
-               "kinks": int((~truth.usable).sum()), "witness": truth.method, "rtol": max(truth.rtol, coarse),
-               "agreement": truth.agreement, "notes": truth.notes}
-    error = float(np.max(errors[truth.usable], initial=0.0))
-    if not np.all(np.isfinite(np.concatenate([g.ravel()[entries] for g in arrays])[np.tile(truth.usable, 2)])):
+    off, errors, coarse, gap = _compare(problem, j, truth, list(zip(w, arrays, strict=False)))
+    suspects = np.flatnonzero(off)
+    confirmed = truth.method == "complex step" and np.all(truth.usable) and np.isfinite(truth.agreement)
+    if len(suspects) and not confirmed:                 # where differences confirm the complex step there is no kink
+        truth.usable[suspects] &= ~kinks(problem, j, entries[suspects])
+        off &= truth.usable
+    truths[j], usable = truth, truth.usable
+    coarse, error = float(np.max(coarse[usable], initial=0.0)), float(np.max(errors[usable], initial=0.0))
+    if not np.all(np.isfinite([g.ravel()[entries[usable]] for g in arrays])):
         error = float("inf")
+    numbers = {"entries": int(np.prod(shape)), "compared": int(usable.sum()), "wrong": int(off.sum()),
+               "kinks": int((~usable).sum()), "witness": truth.method, "rtol": max(truth.rtol, coarse),
+               "agreement": truth.agreement, "notes": truth.notes}
     if np.any(off):
-        worst = int(np.argmax(np.where(off, np.nan_to_num(gaps[0], nan=np.inf), -1.0)))
+        worst = int(np.argmax(np.where(off, np.nan_to_num(gap, nan=np.inf), -1.0)))
         numbers.update(worst=place(int(entries[worst]), shape), got=float(arrays[0].ravel()[entries[worst]]),
                        expected=float(truth.gradient(w[0])[0][worst]))
         return InputVerdict(name, "wrong", "", "", error, numbers)
@@ -53,46 +64,52 @@ def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
     refused = int(np.sum(~np.all(np.isfinite(truth.jacobian), axis=0)))
     if refused:
         return InputVerdict(name, "undecided", f"the forward is not finite, or refuses to be called, when {refused} of "
-                            f"{len(entries)} entries are moved", "", error, numbers)
-    if coarse > max(PROVED, 2 * (rtol or 0.0)):
-        return InputVerdict(name, "undecided", f"the witnesses are only good to {coarse:.0e} here: the forward is "
-                            "noisy, jumps near by, or computes in float32", "", error, numbers)
+                            f"{len(entries)} entries are moved", HINTS["undecided"], error, numbers)
     words = ""
     if not truth.jacobian.size:
         words = "no entries, so nothing was compared and nothing is proved: try other inputs"
     elif not np.any(truth.jacobian):
         words = "zero everywhere here, so this proves little: try other inputs"
-    return InputVerdict(name, "ok", words, "", error, numbers)
+    return _unless_coarse(name, words, error, coarse, numbers, rtol, "the witnesses are")
 
 
-def _compare(problem, j, w, arrays, truth):
-    """Lay gradient and truth side by side; an entry that fails at a kink is skipped, not blamed."""
-    off, errors, gaps = np.zeros(len(truth.entries), dtype=bool), np.zeros(len(truth.entries)), []
-    coarse = np.zeros(len(truth.entries))
-    for row, array in zip(w, arrays, strict=False):
-        value, scale, allowed = truth.gradient(row)
-        gap = np.abs(array.ravel()[truth.entries].astype(float) - value)
-        floor = _vanishing(problem, j, row, scale)
-        off |= ~(gap <= allowed + floor)
-        size = scale + floor / truth.rtol
+def _unless_coarse(name, words, error, coarse, numbers, rtol, witnesses):
+    """Return the verdict "ok", or "undecided" if an error that matters could not have been seen."""
+    if coarse <= max(PROVED, 2 * (rtol or 0.0)):
+        return InputVerdict(name, "ok", words, "", error, numbers)
+    return InputVerdict(name, "undecided", f"{witnesses} only good to {coarse:.0e} here: the forward is noisy, "
+                        "ill-conditioned, jumps near by, or computes in float32", HINTS["undecided"], error, numbers)
+
+
+def _compare(problem, j, seen, rows, spread=1.0):
+    """Lay gradients beside what a witness has seen, at entries or along directions.
+
+    Returns
+    -------
+    off : ndarray of bool, shape (n,)
+        Where one of the gradients is wrong.
+    errors, coarse : ndarray, shape (n,)
+        The largest relative errors, and those that are allowed.
+    gap : ndarray, shape (n,)
+        How far the first gradient is from the truth.
+    """
+    off, errors, coarse, gaps, func, x = False, 0.0, 0.0, [], problem.function_of(j), np.asarray(problem.point[j])
+    for row, array in rows:
+        got, value, scale, allowed = seen.compare(row, array)
+        gap, floor = np.abs(got - value), spread * _vanishing(problem, j, row, scale / spread)
+        fails, vague = ~(gap <= allowed + floor), np.zeros(len(gap))
+        if seen.method != "complex step":
+            for n in np.flatnonzero(fails & seen.usable)[:SUSPECTS]:
+                room, direction = min(PROVED * abs(got[n]), 0.1 * gap[n]), seen.direction(n, x.shape)
+                reach = first_step(x, direction) / 0.05
+                if approached(lambda value, row=row: row @ func(value), x, direction, reach, got[n], room):
+                    fails[n], vague[n] = False, PROVED  # which is not to be blamed on the gradient
+        size = scale + floor / seen.rtol
+        largest = np.max(size, initial=0.0)
+        off, gaps = off | fails, [*gaps, gap]
         errors = np.maximum(errors, gap / np.where(size > 0, size, np.where(gap > 0, gap, 1.0)))
-        largest = np.max(scale, initial=0.0) + floor / truth.rtol
-        coarse = np.maximum(coarse, allowed / largest if largest > 0 else 0.0)
-        gaps.append(gap)
-    off &= truth.usable
-    if truth.method != "complex step":
-        for n in np.flatnonzero(off)[:SUSPECTS]:
-            direction = unit_direction(np.shape(problem.point[j]), truth.entries[n])
-            if all(_approached(problem, j, row, array, direction, float(row @ truth.jacobian[:, n]))
-                   for row, array in zip(w, arrays, strict=False)):
-                off[n], coarse[n] = False, PROVED
-    suspects = np.flatnonzero(off)
-    confirmed = truth.method == "complex step" and np.all(truth.usable) and np.isfinite(truth.agreement)
-    if len(suspects) and not confirmed:                 # where differences confirm the complex step there is no kink
-        usable = truth.usable.copy()
-        usable[suspects] &= ~kinks(problem, j, truth.entries[suspects])
-        truth = truth._replace(usable=usable)
-    return truth, off & truth.usable, errors, gaps, float(np.max(coarse[truth.usable], initial=0.0))
+        coarse = np.maximum(np.maximum(coarse, vague), allowed / largest if largest > 0 else 0.0)
+    return off & seen.usable, errors, coarse, gaps[0]
 
 
 def _vanishing(problem, j, w, scale):
@@ -117,38 +134,22 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
             seen = seen._replace(trusted=True, agreement=agreement)
     looks = [(seen, list(zip(w, arrays, strict=False)))]
     if seen.method != "complex step" or not seen.trusted:       # a forward that loses the imaginary part, or noise
-        rough = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth, "Richardson differences")
+        seen = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth, "Richardson differences")
         aimed = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth, "Richardson differences",
                                  _aimed(arrays[0].astype(float) * smooth, rng))
-        looks, seen = [(rough, looks[0][1]), (aimed, [(w[0], arrays[0])])], rough
-    failed, count, error, coarse = 0, 0, 0.0, 0.0
-    for at, (look, rows) in enumerate(looks):
-        wrong = np.zeros(DIRECTIONS, dtype=bool)
-        for row, array in rows:
-            gap, allowed, scale = look.compare(row, array)
-            floor = np.sqrt(x.size) * _vanishing(problem, j, row, scale / np.sqrt(x.size))
-            fails = ~(gap <= allowed + floor)
-            if look.method != "complex step":
-                fails &= [not _approached(problem, j, row, array, d, float(row @ value))
-                          for d, value in zip(look.directions, look.values, strict=True)]
-            wrong |= fails
-            size = np.where(scale > 0, scale + floor / look.rtol, np.inf)
-            if at == 0:
-                error, coarse = max(error, float(np.max(gap / size))), max(coarse, float(np.max(allowed / size)))
-        failed, count = failed + int(wrong.sum()), count + DIRECTIONS
+        looks = [(seen, looks[0][1]), (aimed, [(w[0], arrays[0])])]
+    found = [_compare(problem, j, look, rows, np.sqrt(x.size)) for look, rows in looks]
+    failed, error, coarse = sum(int(np.sum(off)) for off, *_ in found), *(float(np.max(n)) for n in found[0][1:3])
     numbers.update(witness=seen.method, agreement=seen.agreement, rtol=max(seen.rtol, coarse))
     if not failed:
-        if coarse > max(PROVED, 2 * (rtol or 0.0)):
-            return InputVerdict(name, "undecided", f"random directions are only good to {coarse:.0e} here: the forward "
-                                "is noisy, jumps near by, or computes in float32", "", error, numbers)
-        return InputVerdict(name, "ok", "", "", error, numbers)
+        return _unless_coarse(name, "", error, coarse, numbers, rtol, "random directions are")
     entries = entries_to_look_at(x.shape, w.shape[1], rng, _probe(problem, j, w[0], arrays[0], seen, smooth, rng))
     verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths, rtol)
     if verdict.kind == "wrong" or len(entries) == x.size:
         return verdict
     # Differences may fail by chance where a kink or a pole is near by, but not where the complex step is right.
     sure = seen.method == "complex step" or verdict.numbers.get("witness") == seen.method
-    words = f"wrong along {failed} of {count} random directions; the entries were not found: " \
+    words = f"wrong along {failed} of {DIRECTIONS * len(looks)} random directions; the entries were not found: " \
         f"{verdict.numbers['compared']} that were compared are right"
     kind = "wrong" if sure else "undecided"
     return InputVerdict(name, kind, words, HINTS[kind], error, {**verdict.numbers, "wrong": 0})
@@ -158,20 +159,6 @@ def _aimed(gradient, rng):
     """Return directions along the gradient, up to random weights: a wrong factor shows there through any noise."""
     size = np.max(np.abs(gradient), initial=0.0) or 1.0
     return [gradient / size * rng.uniform(0.5, 1.5, gradient.shape) for _ in range(DIRECTIONS)]
-
-
-def _approached(problem, j, w, gradient, direction, witnessed):
-    """Return whether plain differences with ever smaller steps come to the gradient, and not to the witness's value.
-
-    Near a pole or the edge of the domain, extrapolated differences may look calm and be wrong; that must not be blamed
-    on the gradient.
-    """
-    func, x = problem.function_of(j), np.asarray(problem.point[j])
-    claimed = float(np.sum(gradient * direction))
-    reach = first_step(x, direction) / 0.05
-    room = min(PROVED * abs(claimed), 0.1 * abs(witnessed - claimed))
-    return any(abs(float(w @ central(func, x, direction, step * reach)) - claimed) <= room
-               for step in PLAIN_STEPS)
 
 
 def _away_from_kinks(problem, j, rng):
@@ -209,7 +196,7 @@ def _sparsely_confirmed(problem, j, rng, smooth):
 def _probe(problem, j, w, gradient, seen, mask, rng):
     """Return flat positions of entries that fail by themselves, found by halving the input where it fails."""
     func, x, found, blocks = problem.function_of(j), np.asarray(problem.point[j]), [], [(0, gradient.size)]
-    floor = NORMWISE * np.min(seen.compare(w, gradient)[1])         # below it an entry makes no direction fail
+    floor = NORMWISE * np.min(seen.compare(w, gradient)[3])         # below it an entry makes no direction fail
     most = most_entries(w.size) // 4                                # so that right ones are seen beside them
     for _ in range(PROBES):
         if not blocks or len(found) == most:
@@ -220,8 +207,9 @@ def _probe(problem, j, w, gradient, seen, mask, rng):
         direction = direction.reshape(x.shape)
         quick = {"h": 1e-4 * first_step(x, direction), "levels": 3, "restarts": 1}
         value, error = slope(func, x, direction, seen.method, **quick)
-        gap, allowed, _ = seen._replace(directions=[direction], values=[value], errors=[error]).compare(w, gradient)
-        if gap[0] <= allowed[0] + floor:
+        look = seen._replace(directions=[direction], jacobian=value[:, None], error=error[:, None])
+        got, value, _, allowed = look.compare(w, gradient)
+        if abs(got[0] - value[0]) <= allowed[0] + floor:
             continue
         if stop - start == 1:
             found.append(start)

@@ -32,8 +32,6 @@ kind                    meaning
 
 from typing import NamedTuple
 
-from ibpcl.verify.state import HINTS as STATE_HINTS
-
 HINTS = {
     "sign": "look for a minus that was lost or added; d(-x) = -dx, and d(1/x) = -dx / x^2",
     "constant_factor": "compare the constants of the forward with those of its derivative, one after another",
@@ -48,19 +46,46 @@ HINTS = {
     "few_entries": "look at what is special there: borders, masks, ties, repeated indices, in-place writes",
     "precision": "compute in float64, and differentiate by hand rather than by differences",
     "piecewise_constant": "a straight-through estimate is no gradient: check the smooth part, without the rounding",
-    "undecided": "use float64 throughout, smaller inputs, and fewer exact zeros; or check the stages one by one",
+    "undecided": "use float64 throughout, smaller and better conditioned inputs, fewer exact zeros, and a forward that "
+                 "takes complex numbers (no np.abs, .real or cast); or check the stages one by one",
     "wrong_shape": "the gradient of an input has the shape of that input",
     "non_finite": "look for a division by zero, the log of zero, or exp that overflows; use the stable form",
     "wrong": "halve the function with check_chain and see which half is wrong, or set all inputs but one to zero",
-    **{kind: hint for kind, hint in STATE_HINTS.items() if not kind.endswith("_forward")},
+    "changes_cotangent": "write into a copy: dout still belongs to the caller",
+    "changes_cache": "write into a copy (p = p.copy()): whoever calls the gradient again gets another result",
+    "changes_input": "work on a copy, or write the result into a new array",
+    "noisy_gradient": "take the noise of the forward from the cache",
+    "accumulates": "start from zeros in every call: a buffer outside the function, or a default argument, is kept",
+    "stale": "take everything from the cache that the gradient is called with, not from a global or an attribute",
+}
+UNFIT = {                   # problems of the forward, with which no gradient can be judged
+    "noisy_forward": "make the noise an argument of the forward, and draw it outside",
+    "non_finite_forward": "choose inputs inside the domain, or use a stable form (log1p, expm1, logsumexp)",
 }
 KINDS = ("ok", *HINTS)
 
 
 class Finding(NamedTuple):
-    """A named mistake; the source line that it is on, and the smallest and largest value of a factor, where known."""
+    """A named mistake.
+
+    Attributes
+    ----------
+    kind, words : str
+    where : str
+        The source line that it is on, where known.
+    factor : tuple, optional
+        ("missing" or "extra", smallest, largest) of a wrong factor, where known.
+    inputs : tuple of int
+        Of a side effect: the inputs whose gradients it spoils.
+    """
 
     kind: str
     words: str
     where: str = ""
-    factor: tuple | None = None     # ("missing" or "extra", smallest, largest)
+    factor: tuple | None = None
+    inputs: tuple = ()
+
+    @property
+    def hint(self):
+        """What to look at first."""
+        return UNFIT.get(self.kind) or HINTS[self.kind]

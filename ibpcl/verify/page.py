@@ -18,7 +18,7 @@ def page(reports, title="Gradient check"):
     Parameters
     ----------
     reports : sequence of Report
-        Or of anything with ``title``, ``verdict``, ``text()`` and ``curves``.
+        Or of anything with ``title``, ``verdict``, ``text()`` and ``figures`` (HTML).
     title : str
 
     Returns
@@ -27,30 +27,30 @@ def page(reports, title="Gradient check"):
     """
     body = [f"<h1>{escape(title)}</h1>"]
     for report in reports:
-        title_line = f"{escape(report.title)}: {report.verdict}"
-        body.append(f'<h2 class="{report.verdict}">{title_line}</h2><pre>{escape(report.text())}</pre>')
-        for name, curves in report.curves.items():
-            body.append(f"<h3>{escape(name)}</h3>" + v_figure(curves) + taylor_figure(curves))
+        body.append(f'<h2 class="{report.verdict}">{escape(report.title)}: {report.verdict}</h2>'
+                    f"<pre>{escape(report.text())}</pre>{report.figures}")
     return (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
             f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>")
 
 
-def v_figure(curves):
-    """Draw the error of central differences against the step: given gradient, and extrapolated derivative."""
+def drawn(name, curves):
+    """Draw the curves of one input as HTML: the error of central differences against the step, and Taylor remainders.
+
+    Parameters
+    ----------
+    name : str
+    curves : ibpcl.verify.curves.Curves
+    """
     given, truth = curves.v_curve(), curves.v_curve_of_truth()
-    return figure([("against the gradient given", "#a61b1b", given.steps, given.values),
-                   ("against the true derivative", "#19703a", truth.steps, truth.values)],
-                  "V-curve: error of central differences", "step h", "relative error")
-
-
-def taylor_figure(curves):
-    """Draw the Taylor remainders of first and second order, with their slopes."""
+    v = figure([("against the gradient given", "#a61b1b", given.steps, given.values),
+                ("against the true derivative", "#19703a", truth.steps, truth.values)],
+               "V-curve: error of central differences", "step h", "relative error")
     lines = []
     for order, colour in ((1, "#1f4e9c"), (2, "#8a5a00")):
         curve = curves.taylor(order)
         slope = "exact" if np.isinf(curve.slope) else "unclear" if np.isnan(curve.slope) else f"slope {curve.slope:.2f}"
         lines.append((f"order {order}: {slope} (right: {order + 1})", colour, curve.steps, curve.values))
-    return figure(lines, "Taylor remainder", "step h", "remainder")
+    return f"<h3>{escape(name)}</h3>{v}" + figure(lines, "Taylor remainder", "step h", "remainder")
 
 
 def figure(lines, title, x_label, y_label):

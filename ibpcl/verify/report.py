@@ -5,14 +5,42 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ibpcl.verify.page import page
+from ibpcl.verify.page import drawn, page
+from ibpcl.verify.plain import plain, restored
 from ibpcl.verify.words import count
 
 WIDTH = 80
 
 
+def worst(verdicts):
+    """Return the worst of some verdicts; nothing at all proves nothing.
+
+    >>> worst(["ok", "undecided"]), worst(["undecided", "wrong"]), worst([])
+    ('undecided', 'wrong', 'undecided')
+    """
+    verdicts = set(verdicts) or {"undecided"}
+    return next(verdict for verdict in ("wrong", "undecided", "ok") if verdict in verdicts)
+
+
+class Judged:
+    """What has a ``verdict``: "ok" (proved right), "wrong" or "undecided"."""
+
+    @property
+    def ok(self):
+        """Whether everything is proved right."""
+        return self.verdict == "ok"
+
+    @property
+    def undecided(self):
+        """Whether nothing is wrong, and something could not be decided."""
+        return self.verdict == "undecided"
+
+    def __str__(self):
+        return self.text()
+
+
 @dataclass
-class InputVerdict:
+class InputVerdict(Judged):
     """What is known about the gradient of one input.
 
     Attributes
@@ -39,11 +67,6 @@ class InputVerdict:
     numbers: dict = field(default_factory=dict)
 
     @property
-    def ok(self):
-        """Whether the gradient of this input is proved right."""
-        return self.kind == "ok"
-
-    @property
     def verdict(self):
         """One of "ok", "undecided" and "wrong"."""
         return self.kind if self.kind in ("ok", "undecided") else "wrong"
@@ -51,10 +74,9 @@ class InputVerdict:
     @property
     def score(self):
         """One if right, zero if undecided; else half the share of entries that are right."""
-        if self.kind == "undecided":
-            return 0.0
-        compared, wrong = self.numbers.get("compared", 0), self.numbers.get("wrong", 0)
-        return 1.0 if self.ok else 0.5 * (1 - wrong / compared) if compared else 0.0
+        compared = self.numbers.get("compared", 0)
+        share = 1 - self.numbers["wrong"] / compared if compared else 0.0
+        return {"ok": 1.0, "undecided": 0.0, "wrong": 0.5 * share}[self.verdict]
 
     def lines(self):
         """Return the verdict as a list of lines without indentation."""
@@ -81,7 +103,7 @@ class InputVerdict:
 
 
 @dataclass
-class Report:
+class Report(Judged):
     """Verdict on a gradient: one :class:`InputVerdict` for each input, and what concerns the pair as a whole.
 
     Attributes
@@ -106,18 +128,7 @@ class Report:
     @property
     def verdict(self):
         """One of "ok" (proved right), "wrong" and "undecided"."""
-        verdicts = {item.verdict for item in self.inputs}
-        return "wrong" if self.problems or "wrong" in verdicts else "undecided" if "undecided" in verdicts else "ok"
-
-    @property
-    def ok(self):
-        """Whether everything is proved right."""
-        return self.verdict == "ok"
-
-    @property
-    def undecided(self):
-        """Whether nothing is wrong, and something could not be decided."""
-        return self.verdict == "undecided"
+        return "wrong" if self.problems else worst(item.verdict for item in self.inputs)
 
     @property
     def score(self):
@@ -141,8 +152,8 @@ class Report:
     def text(self):
         """Return the report as text that fits into 80 columns."""
         wrong = [item for item in self.inputs if item.verdict == "wrong"]
-        verdict = f"WRONG for {len(wrong)} of {len(self.inputs)} inputs" if wrong else \
-            "WRONG" if self.problems else self.verdict
+        verdict = "ok" if self.ok else self.verdict.upper() + (
+            f" for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "")
         lines = [f"{self.title}: {verdict}, score {self.score:.2f}"]
         name_width = max((len(item.name) for item in self.inputs), default=0)
         indent = " " * (4 + min(name_width, 16))
@@ -156,8 +167,6 @@ class Report:
             lines += _wrapped(f"    hint: {problem['hint']}", "      ")
         lines += [line for note in [self._witnesses(), *self.notes] if note for line in _wrapped(f"  {note}", "    ")]
         return "\n".join(lines)
-
-    __str__ = text
 
     def _witnesses(self):
         methods = dict.fromkeys(item.numbers["witness"] for item in self.inputs if "witness" in item.numbers)
@@ -173,6 +182,24 @@ class Report:
         return {"title": self.title, "ok": self.ok, "verdict": self.verdict, "score": self.score,
                 "error": plain(self.error), "numbers": plain(self.numbers), "problems": plain(self.problems),
                 "notes": list(self.notes), "inputs": [item.to_dict() for item in self.inputs]}
+
+    @classmethod
+    def from_dict(cls, entries):
+        """Restore a report without curves from what :meth:`to_dict` returned; its verdict is made anew, of the kinds.
+
+        Raises
+        ------
+        KeyError, TypeError
+            If a part is missing or is not what it must be.
+        """
+        inputs = [InputVerdict(*(restored(item[key]) for key in ("name", "kind", "words", "hint", "error", "numbers")))
+                  for item in entries["inputs"]]
+        return cls(entries["title"], inputs, entries["problems"], entries["notes"], restored(entries["numbers"]))
+
+    @property
+    def figures(self):
+        """The V-curve and the Taylor plot of every input, as HTML."""
+        return "".join(drawn(name, curves) for name, curves in self.curves.items())
 
     def html(self):
         """Return the report as a page of its own, with the V-curve and the Taylor plot of every input."""
@@ -191,24 +218,3 @@ def _apart(got, expected):
 def _wrapped(line, indent):
     return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False,
                          drop_whitespace=True, replace_whitespace=False) or [""]
-
-
-def plain(value):
-    """Turn NumPy values into what JSON knows; what is not finite becomes a string.
-
-    Examples
-    --------
-    >>> plain({"a": np.float64(2.0), "b": (np.inf,)})
-    {'a': 2.0, 'b': ['inf']}
-    """
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value

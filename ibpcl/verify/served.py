@@ -10,21 +10,24 @@ import os
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
 from ibpcl.errors import UserError
-from ibpcl.verify import check
-from ibpcl.verify.messages import sent_curves, sent_report
-from ibpcl.verify.problem import TimeUp, keys_by_name, make_problem, shaped_like
-from ibpcl.verify.report import InputVerdict, Report
-from ibpcl.verify.trap import Interrupted, Trap, limit
+from ibpcl.verify.gradcheck import check
+from ibpcl.verify.trap import TimeUp, Trap, limit
 
 
 def serve(request):
     """Check the pairs of a file, in the process that is there for this, and print the messages on standard output.
 
     What the file itself prints goes to standard error.
+
+    Parameters
+    ----------
+    request : str
+        The attributes of a :class:`ibpcl.verify.user.FileRun`, as JSON.
     """
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -36,42 +39,22 @@ def serve(request):
         channel.flush()
 
     send("ready")
-    options = json.loads(request)
+    options = SimpleNamespace(**json.loads(request))
     try:
-        _serve(send, options.pop("path"), **options)
-    except (UserError, Interrupted) as error:
-        send("refused", words=str(error), state="refused" if isinstance(error, UserError) else "undecided")
-    except KeyboardInterrupt:
-        os._exit(130)                                       # the command that waits says what there is to say
+        with limit(options.timeout):
+            module = load(options.path)
+        pairs = pairs_of(module)
+        names = options.names or pairs
+        refuse_names(module, names, options)
+        send("pairs", names=names, left_out=alone_in(module, pairs) if names == pairs else [])
+        for name in names:
+            send("verdict", name=name, **verdict_on(module, name, options, send))
+    except UserError as error:
+        send("refused", state="refused", words=str(error))
+    except TimeUp as up:
+        send("refused", state="undecided", words=str(up))
     sys.stdout.flush()
     os._exit(0)                                             # what the file leaves for the exit is not waited for
-
-
-def _serve(send, path, names, shapes, wrt, seed, timeout, curves):
-    with limit(timeout):
-        module = load(path)
-    pairs = pairs_of(module)
-    names = names or pairs
-    refuse_names(module, path, names, shapes)
-    send("pairs", names=names, left_out=[] if names != pairs else alone_in(module))
-    for name in names:
-        start = time.perf_counter()
-        send("begin", name=name)
-        own = {key: tuple(shape) for key, shape in shapes.items() if key in parameters_of(module, name)}
-        try:
-            with limit(timeout):
-                report = check_function(module, path, name, own, wrt, seed, timeout)
-            content = sent_report(report)
-            if curves:
-                send("draws")                               # which has its own time
-                content["curves"] = sent_curves(report, timeout)
-        except UserError as error:
-            content = {"state": "refused", "words": str(error)}
-        except NoVerdict as error:
-            content = {"state": error.state, "words": str(error)}
-        except Interrupted as error:
-            content = {"state": "undecided", "words": str(error)}
-        send("verdict", name=name, seconds=time.perf_counter() - start, **content)
 
 
 def load(path):
@@ -83,12 +66,10 @@ def load(path):
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module                          # dataclasses and pickles look their module up
     sys.path.insert(0, str(file.parent))
-    try:
-        with Trap() as trap:
-            spec.loader.exec_module(module)
-    finally:
-        if str(file.parent) in sys.path:
-            sys.path.remove(str(file.parent))
+    with Trap() as trap:
+        spec.loader.exec_module(module)
+    if str(file.parent) in sys.path:
+        sys.path.remove(str(file.parent))
     if trap.error is not None:
         raise UserError(f"check: {path} cannot be imported\n{trap.within(file)}") from trap.error
     return module
@@ -100,24 +81,23 @@ def pairs_of(module):
             if callable(value) and callable(getattr(module, f"{name}_vjp", None))]
 
 
-def alone_in(module):
+def alone_in(module, pairs):
     """Return the public functions that a module defines and that have no ``_vjp`` beside them."""
-    pairs = pairs_of(module)
     return [name for name, value in vars(module).items()
             if inspect.isfunction(value) and value.__module__ == module.__name__ and name not in pairs
             and not name.startswith("_") and name.removesuffix("_vjp") not in pairs and name != "check_inputs"]
 
 
-def refuse_names(module, path, names, shapes):
+def refuse_names(module, names, options):
     """Refuse functions that are not there, and shapes of inputs that no function has."""
-    every = ", ".join(pairs_of(module)) or "none with a gradient"
     if not names:
-        raise UserError(f"check: {path} has no function f with an f_vjp beside it")
+        raise UserError(f"check: {options.path} has no function f with an f_vjp beside it")
     for name in names:
         if not callable(getattr(module, name, None)):
-            raise UserError(f"check: {path} has no function {name!r} (it has: {every})")
+            every = ", ".join(pairs_of(module)) or "none with a gradient"
+            raise UserError(f"check: {options.path} has no function {name!r} (it has: {every})")
     known = list(dict.fromkeys(key for name in names for key in parameters_of(module, name)))
-    unknown = [key for key in shapes if key not in known]
+    unknown = [key for key in options.shapes if key not in known]
     if unknown:
         raise UserError(f"check: --shape names {unknown[0]!r}, which is no parameter of {' or '.join(names)} "
                         f"({', '.join(known)})")
@@ -125,113 +105,68 @@ def refuse_names(module, path, names, shapes):
 
 def parameters_of(module, name):
     """Return the parameters of a function by name."""
-    with Trap() as trap:
+    try:
         every = inspect.signature(getattr(module, name)).parameters
-    if trap.error is not None:                               # built-in functions have no signature
+    except (TypeError, ValueError):                          # built-in functions have no signature
         return {}
     return {key: p for key, p in every.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
 
-class NoVerdict(Exception):
-    """A pair could not be judged; ``state`` is what that makes of it, "wrong" or "undecided"."""
-
-    def __init__(self, state, words):
-        super().__init__(words)
-        self.state = state
-
-
-def check_function(module, path, name, shapes, wrt, seed, timeout):
-    """Check one pair of a loaded file and return its report.
-
-    Raises
-    ------
-    UserError
-        If its gradient or its inputs are missing, or the pair does not have the form that can be checked.
-    NoVerdict
-        If it raises.
-    """
-    f, f_vjp = getattr(module, name), getattr(module, f"{name}_vjp", None)
-    if not callable(f_vjp):
-        raise UserError(f"check: {path} has no {name}_vjp, the gradient of {name}: write it beside {name}")
-    inputs = make_inputs(module, path, name, shapes, seed)
-    with Trap() as trap:
-        return judged(f, f_vjp, inputs, wrt, seed=seed % 2**32, timeout=timeout)
-    file = Path(module.__file__)
-    if isinstance(trap.error, TimeUp):
-        raise NoVerdict("undecided", str(trap.error))
-    if trap.touches(file):
-        raise NoVerdict("wrong", f"it raises\n{trap.within(file)}")
+def verdict_on(module, name, options, send):
+    """Return what is to be sent of a pair: its report and figures, or a state and in words why there is no report."""
+    file, where, start = Path(module.__file__), f"{options.path}:{name}", time.perf_counter()
+    try:
+        with limit(options.timeout):
+            f_vjp = getattr(module, f"{name}_vjp", None)
+            if not callable(f_vjp):
+                raise UserError(f"check: {options.path} has no {name}_vjp, the gradient of {name}: write it beside "
+                                f"{name}")
+            inputs = make_inputs(module, name, options)
+            with Trap() as trap:
+                report = check(getattr(module, name), f_vjp, inputs, options.wrt, seed=options.seed % 2**32,
+                               timeout=options.timeout, partial=True)
+                content = {"report": report.to_dict(), "seconds": time.perf_counter() - start}
+    except UserError as error:
+        return {"state": "refused", "words": str(error)}
+    except TimeUp as up:
+        return {"state": "undecided", "words": str(up)}
+    if trap.error is None:
+        return {**content, "figures": figures(report, options.timeout, send) if options.figures else ""}
+    if trap.frames(file):
+        return {"state": "wrong", "words": f"it raises\n{trap.within(file)}"}
     if isinstance(trap.error, (ValueError, TypeError)):
         words = str(trap.error).removeprefix("check: ").replace("pass wrt=(...)", "pass --wrt")
-        raise UserError(f"check: {path}:{name}: {words}") from trap.error
-    raise NoVerdict("undecided", f"the checker itself failed: {trap}")
+        return {"state": "refused", "words": f"check: {where}: {words}"}
+    return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
 
 
-def judged(f, f_vjp, inputs, wrt, **options):
-    """Check a pair; gradients that are missing get a verdict of their own, the others are judged.
-
-    Fewer gradients than inputs, in a tuple and without ``wrt``, are taken for those of the first inputs.
-    """
-    with Trap() as trap:
-        report = check(f, f_vjp, inputs, wrt, **options)
-        nothing = [item for item in report.inputs if item.kind == "wrong_shape"]
-        if not nothing:
-            return report
-    if isinstance(trap.error, (ValueError, TypeError)) and (wrt is not None or "stacked" in str(trap.error)):
-        raise trap.error
-    if trap.error is not None and not isinstance(trap.error, (ValueError, TypeError)):
-        raise trap.error
-    with Trap() as again:
-        names, there, missing = gradients_there(f, f_vjp, inputs, wrt)
-    if again.error is not None or not missing:
-        if trap.error is not None:
-            raise trap.error
-        return report
-    if trap.error is not None:
-        report = check(f, f_vjp, inputs, there, **options) if there else Report("", [])
-    found = {item.name: item for item in report.inputs if item.name not in missing}
-    report.inputs = [found.get(name) or InputVerdict(
-        name, "missing_term", f"no gradient was returned for {name}", "return it, or pass --wrt with the names of the "
-        "inputs that the gradient is for, in its order") for name in names]
-    return report
+def figures(report, timeout, send):
+    """Return the figures of a report; empty if they raise or take too long."""
+    send("draws")                                            # which has its own time
+    try:
+        with limit(timeout), Trap():
+            return report.figures
+    except TimeUp:
+        pass
+    return ""
 
 
-def gradients_there(f, f_vjp, inputs, wrt):
-    """Call a pair once: the inputs to differentiate, those that have a gradient, and those that have none."""
-    problem = make_problem(f, f_vjp, inputs, wrt)
-    outputs, several, cache = problem.call()
-    returned = f_vjp(shaped_like(np.ones(sum(out.size for out in outputs)), outputs, several), cache)
-    names = [problem.names[j] for j in problem.wrt]
-    if isinstance(returned, dict):
-        keys = keys_by_name(returned, names)
-        if unknown := set(keys) - set(names) - {f"d{name}" for name in names}:
-            raise KeyError(*unknown)
-        there = [name for name in names if name in keys]
-        missing = [name for name in names if name not in keys or returned[keys[name]] is None]
-    else:
-        parts = tuple(returned) if isinstance(returned, (tuple, list)) else () if returned is None else (returned,)
-        if len(parts) > len(names):
-            raise ValueError("more gradients than inputs")
-        there = names[:len(parts)]
-        missing = [name for name, part in zip(names, parts, strict=False) if part is None] + names[len(parts):]
-    return names, there, missing
-
-
-def make_inputs(module, path, name, shapes, seed):
+def make_inputs(module, name, options):
     """Collect the inputs of a function, in the order of its parameters: a dict, or the tuple that the file returns."""
-    file, given, parameters = Path(module.__file__), {}, parameters_of(module, name)
+    path, given, parameters = options.path, {}, parameters_of(module, name)
+    shapes = {key: shape for key, shape in options.shapes.items() if key in parameters}
     if hasattr(module, "check_inputs"):
         with Trap() as trap:
             given = module.check_inputs()
         if trap.error is not None:
-            raise UserError(f"check: {path}: check_inputs() raises\n{trap.within(file)}") from trap.error
+            raise UserError(f"check: {path}: check_inputs() raises\n{trap.within(module.__file__)}") from trap.error
         if not isinstance(given, (dict, tuple, list)):
             raise UserError(f"check: {path}: check_inputs() must return a dict or a tuple, got {type(given).__name__}")
         if not isinstance(given, dict):
             if not shapes:
                 return tuple(given)
             given = dict(zip(parameters, given, strict=False))
-    rng = np.random.default_rng(seed % 2**32)
+    rng = np.random.default_rng(options.seed % 2**32)
     drawn = {key: rng.normal(size=shape) if shape else float(rng.normal()) for key, shape in shapes.items()}
     values = {**given, **drawn}
     inputs = {key: values[key] for key in parameters if key in values}

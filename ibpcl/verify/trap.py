@@ -1,13 +1,12 @@
 """Hold what foreign code does: it raises, it never returns, it ends the process.
 
-One failure must not end everything else.  :class:`Trap` keeps an error, :func:`limit` interrupts a call that takes too
-long, and :func:`converse` runs code in a process of its own and notices when that process goes or falls silent.
+One failure must not end everything else.  :class:`Trap` keeps an error, :class:`Clock` and :func:`limit` end what takes
+too long, and :func:`converse` runs code in a process of its own and notices when that process goes or falls silent.
 """
 
 import contextlib
 import json
-import math
-import queue
+import os
 import signal
 import subprocess
 import threading
@@ -19,11 +18,13 @@ OURS = Path(__file__).parents[1]    # the folder of this package
 LAG = 1.0                           # seconds for a check to end by its own clock before it is interrupted
 AGAIN = 0.5                         # seconds between interrupts: a bare except may swallow the first
 GRACE = 5.0                         # seconds past its time after which a silent process is killed
-POLL = 0.2                          # seconds between looks at a process from which nothing comes
 
 
-class Interrupted(BaseException):
+class TimeUp(BaseException):
     """The time of a call has passed.  No ``Exception``: code that catches those would swallow it."""
+
+    def __init__(self, seconds):
+        super().__init__(f"not finished within {seconds:g} s")
 
 
 class Trap:
@@ -47,44 +48,51 @@ class Trap:
         return self
 
     def __exit__(self, kind, error, trace):
-        if kind is None or not issubclass(kind, (Exception, SystemExit)):
-            return False
-        self.error = error
-        return True
+        self.error = error if isinstance(error, (Exception, SystemExit)) else None
+        return self.error is not None
 
     def __str__(self):
         return "".join(traceback.format_exception_only(self.error)).strip()
 
+    def frames(self, path):
+        """Return the frames of the traceback that are in one file or beside it: not ours, and not installed."""
+        return [frame for frame in traceback.extract_tb(self.error.__traceback__)
+                if frame.filename == str(path) or (Path(frame.filename).is_relative_to(Path(path).parent)
+                and not Path(frame.filename).is_relative_to(OURS) and "site-packages" not in frame.filename)]
+
     def within(self, path):
         """Return the traceback as text with the frames of one file, and of those beside it, only."""
-        return "".join([*traceback.format_list(self._frames(path)), str(self)])
-
-    def touches(self, path):
-        """Return whether the error passed through a file, or one beside it."""
-        return bool(self._frames(path))
-
-    def _frames(self, path):
-        path = Path(path)
-        return [frame for frame in traceback.extract_tb(self.error.__traceback__)
-                if frame.filename == str(path) or _beside(Path(frame.filename), path.parent)]
+        return "".join([*traceback.format_list(self.frames(path)), str(self)])
 
 
-def _beside(file, folder):
-    """Return whether a file is in a folder or below, and neither of this package nor installed."""
-    return file.is_relative_to(folder) and not file.is_relative_to(OURS) and "site-packages" not in file.parts
+class Clock:
+    """Ends a check after its time, and shows progress.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        How long the check may take; for ever if not given.
+    progress : callable, optional
+        Called with no argument at every call of the forward.
+    """
+
+    def __init__(self, seconds=None, progress=None):
+        self.seconds, self.progress, self.start = seconds, progress, time.monotonic()
+
+    def tick(self):
+        """Take note of one call of the forward; raises :class:`TimeUp` if the time has passed."""
+        if self.progress is not None:
+            self.progress()
+        if self.seconds is not None and time.monotonic() - self.start > self.seconds:
+            raise TimeUp(self.seconds)
 
 
 @contextlib.contextmanager
 def limit(seconds):
-    """Raise :class:`Interrupted` inside the block when its time has passed, also in a loop that calls nothing.
+    """Raise :class:`TimeUp` inside the block when its time has passed, also in a loop that calls nothing.
 
-    It takes a timer that sends signals (not on Windows) and the main thread; elsewhere nothing is interrupted.  A check
-    that counts its own time, as :func:`ibpcl.verify.check` does, has a second more to end by itself.
-
-    Parameters
-    ----------
-    seconds : float or None
-        None sets no limit.
+    It takes a timer that sends signals (not on Windows); elsewhere nothing is interrupted.  A check that counts its own
+    time, as :func:`ibpcl.verify.check` does, has a second more to end by itself.
 
     Examples
     --------
@@ -92,17 +100,16 @@ def limit(seconds):
     ...     with limit(0.1):
     ...         while True:
     ...             pass
-    ... except Interrupted as error:
+    ... except TimeUp as error:
     ...     str(error)
     'not finished within 0.1 s'
     """
-    if seconds is None or not hasattr(signal, "setitimer") \
-            or threading.current_thread() is not threading.main_thread():
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(number, frame):
-        raise Interrupted(f"not finished within {seconds:g} s")
+        raise TimeUp(seconds)
 
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, seconds + LAG, AGAIN)
@@ -120,58 +127,40 @@ def converse(command, seconds):
     ----------
     command : list of str
     seconds : float
-        Time from one object to the next; a process that is silent for much longer is killed.  The first one, which
-        follows the start of an interpreter, may take any time.
+        Time from one object to the next; a process that is silent for much longer is killed, with all that it has
+        started.  The first one, which follows the start of an interpreter, may take any time.
 
     Yields
     ------
     dict
-        Lines that are no JSON object are left out.  The last one is ``{"event": "ended", "code": ...}`` with the
-        exit code (negative: a signal), or ``{"event": "late"}`` if the process had to be killed.
+        The last one is ``{"event": "ended", "code": ...}`` with the exit code (negative: a signal), or
+        ``{"event": "late"}`` if the process had to be killed.
     """
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    lines = queue.Queue()
-    reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
-    reader.start()
-    deadline, last = math.inf, None
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+    late, timer = threading.Event(), threading.Timer(0, lambda: None)
+
+    def end():
+        if process.poll() is None:
+            late.set()
+        _kill(process)                                      # what it has started may outlive it and hold the pipe
+
     try:
-        while last is None:
-            gone = process.poll() is not None               # before the look at the queue: nothing comes after that
-            try:
-                line = lines.get(timeout=POLL)
-            except queue.Empty:
-                # A process that the code has started may hold the pipe open: then no end of it is ever read.
-                last = {"event": "ended"} if gone else {"event": "late"} if time.monotonic() > deadline else None
-                continue
-            if line is None:
-                last = {"event": "ended"}
-            elif (message := _parsed(line)) is not None:
-                deadline = time.monotonic() + seconds + GRACE
-                yield message
-        if last["event"] == "ended":
-            try:
-                last["code"] = process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                last = {"event": "late"}
-        yield last
+        for line in process.stdout:
+            timer.cancel()
+            timer = threading.Timer(seconds + GRACE, end)
+            timer.start()
+            with contextlib.suppress(ValueError):           # a process that is killed leaves half a line
+                yield json.loads(line)
+        code = process.wait()
+        yield {"event": "late"} if late.is_set() else {"event": "ended", "code": code}
     finally:
-        process.kill()
-        process.wait()
-        reader.join(POLL)
-        if not reader.is_alive():
-            process.stdout.close()
+        timer.cancel()
+        if process.poll() is None:
+            _kill(process)
+            process.wait()
+        process.stdout.close()
 
 
-def _read(stream, lines):
-    for line in stream:
-        lines.put(line)
-    lines.put(None)
-
-
-def _parsed(line):
-    """Return the JSON object on a line, or None."""
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) else None
+def _kill(process):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()

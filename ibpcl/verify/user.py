@@ -9,14 +9,13 @@ replaces parts of this package, has no verdict by that.  This is no sandbox.  Th
 a hostile one can forge a message; the work of others is for ``ibpcl class grade``.
 """
 
-import ast
+import dis
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ibpcl.errors import UserError
-from ibpcl.verify.messages import received_report
 from ibpcl.verify.report import Report
 from ibpcl.verify.trap import Trap, converse
 
@@ -45,27 +44,10 @@ def split(target):
 def binds(path, name):
     """Return whether a file binds a name at its top level, without running it; of an unreadable file, assume so."""
     try:
-        tree = ast.parse(Path(path).read_bytes())
+        code = compile(Path(path).read_bytes(), path, "exec")
     except (OSError, SyntaxError, ValueError):
         return True                                          # the file itself is the mistake to speak of
-    return any(name in _names_of(statement) for statement in _statements(tree))
-
-
-def _statements(node):
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if isinstance(child, (ast.If, ast.Try, ast.With)):
-            yield from _statements(child)
-
-
-def _names_of(statement):
-    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-        return {statement.name}
-    if isinstance(statement, ast.ImportFrom):
-        return {item.asname or item.name for item in statement.names}
-    if isinstance(statement, ast.Assign):
-        return {node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)}
-    return set()
+    return any(step.opname == "STORE_NAME" and step.argval == name for step in dis.get_instructions(code))
 
 
 def parse_shapes(texts):
@@ -93,46 +75,34 @@ class Checked:
     ----------
     title : str
         ``path:function``.
-    report : Report or None
-        None if the pair could not be judged.
-    state : str
-        Without a report: "wrong" (it raises, or ends the process), "undecided" (no time) or "refused" (something is
-        missing that the command needs).
+    verdict : str
+        "ok", "wrong" or "undecided"; or "refused" (something is missing that the command needs).
     words : str
         Without a report: why.
+    report : Report or None
+        None if the pair could not be judged: it raises, it ends the process, there was no time.
+    figures : str
+        Its curves, as HTML.
     seconds : float
     """
 
     title: str
-    report: Report | None = None
-    state: str = ""
+    verdict: str
     words: str = ""
+    report: Report | None = None
+    figures: str = ""
     seconds: float = 0.0
-
-    @property
-    def verdict(self):
-        """One of "ok", "wrong", "undecided" and "refused"."""
-        return self.report.verdict if self.report is not None else self.state
-
-    @property
-    def curves(self):
-        """The curves of the report."""
-        return self.report.curves if self.report is not None else {}
 
     def text(self):
         """Return everything there is to say, as lines."""
-        if self.report is not None:
-            text = self.report.text()
-            return text.replace(": undecided", ": UNDECIDED", 1) if self.verdict == "undecided" else text
-        first, *rest = self.words.splitlines()
-        return "\n".join([f"{self.title}: {self.verdict.upper()}: {first}", *(f"  {line}" for line in rest)])
+        words = "\n  ".join(self.words.splitlines())
+        return self.report.text() if self.report else f"{self.title}: {self.verdict.upper()}: {words}"
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        entry = {"group": "yours", "name": self.title, "seconds": self.seconds, "ok": self.verdict == "ok",
-                 "verdict": self.verdict, "words": self.words,
-                 "numbers": self.report.to_dict() if self.report is not None else {}}
-        return entry if self.report is not None else {**entry, "error": self.words}
+        return {"group": "yours", "name": self.title, "seconds": self.seconds, "ok": self.verdict == "ok",
+                "verdict": self.verdict, "words": self.words,
+                **({"numbers": self.report.to_dict()} if self.report else {"numbers": {}, "error": self.words})}
 
 
 @dataclass
@@ -155,68 +125,54 @@ class FileRun:
         Of drawn inputs, cotangents and directions.
     timeout : float
         Seconds for each pair, and for the import of the file.
-    curves : bool
+    figures : bool
         Whether the V-curves and Taylor plots are wanted, for a page.
     """
 
     path: str
-    names: tuple = ()
+    names: list = field(default_factory=list)
     shapes: dict = field(default_factory=dict)
-    wrt: tuple | None = None
+    wrt: list | None = None
     seed: int = 0
     timeout: float = 120.0
-    curves: bool = False
-    left_out: list = field(default_factory=list, init=False)
+    figures: bool = False
+
+    def __post_init__(self):
+        self.left_out = []                                   # functions without a gradient
 
     def __iter__(self):
-        remaining, known = list(self.names), False
-        while remaining or not known:
-            count, current = len(remaining), None
-            for message in converse(self._command(remaining), self.timeout):
-                event, name = message.get("event"), message.get("name")
-                if event == "refused":
+        pending = None                                       # until the file has been imported
+        while pending is None or pending:
+            request = {**asdict(self), "names": pending or self.names}
+            for message in converse([sys.executable, "-c", START.format(path=sys.path), json.dumps(request)],
+                                    self.timeout):
+                if message["event"] == "pairs" and pending is None:
+                    pending, self.left_out = message["names"], message["left_out"]
+                elif message["event"] == "refused":
                     yield checked(self.path, message)
                     return
-                if event == "pairs" and not known:
-                    remaining, self.left_out, known = list(message["names"]), list(message["left_out"]), True
-                    count = len(remaining)
-                elif event == "begin":
-                    current = name
-                elif event == "verdict" and name == current and name in remaining:
-                    remaining.remove(name)
-                    current = None
-                    yield checked(f"{self.path}:{name}", message)
-            state, words = self._silence(message)
-            if current in remaining:
-                remaining.remove(current)
-                yield Checked(f"{self.path}:{current}", None, state, words)
-            elif not known:
-                yield Checked(self.path, None, state, words)
-                return
-            elif len(remaining) == count:                   # a new process would come no further
-                yield from (Checked(f"{self.path}:{name}", None, state, words) for name in remaining)
-                return
+                elif message["event"] == "verdict" and pending and message["name"] == pending[0]:
+                    yield checked(f"{self.path}:{pending.pop(0)}", message)
+            if pending != []:                                # what the process was at when it ended
+                yield self._silent(f"{self.path}:{pending.pop(0)}" if pending else self.path, message)
+            pending = pending or []
 
-    def _silence(self, last):
-        """Return state and words for what the last process has not said."""
+    def _silent(self, title, last):
+        """Return what can be said of a pair whose process has ended before its verdict."""
         if last["event"] == "late":
-            return "undecided", f"not finished within {self.timeout:g} s"
+            return Checked(title, "undecided", f"not finished within {self.timeout:g} s")
         code = last["code"]
-        how = f"ended the process with exit code {code}" if code >= 0 else f"ended the process by signal {-code}"
-        return "wrong", f"no verdict: the file {how}"
-
-    def _command(self, names):
-        request = {"path": self.path, "names": names, "shapes": self.shapes, "wrt": self.wrt, "seed": self.seed,
-                   "timeout": self.timeout, "curves": self.curves}
-        return [sys.executable, "-c", START.format(path=sys.path), json.dumps(request)]
+        how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
+        return Checked(title, "wrong", f"no verdict: the file ended the process {how}")
 
 
 def checked(title, message):
     """Return what a message says of a pair; one that is not complete is no verdict."""
     with Trap() as trap:
-        seconds = float(message.get("seconds", 0.0))
         if "report" not in message:
-            state = message["state"] if message["state"] in ("wrong", "undecided", "refused") else "wrong"
-            return Checked(title, None, state, str(message["words"]), seconds)
-        return Checked(title, received_report(title, message), seconds=seconds)
-    return Checked(title, None, "wrong", f"no verdict: what the process sent is not complete ({trap})")
+            state = message["state"] if message["state"] in ("undecided", "refused") else "wrong"
+            return Checked(title, state, str(message["words"]))
+        report = Report.from_dict({**message["report"], "title": title})
+        if report.text() and report.inputs:
+            return Checked(title, report.verdict, "", report, message.get("figures", ""), message["seconds"])
+    return Checked(title, "wrong", f"no verdict: what the process sent is not complete ({trap.error})")

@@ -10,10 +10,10 @@ from ibpcl.verify.distributions import (
     density_integrates_to_one,
     expectation_matches,
     quadrature,
-    reparameterization_unbiased,
     sampler_matches_cdf,
     support_and_limits,
 )
+from ibpcl.verify.estimators import reparameterization_unbiased
 
 FROZEN = [
     (stats.norm(0.3, 0.7), (-np.inf, np.inf)), (stats.gamma(2.5), (0, np.inf)), (stats.beta(0.7, 2.0), (0, 1)),

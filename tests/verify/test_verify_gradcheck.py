@@ -367,6 +367,44 @@ def test_a_jump_is_a_kink_and_confirms_nothing():
     assert report["x"].numbers["agreement"] < 1e-7
 
 
+def test_a_forward_in_loops_is_looked_at_along_directions_by_its_steps_not_by_the_clock():
+    def looped(x, steps=50_000):
+        total = 0.0
+        for n in range(steps):
+            total = total + x[n % x.size] ** 2
+        return total, (x, steps)
+
+    x = np.linspace(0.1, 1, 40)
+    report = check(looped, lambda d, c: d * 2 * c[0] * (c[1] / c[0].size), (x,))
+    assert report.ok and report["x"].numbers["directions"] == 5
+    assert "random directions stand for its 40 entries (mode='full' looks at each)" in " ".join(report.text().split())
+    again = check(looped, lambda d, c: d * 2 * c[0] * (c[1] / c[0].size), (x,))
+    assert again.to_dict() == report.to_dict()
+
+
+@pytest.mark.parametrize("condition", [1e4, 1e6, 1e8])
+def test_an_ill_conditioned_forward_that_drops_the_imaginary_part_is_no_false_alarm(condition):
+    rng = np.random.default_rng(0)
+    q, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    s = q @ np.diag(np.logspace(0, -np.log10(condition), 4)) @ q.T
+
+    def likelihood(s, y):
+        root = np.linalg.cholesky((s + s.T).real / 2)
+        z = np.linalg.solve(root, y)
+        return 0.5 * np.sum(z * z) + np.sum(np.log(np.diag(root))), (s, y)
+
+    def likelihood_vjp(d, cache):
+        s, y = cache
+        inverse = np.linalg.inv((s + s.T) / 2)
+        v = inverse @ y
+        return d * 0.5 * (inverse - np.outer(v, v)), d * v
+
+    report = check(likelihood, likelihood_vjp, ((s + s.T) / 2, rng.normal(size=4)))
+    assert report.verdict == ("ok" if condition < 1e7 else "undecided")
+    if report.undecided:
+        assert "ill-conditioned" in report["s"].words and "better conditioned" in report["s"].hint
+
+
 def test_noise_confirms_nothing_and_that_is_said():
     report = check(lambda x: (np.sin(x) + 1e-3 * np.sin(1e9 * x.real), x.real), lambda d, x: d * np.cos(x),
                    (np.array([0.3, 1.0, 2.0]),))

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ibpcl.verify import check
+from ibpcl.verify import Report, check
 
 X = np.array([[0.3, -1.2], [0.8, 2.0]])
 
@@ -58,6 +58,19 @@ def test_json_holds_plain_values_only():
         assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["ok"] is report.ok
     kinds = {item["name"]: item["kind"] for item in nan.to_dict()["inputs"]}
     assert kinds == {"x": "non_finite", "b": "ok"}
+
+
+def test_a_report_comes_back_from_json_as_it_was():
+    for vjp in (right, wrong, lambda d, c: (d * np.nan, d.sum(axis=0))):
+        report = check(forward, vjp, POINT)
+        again = Report.from_dict(json.loads(json.dumps(report.to_dict(), allow_nan=False)))
+        assert again.text() == report.text() and again.verdict == report.verdict
+    with pytest.raises(KeyError, match="notes"):
+        Report.from_dict({"title": "f_vjp", "inputs": [], "problems": []})
+
+
+def test_nothing_at_all_proves_nothing():
+    assert Report("f_vjp", []).verdict == "undecided"
 
 
 def test_an_unknown_input_is_named():
