@@ -7,6 +7,7 @@ import numpy as np
 from ibpcl.bench.problem import images
 from ibpcl.bench.timing import PAUSE, interleave
 from ibpcl.continual.task import ImageTask
+from ibpcl.inference.loop import Watch
 from ibpcl.kernels import blas
 from ibpcl.methods.vae_npbcl import VAENPBCL
 from ibpcl.methods.vae_npbcl_settings import Settings
@@ -16,7 +17,7 @@ DIGIT = 0
 
 
 class Clock:
-    """A journal (:mod:`ibpcl.continual.journal`) that keeps nothing but how long each epoch and, after it, ``beside``.
+    """Measures how long each epoch takes and, after it, ``beside``.
 
     Parameters
     ----------
@@ -24,15 +25,13 @@ class Clock:
         Returns the seconds of what epochs are compared with.
     """
 
-    resume = None
-
     def __init__(self, beside):
         self.beside, self.seconds, self.began = beside, {}, time.perf_counter()
 
-    def save(self, partial):
+    def on_epoch(self, record, vector):
         """Note the time of the epoch that is over."""
         epoch = time.perf_counter() - self.began
-        self.seconds.setdefault(partial.snapshot.phase, []).append((epoch, self.beside()))
+        self.seconds.setdefault(record.phase, []).append((epoch, self.beside()))
         time.sleep(PAUSE)                                    # threads of BLAS, beside, go on spinning for a while
         self.began = time.perf_counter()
 
@@ -63,7 +62,7 @@ def measure(plan, data_dir):
             return interleave({"products": multiply}, 3).median("products") / 1000
 
     clock = Clock(beside)
-    VAENPBCL(chosen).learn(ImageTask("digits", x, x[:1], label=DIGIT), progress=False, journal=clock)
+    VAENPBCL(chosen).learn(ImageTask("digits", x, x[:1], label=DIGIT), progress=Watch(False, clock.on_epoch))
     steps = -(-len(x) // chosen.batch)
     (masked, _, masked_ratio), (finetune, dense, finetune_ratio) = (
         clock.medians(phase) for phase in ("masked", "finetune"))

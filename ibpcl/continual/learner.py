@@ -5,10 +5,13 @@ from typing import Protocol
 
 import numpy as np
 
+import ibpcl
 from ibpcl import checkpoints
 from ibpcl.continual.task import ImageTask, RegressionTask, Task
 from ibpcl.inference.backend import backend
 
+# Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it changes.
+FORM = 2
 DESCRIPTIONS = {Task: "a classification Task", RegressionTask: "a RegressionTask", ImageTask: "an ImageTask"}
 
 
@@ -19,7 +22,7 @@ class Learner(Protocol):
     ``masks(task_id)``: a tuple of boolean arrays (D, K), one a hidden layer.
     """
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Learn the next task; return its history, a list of :class:`ibpcl.inference.loop.Record`.
 
         Parameters
@@ -27,10 +30,8 @@ class Learner(Protocol):
         task : Task, ImageTask or RegressionTask
             All tasks of a learner are of one kind, with inputs of one width; with one head for all also of one number
             of classes.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : ibpcl.continual.journal.Journal, optional
-            Told of every epoch, and may know where the task had been.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            Show progress bars: yes, no, or (None) on a terminal only; or who watches every epoch.
 
         Raises
         ------
@@ -82,7 +83,7 @@ class Saved:
         """Write the learner to one file, atomically: settings, seed, backend and all that it learned."""
         settings = dataclasses.asdict(self.settings)
         checkpoints.save(path, self.state(), {"method": type(self).__name__, "settings": settings, "seed": self.seed,
-                                              "backend": self.backend.name})
+                                              "backend": self.backend.name, **form()})
 
     @classmethod
     def load(cls, path):
@@ -91,15 +92,41 @@ class Saved:
         Raises
         ------
         FileNotFoundError, ValueError
-            If there is no such file; if it is damaged, or of another method.
+            If there is no such file; if it is damaged, of another method, or of an older version.
         """
         arrays, meta, _ = checkpoints.load(path)
+        check_form(meta, path)
         if meta.get("method") != cls.__name__:
             raise ValueError(f"{cls.__name__}.load: {path} holds a {meta.get('method')}")
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
         learner = cls(cls.settings_type(**values), meta["seed"], meta["backend"])
         learner.load_state(arrays)
         return learner
+
+
+def form():
+    """Return what a file with a learner's state says of its form: see :func:`check_form`."""
+    return {"form": FORM, "version": ibpcl.__version__}
+
+
+def check_form(meta, path):
+    """Refuse a file whose learner's state is in the form of another version.
+
+    Raises
+    ------
+    ValueError
+        Naming the version that wrote it.
+
+    Examples
+    --------
+    >>> check_form({"form": 1, "version": "0.0.9"}, "learner.npz")
+    Traceback (most recent call last):
+    ...
+    ValueError: learner.npz was written by ibpcl 0.0.9 in form 1, this version reads form 2: run the experiment again
+    """
+    if meta.get("form") != FORM:
+        raise ValueError(f"{path} was written by ibpcl {meta.get('version', '0.1.0 or older')} in form "
+                         f"{meta.get('form', 1)}, this version reads form {FORM}: run the experiment again")
 
 
 def check_task(caller, task, kind, inputs):

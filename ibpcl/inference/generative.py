@@ -40,11 +40,11 @@ def train_masked(model, vector, prior, data, how, rates, weights, tau, warm_up=0
     history : list of Record
         One row an epoch.
     """
-    start, part, rest = how.resume.vector if how.resume else vector, autoencoder_packing.whole(model), None
+    part, rest = autoencoder_packing.whole(model), vector
     if weights.kl_weights and weights.kl_masks:              # else nothing would say where the left out ones rest
-        part, rest = autoencoder_packing.masked_part(model, data.x), packing.at_rest(model, start, prior)
+        part, rest = autoencoder_packing.masked_part(model, data.x), packing.at_rest(model, vector, prior)
         rest[model.layout.block("rho")] = 0
-    packed = Packed(model, part, packing.pack_prior(part, model, prior), start if rest is None else rest)
+    packed = Packed(model, part, packing.pack_prior(part, model, prior), rest)
     return _fit(packed, data, how, vector, rates, weights, warm_up, held,
                 lambda step, steps: geometric(*tau, step, steps))
 
@@ -56,9 +56,8 @@ def train_fixed(model, vector, prior, masks, data, how, rates, weights, warm_up=
     has none, all of which is trained.  ``penalty(vector)`` returns what is added to the negative ELBO, in nats for the
     whole task, and its gradient or None; the history counts it with the weights' divergence.
     """
-    rest = how.resume.vector if how.resume else vector
     part = autoencoder_packing.whole(model) if masks is None else autoencoder_packing.fixed_part(model, masks, data.x)
-    packed = Packed(model, part, packing.pack_prior(part, model, prior) if prior is not None else None, rest)
+    packed = Packed(model, part, packing.pack_prior(part, model, prior) if prior is not None else None, vector)
     masks = {} if masks is None else autoencoder_packing.pack_masks(model, part, masks, how.backend)
     return _fit(packed, data, how, vector, rates, weights, warm_up, held, lambda step, steps: 0.0, masks, penalty)
 

@@ -18,31 +18,6 @@ class Data(NamedTuple):
     y: np.ndarray
 
 
-class Fit(NamedTuple):
-    """How a fit goes: passes over the data, the largest minibatch, samples a step, and who does it under which key.
-
-    ``resume``, ``on_epoch``, ``rate_end`` and ``average`` as in :func:`ibpcl.inference.loop.fit`.
-    """
-
-    phase: str
-    epochs: int
-    batch: int
-    samples: int
-    key: object
-    backend: object
-    progress: bool | None = None
-    resume: object = None
-    on_epoch: object = None
-    rate_end: float = 1.0
-    average: float = 0.0
-
-    def run(self, vector, objective, rates, examples, adapt=None):
-        """Call :func:`ibpcl.inference.loop.fit`, which says what the arguments are."""
-        return fit(vector, objective, rates, examples=examples, epochs=self.epochs, batch=self.batch, key=self.key,
-                   backend=self.backend, phase=self.phase, progress=self.progress, adapt=adapt, resume=self.resume,
-                   on_epoch=self.on_epoch, rate_end=self.rate_end, average=self.average)
-
-
 def block_rates(layout, **rate_of_block):
     """Return a learning rate for every element of a vector: 0 in blocks that are not named."""
     rates = np.zeros(layout.size, np.float32)
@@ -82,7 +57,7 @@ def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
     weights are trained.  See :mod:`ibpcl.models.packing`.
     """
     examples = len(data.x)
-    part, rest = packing.whole(model), how.resume.vector if how.resume else vector
+    part, rest = packing.whole(model), vector
     if kl_weight > 0 and packing.off_weights_rest(model, rest, prior, masks):
         part, rest = packing.fixed_part(model, masks, data.x), packing.at_rest(model, rest, prior)
     packed = Packed(model, part, packing.pack_prior(part, model, prior), rest)
@@ -132,7 +107,7 @@ def train_masked(model, vector, prior, data, how, rates, weights, tau, growing=N
     """
     examples = len(data.x)
     downhill = Elbo(*(-weight / examples for weight in weights))
-    now = _masked_part(model, how.resume.vector if how.resume else vector, prior, data.x, weights)
+    now = _masked_part(model, vector, prior, data.x, weights)
     read = now.part.columns(data.x)                          # a network that grows reads the same
 
     def objective(vector, rows, step, steps):
@@ -180,34 +155,6 @@ def _grow_state(layout, state, larger):
 
 
 def fit_part(packed, objective, rates, data, how, vector, adapt=None):
-    """Fit the part of a network that ``packed()`` names at the moment; return the whole vector and the history.
-
-    Snapshots are of the whole network, so that what is left out may be decided anew when a run goes on.
-    """
-    def keep(snapshot):
-        part, trained = packed().part, np.zeros(packed().rest.size, bool)
-        trained[part.index] = True
-        how.on_epoch(snapshot._replace(vector=packing.unpack(part, snapshot.vector, packed().rest), trained=trained))
-
-    index, resume = packed().part.index, how.resume
-    if resume is not None:
-        nothing, state = np.zeros_like(resume.vector), resume.state
-        first, second = (_whole(moment, resume.trained, nothing.copy())[index] for moment in state[:2])
-        step = state.step if np.ndim(state.step) == 0 else _whole(
-            state.step, resume.trained, np.zeros(nothing.shape, state.step.dtype))[index]
-        average = resume.average
-        if average is not None:
-            average = _whole(average, resume.trained, resume.vector.copy())[index]
-        resume = resume._replace(vector=resume.vector[index], state=State(first, second, step),
-                                 average=average, trained=None)
-    part_how = how._replace(resume=resume, on_epoch=None if how.on_epoch is None else keep)
-    trained, history = part_how.run(vector[index], objective, rates, len(data.x), adapt)
+    """Fit the part of a network that ``packed()`` names at the moment; return the whole vector and the history."""
+    trained, history = fit(vector[packed().part.index], objective, rates, len(data.x), how, adapt)
     return packing.unpack(packed().part, trained, packed().rest), history
-
-
-def _whole(values, trained, others):
-    """Write the values of the elements that are trained between the others, and return them all."""
-    if trained is None:
-        return values
-    others[trained] = values
-    return others

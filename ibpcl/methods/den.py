@@ -85,14 +85,14 @@ class DEN(Saved):
         super().__init__(settings, seed, backend_name)
         self.shared, self.heads, self.widths = [], [], []
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Learn the next task; return the history of its phases.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
         self.inputs = task.inputs
-        course = Course(self, task, progress, journal)
+        course = Course(self, task, progress)
         if self.heads:
             course.later()
         else:

@@ -91,7 +91,7 @@ class HAT(Sequential):
 
     settings_type = Settings
 
-    def train(self, task, progress, journal):
+    def train(self, task, progress):
         """Fit weights and embedding; return both in one vector, and the history."""
         settings, model, examples = self.settings, Gated(self.network(task.outputs)), len(task.x_train)
         units, used = sum(settings.hidden), self.used
@@ -113,7 +113,7 @@ class HAT(Sequential):
 
         rates = np.full(model.size, settings.rate, np.float32) * model.freedom(used)
         rates[-units:] = settings.embedding_rate
-        return self.fit(begin, objective, examples, progress, journal, rates, clamp)
+        return self.fit(begin, objective, examples, progress, rates, clamp)
 
     def keep(self, task, vector):
         """Keep weights, head and embedding, and mark the units that the task uses."""

@@ -22,6 +22,7 @@ import numpy as np
 
 from ibpcl.continual import prior as priors
 from ibpcl.inference import objectives
+from ibpcl.inference.loop import fit
 from ibpcl.inference.schedules import geometric
 from ibpcl.methods import check_settings, option
 from ibpcl.methods.posteriors import Posteriors
@@ -139,7 +140,7 @@ class IBPVCL(Posteriors):
 
         rates = objectives.block_rates(model.layout, mu=settings.rate, log_sigma=settings.rate,
                                        sticks=settings.mask_rate, rho=settings.mask_rate * settings.offsets)
-        return how.run(vector, objective, rates, examples)
+        return fit(vector, objective, rates, examples, how)
 
     def _keep(self, model, vector, coreset):
         super()._keep(model, vector, coreset)

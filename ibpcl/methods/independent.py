@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.journal import Partial
 from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
-from ibpcl.inference.loop import fit
+from ibpcl.inference.loop import Fit, fit
 from ibpcl.methods import option
 from ibpcl.models.plain import STARTS, Network
 from ibpcl.models.supervised import Elbo
@@ -52,7 +51,7 @@ class Independent(Saved):
         super().__init__(settings, seed, backend_name)
         self.networks = []                                   # (network, its parameters) of each task
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Maximize the likelihood of the task in a new network; return the history of its training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
@@ -68,14 +67,8 @@ class Independent(Saved):
             parts = Elbo(total * examples / len(rows), 0.0, 0.0, 0.0)
             return parts, network.log_likelihood_vjp(-1 / len(rows), cache), 0.0
 
-        def save(snapshot):
-            journal.save(Partial(snapshot, settings.hidden, None, ()))
-
-        resumed = journal.resume.snapshot if journal and journal.resume else None
-        vector, history = fit(
-            start, objective, np.full(network.layout.size, settings.rate, np.float32), examples=examples,
-            epochs=settings.epochs, batch=settings.batch, key=key, backend=self.backend, phase="independent",
-            progress=progress, resume=resumed, on_epoch=save if journal else None)
+        how = Fit("independent", settings.epochs, settings.batch, 1, key, self.backend, progress)
+        vector, history = fit(start, objective, np.full(len(start), settings.rate, np.float32), examples, how)
         self.networks.append((network, vector))
         return history
 

@@ -13,12 +13,12 @@ import numpy as np
 from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
-from ibpcl.inference.objectives import Data, Fit, Growing
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data, Growing
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.models import packing
 from ibpcl.models.classifier import Classifier
@@ -54,42 +54,37 @@ class NPBCL(Saved):
         self._coresets = []                                  # the examples kept from each task
         self._refined = {}                                   # task -> its parameters after its coreset
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Run one turn of Algorithm 1; return the history of its training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
-        settings, resumed = self.settings, journal.resume if journal else None
+        settings, done = self.settings, []
         self._refined, self.inputs, self.kind = {}, task.x_train.shape[1], type(task)
-        masks, done = None, []
-        if resumed is not None:
-            self.hidden, masks, done = resumed.hidden, resumed.masks, list(resumed.history)
         model, (data, coreset) = self._model(task), self._split(task)
         prior, vector = self._prior(model), self._start(model)
         epochs, finetune_epochs = settings.epochs_for(len(data.x))
 
         def how(phase, epochs):
-            return phase_fit(self, phase, epochs, self._key(len(self.heads), phase), progress, journal,
-                             lambda now: Partial(now, self.hidden, masks, tuple(done)))
+            return Fit(phase, epochs, settings.batch, settings.samples, self._key(len(self.heads), phase), self.backend,
+                       progress, settings.rate_end)
 
-        reached = PHASES.index(resumed.snapshot.phase) if resumed is not None else 0
-        if settings.likelihood_epochs and not self.heads and reached <= PHASES.index("likelihood"):
+        if settings.likelihood_epochs and not self.heads:
             vector, records = objectives.maximize_likelihood(
                 model, vector, prior, data, how("likelihood", settings.likelihood_epochs), settings.weight_rate)
             done += records
-        if reached <= PHASES.index("masked"):
-            if settings.shared_mask and self.heads:          # the ablation: no mask of its own
-                masks = self.masks(0)
-                vector, records = objectives.train_fixed(
-                    model, vector, prior, masks, data, how("masked", epochs), settings.weight_rate,
-                    settings.weight_kl_weight)
-            else:
-                model, vector, records = self._train_masked(model, vector, prior, data, how("masked", epochs))
-                prior, masks = self._prior(model), self._cut(model, vector)
-            if settings.reset_unused:
-                self._reset_unused(model, vector, prior, masks)
-            done += records
+        if settings.shared_mask and self.heads:              # the ablation: no mask of its own
+            masks = self.masks(0)
+            vector, records = objectives.train_fixed(
+                model, vector, prior, masks, data, how("masked", epochs), settings.weight_rate,
+                settings.weight_kl_weight)
+        else:
+            model, vector, records = self._train_masked(model, vector, prior, data, how("masked", epochs))
+            prior, masks = self._prior(model), self._cut(model, vector)
+        if settings.reset_unused:
+            self._reset_unused(model, vector, prior, masks)
+        done += records
         vector, records = objectives.train_fixed(
             model, vector, prior, masks, data,
             how("finetune", finetune_epochs)._replace(average=settings.finetune_average), settings.finetune_rate,

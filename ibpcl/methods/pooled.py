@@ -17,7 +17,7 @@ class Pooled(Sequential):
 
     restarts = False                                         # whether every task starts from fresh parameters
 
-    def train(self, task, progress, journal):
+    def train(self, task, progress):
         """Fit the network and all heads; return the hidden layers' parameters, then each head's, and the history."""
         model = self.model((*self.outputs, task.outputs))
 
@@ -28,7 +28,7 @@ class Pooled(Sequential):
             likelihood = sum(scale * total for scale, total in zip(scales, totals, strict=True))
             return Elbo(likelihood, 0.0, 0.0, 0.0), gradient, 0.0
 
-        return self.fit(self.begin_all(task), objective, self.pool_size(task), progress, journal)
+        return self.fit(self.begin_all(task), objective, self.pool_size(task), progress)
 
     def keep(self, task, vector):
         """Keep what was trained: the hidden layers and every head."""

@@ -8,10 +8,10 @@ compared sample by sample.
 import numpy as np
 
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
+from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
 from ibpcl.models.mlp import write
 from ibpcl.models.supervised import Prior
@@ -42,23 +42,22 @@ class Posteriors(Saved):
         super().__init__(settings, seed, backend_name)
         self.posterior, self.heads = [], []
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Turn the posterior into that of one more task; return the history of the training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
-        settings, t, resumed = self.settings, len(self.heads), journal.resume if journal else None
+        settings, t, done = self.settings, len(self.heads), []
         self.inputs = task.inputs
         model, (data, coreset) = self._model(task.outputs), self._split(task)
         prior, vector = self.prior(model), self.start(model)
-        done = list(resumed.history) if resumed is not None else []
 
         def how(phase, name, epochs):
-            return phase_fit(self, name, epochs, self._key(t, phase), progress, journal,
-                             lambda now: Partial(now, settings.hidden, None, tuple(done)))
+            return Fit(name, epochs, settings.batch, settings.samples, self._key(t, phase), self.backend, progress,
+                       settings.rate_end)
 
-        if settings.likelihood_epochs and not t and (resumed is None or resumed.snapshot.phase == "likelihood"):
+        if settings.likelihood_epochs and not t:
             vector, records = objectives.maximize_likelihood(
                 model, vector, prior, data, how("likelihood", "likelihood", settings.likelihood_epochs), settings.rate)
             done += records

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.journal import Partial
 from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
-from ibpcl.inference.loop import fit
+from ibpcl.inference.loop import Fit, fit
 from ibpcl.methods import check_settings, option
 from ibpcl.models.plain import STARTS, Network
 from ibpcl.models.supervised import Elbo
@@ -86,13 +85,13 @@ class Sequential(Saved):
         """The method's name, for messages and the history."""
         return self.settings.method_name
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Train on the next task and remember what the method wants to; return the history of the training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
-        vector, history = self.train(task, progress, journal)
+        vector, history = self.train(task, progress)
         self.keep(task, vector)
         return history
 
@@ -136,7 +135,7 @@ class Sequential(Saved):
         """Return the shared parameters with which a task is predicted."""
         return self.shared
 
-    def train(self, task, progress, journal):
+    def train(self, task, progress):
         """Fit the network to a task; return its parameters, shared ones first, and the history."""
         network, examples = self.network(task.outputs), len(task.x_train)
 
@@ -148,7 +147,7 @@ class Sequential(Saved):
                 gradient += dpenalty / examples              # the loss that falls is nats an example
             return Elbo(total * examples / len(rows), value, 0.0, 0.0), gradient, 0.0
 
-        return self.fit(self.begin(task), objective, examples, progress, journal)
+        return self.fit(self.begin(task), objective, examples, progress)
 
     def keep(self, task, vector):
         """Keep what was trained: the shared part, and the task's own head."""
@@ -180,18 +179,12 @@ class Sequential(Saved):
             vector[: len(self.shared)] = self.shared
         return vector
 
-    def fit(self, start, objective, examples, progress, journal, rates=None, adapt=None):
+    def fit(self, start, objective, examples, progress, rates=None, adapt=None):
         """Run the minibatch loop as all methods do; :func:`ibpcl.inference.loop.fit` says what the arguments are."""
         settings = self.settings
-
-        def save(snapshot):
-            journal.save(Partial(snapshot, settings.hidden, None, ()))
-
         rates = np.full(len(start), settings.rate, np.float32) if rates is None else rates
-        return fit(start, objective, rates, examples=examples, epochs=settings.epochs, batch=settings.batch,
-                   key=self.key(), backend=self.backend, phase=self.name, progress=progress, adapt=adapt,
-                   resume=journal.resume.snapshot if journal and journal.resume else None,
-                   on_epoch=save if journal else None, rate_end=settings.rate_end)
+        how = Fit(self.name, settings.epochs, settings.batch, 1, self.key(), self.backend, progress, settings.rate_end)
+        return fit(start, objective, rates, examples, how, adapt)
 
     def _check(self, task):
         check_task(self.name, task, Task, self.inputs)

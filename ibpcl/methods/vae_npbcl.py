@@ -30,11 +30,11 @@ import numpy as np
 
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_task, check_task_id, under
 from ibpcl.continual.task import ImageTask
 from ibpcl.errors import TrainingError
 from ibpcl.inference import generative
+from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
 from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
 from ibpcl.models import autoencoder_packing
@@ -80,41 +80,34 @@ class VAENPBCL(Saved):
         self._masks = []                                     # packed, for each task and masked layer
         self._shared_prior = {}                              # the codes' prior, if one is learned for all tasks
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Run one turn of Algorithm 1; return the history of its training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
-        settings, t, resumed = self.settings, len(self.own), journal.resume if journal else None
+        settings, t = self.settings, len(self.own)
         self.inputs = task.inputs
         model, data = self._model(), Data(task.x_train, None)
-        names, masks, done = model.of_kind("masked"), None, []
-        if resumed is not None:
-            done = list(resumed.history)
-            masks = None if resumed.masks is None else dict(zip(names, resumed.masks, strict=True))
         known = self._known(model)
         prior, vector = self._prior(model, known), self._start(model, known, task)
         held = self._held(model, known)
 
         def how(phase, epochs):
-            return phase_fit(self, phase, epochs, self._key(t, phase), progress, journal, lambda now: Partial(
-                now, settings.hidden, None if masks is None else tuple(masks.values()), tuple(done)))
+            return Fit(phase, epochs, settings.batch, settings.samples, self._key(t, phase), self.backend, progress,
+                       settings.rate_end)
 
-        if masks is None:
-            vector, records = generative.train_masked(
-                model, vector, prior, data, how("masked", settings.epochs), settings.masked_rates,
-                Elbo(1.0, -settings.beta, -settings.weight_kl_weight, -settings.mask_kl_weight,
-                     -settings.stick_kl_weight), (settings.tau_start, settings.tau_end), settings.warm_up, held)
-            masks = self._cut(model, vector, task)
-            self._reset_unused(model, vector, prior, masks)
-            done += records
+        vector, done = generative.train_masked(
+            model, vector, prior, data, how("masked", settings.epochs), settings.masked_rates,
+            Elbo(1.0, -settings.beta, -settings.weight_kl_weight, -settings.mask_kl_weight,
+                 -settings.stick_kl_weight), (settings.tau_start, settings.tau_end), settings.warm_up, held)
+        masks = self._cut(model, vector, task)
+        self._reset_unused(model, vector, prior, masks)
         vector, records = generative.train_fixed(
             model, vector, prior, masks, data, how("finetune", settings.finetune_epochs), settings.finetune_rates,
             Elbo(1.0, -settings.beta, -settings.weight_kl_weight, 0.0, 0.0), settings.warm_up, held)
-        done += records
         self._keep(model, vector, masks)
-        return [record._replace(task=t) for record in done]
+        return [record._replace(task=t) for record in done + records]
 
     def latent_model(self, task_id):
         """Return a task's model as it is evaluated: weights at their means, hard masks.

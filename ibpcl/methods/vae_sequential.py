@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.journal import Partial
 from ibpcl.continual.learner import Saved, check_task, check_task_id, under
 from ibpcl.continual.task import ImageTask
 from ibpcl.inference import generative
-from ibpcl.inference.objectives import Data, Fit
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data
 from ibpcl.methods import check_settings, option
 from ibpcl.models.autoencoder import LIKELIHOODS, Autoencoder, Elbo
 from ibpcl.models.mlp import ACTIVATIONS, write
@@ -99,7 +99,7 @@ class VAESequential(Saved):
         """The method's name, for messages and the history."""
         return self.settings.method_name
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Train on the next task and remember what the method wants to; return the history of the training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
@@ -107,13 +107,8 @@ class VAESequential(Saved):
         check_task(self.name, task, ImageTask, self.inputs)
         self.inputs = task.inputs
         settings, model, examples = self.settings, self.model(), len(task.x_train)
-
-        def save(snapshot):
-            journal.save(Partial(snapshot, settings.hidden, None, ()))
-
         how = Fit(self.name, settings.epochs, settings.batch, settings.samples, self.key("train"), self.backend,
-                  progress, journal.resume.snapshot if journal and journal.resume else None,
-                  save if journal else None, settings.rate_end)
+                  progress, settings.rate_end)
         vector, history = generative.train_fixed(
             model, self.start(model, task), self.prior(model), None, Data(task.x_train, None), how,
             dict.fromkeys(("plain", "mu", "log_sigma"), settings.rate),

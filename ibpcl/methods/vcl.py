@@ -25,7 +25,8 @@ from ibpcl.continual import coresets
 from ibpcl.continual.learner import under
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
-from ibpcl.inference.objectives import Data, Fit
+from ibpcl.inference.loop import Fit, fit
+from ibpcl.inference.objectives import Data
 from ibpcl.methods import check_settings, option
 from ibpcl.methods.posteriors import Posteriors
 from ibpcl.models.mean_field import MeanField
@@ -115,7 +116,7 @@ class VCL(Posteriors):
             return parts, model.sampled_elbo_vjp(weights, cache), 0.0
 
         rates = objectives.block_rates(model.layout, mu=self.settings.rate, log_sigma=self.settings.rate)
-        return how.run(vector, objective, rates, examples)
+        return fit(vector, objective, rates, examples, how)
 
     def _refine(self, model, vector, task_id):
         """Train a copy of the posterior on what was kept: the task's coreset, or with one head all of them."""

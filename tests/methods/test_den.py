@@ -8,12 +8,10 @@ import pytest
 from ibpcl import adam
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import RegressionTask
-from ibpcl.experiments.journal import RunJournal
 from ibpcl.inference.backend import backend
-from ibpcl.inference.loop import minibatches
+from ibpcl.inference.loop import Watch, minibatches
 from ibpcl.methods import method
 from ibpcl.methods.den import DEN, Settings
-from ibpcl.methods.den_course import PHASES
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
 from ibpcl.models import expandable
@@ -186,42 +184,13 @@ def test_it_learns_and_keeps(make_task):
     assert all(np.isfinite(record.elbo) and record.kl_weights >= 0 for record in last.history)
 
 
-def test_it_goes_on_bit_for_bit_after_any_epoch(make_task, kept):
-    """Through every phase, the network growing twice on the way."""
-    changes = {"hidden": (8, 7), "loss_threshold": 0.0, "split_threshold": 0.3, "drift": 0.01}
-    whole, journal = learned([make_task(0)], **changes), kept()
-    before = {key: np.array(value) for key, value in whole.state().items()}
-    history = whole.learn(make_task(1), progress=False, journal=journal)
-    phases = [partial.snapshot.phase for partial in journal.partials]
-    assert list(dict.fromkeys(phases)) == list(PHASES[1:])
-    assert journal.partials[0].hidden < journal.partials[-4].hidden < journal.partials[-1].hidden == whole.widths[1]
-    for partial in journal.partials:
-        again = learner_of(**changes)
-        again.load_state(before)
-        assert again.learn(make_task(1), progress=False, journal=kept(partial)) == history
-        same(again, whole)
-
-
-def test_a_killed_run_goes_on_from_its_file(make_task, tmp_path, monkeypatch):
-    stream, whole = [make_task(t) for t in range(2)], learner_of(loss_threshold=0.0)
-    *_, expected = learn_stream(whole, stream, progress=False)
-    journal, first = RunJournal(tmp_path, {}), learner_of(loss_threshold=0.0)
-    keep = journal.save
-
-    def killed(partial):
-        keep(partial)
-        if partial.snapshot.phase == "expanded":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(journal, "save", killed)
-    with pytest.raises(KeyboardInterrupt):
-        list(learn_stream(first, stream, progress=False, journal=journal))
-    again, second = learner_of(loss_threshold=0.0), RunJournal(tmp_path, {})
-    second.restore(again)
-    assert len(second.done) == 1 and second.resume.snapshot.phase == "expanded"
-    *_, last = learn_stream(again, stream, progress=False, journal=second)
-    same(again, whole)
-    np.testing.assert_array_equal(last.accuracy, expected.accuracy)
+def test_a_task_goes_through_every_phase(make_task):
+    """The network grows twice on the way."""
+    learner, sizes = learned([make_task(0)], hidden=(8, 7), loss_threshold=0.0, split_threshold=0.3, drift=0.01), []
+    watch = Watch(False, lambda record, vector: sizes.append((record.phase, vector.size)))
+    learner.learn(make_task(1), progress=watch)
+    assert list(dict.fromkeys(phase for phase, _ in sizes)) == ["head", "selected", "expanded", "split"]
+    assert sizes[0][1] < sizes[-4][1] < sizes[-1][1]
 
 
 def test_a_saved_learner_is_the_learner(make_task, tmp_path):

@@ -179,14 +179,10 @@ def test_it_learns_and_keeps(make_task, changes):
 
 
 @pytest.mark.parametrize("changes", [{}, {"offsets": True, "single_head": True}])
-def test_it_is_saved_and_goes_on_bit_for_bit(make_task, kept, tmp_path, changes):
-    whole, journal = learner_of(**changes), kept()
-    history = whole.learn(make_task(0), progress=False, journal=journal)
-    assert [partial.snapshot.phase for partial in journal.partials] == ["likelihood"] * 3 + ["ibp_vcl"] * 4
-    for partial in journal.partials:
-        again = learner_of(**changes)
-        assert again.learn(make_task(0), progress=False, journal=kept(partial)) == history
-        same(again, whole)
+def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
+    whole = learner_of(**changes)
+    phases = [record.phase for record in whole.learn(make_task(0), progress=False)]
+    assert phases == ["likelihood"] * 3 + ["ibp_vcl"] * 4
     whole.save(tmp_path / "ibp_vcl.npz")
     copy = IBPVCL.load(tmp_path / "ibp_vcl.npz")
     for learner in (whole, copy):

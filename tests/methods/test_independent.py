@@ -96,26 +96,6 @@ def test_a_saved_learner_is_the_learner(tmp_path):
     np.testing.assert_array_equal(copy.networks[2][1], learner.networks[2][1])
 
 
-class Kept:
-    """A journal that keeps all it is told."""
-
-    def __init__(self, resume=None):
-        self.resume, self.partials = resume, []
-
-    def save(self, partial):
-        self.partials.append(partial)
-
-
-def test_it_goes_on_bit_for_bit_after_any_epoch():
-    whole, journal = Independent(SMALL, seed=4), Kept()
-    whole.learn(task(0), progress=False, journal=journal)
-    assert len(journal.partials) == SMALL.epochs
-    for partial in journal.partials:
-        again = Independent(SMALL, seed=4)
-        again.learn(task(0), progress=False, journal=Kept(partial))
-        np.testing.assert_array_equal(again.networks[0][1], whole.networks[0][1])
-
-
 def test_the_two_starts_differ_and_have_their_spread():
     network = Network(400, (300,), 2)
     for start, deviation in (("uniform", 1 / np.sqrt(3 * 400)), ("he", np.sqrt(2 / 400))):

@@ -157,21 +157,6 @@ def test_the_controller_learns_from_the_rewards(make_task, monkeypatch):
     assert chosen[:30].mean() < 3.5 and chosen[-30:].mean() > 4.5
 
 
-@pytest.mark.parametrize("hidden", [(8,), (7, 6)])
-def test_a_search_goes_on_bit_for_bit_after_any_trial(make_task, kept, hidden):
-    settings = {"hidden": hidden, "trials": 4, "backend": "numba"}
-    whole, journal = learned(make_task, 1, **settings), kept()
-    before = whole.state()
-    history = whole.learn(make_task(1), progress=False, journal=journal)
-    assert [partial.snapshot.epoch for partial in journal.partials] == [1, 2, 3, 4]
-    for partial in journal.partials:
-        again = RCL(whole.settings, 1, "numba")
-        again.load_state(before)
-        assert again.learn(make_task(1), progress=False, journal=kept(partial)) == history
-        for name, value in whole.state().items():
-            np.testing.assert_array_equal(again.state()[name], value, err_msg=name)
-
-
 def test_a_saved_learner_with_grown_layers_is_the_learner(make_task, tmp_path, monkeypatch):
     choosing(monkeypatch, (2, 4))
     learner = learned(make_task, hidden=(7, 6))

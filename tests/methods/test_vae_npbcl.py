@@ -204,20 +204,6 @@ def test_the_codes_prior_is_each_task_s_or_everybody_s(make_images):
     assert not np.array_equal(*(learner.latent_model(t).prior()[0] for t in range(2)))
 
 
-@pytest.mark.parametrize("after", [1, 7, 8, 10])
-def test_it_goes_on_bit_for_bit_after_any_epoch(after, make_images, kept):
-    """After the second task was stopped in masked training, at its end, or in fine-tuning."""
-    whole, journal = learn(1, make_images), kept()
-    whole.learn(make_images(1), progress=False, journal=journal)
-    half = learn(1, make_images)
-    again = kept(journal.partials[after - 1])
-    history = half.learn(make_images(1), progress=False, journal=again)
-    for name, value in whole.state().items():
-        np.testing.assert_array_equal(value, half.state()[name], err_msg=name)
-    assert [record.phase for record in history] == ["masked"] * 8 + ["finetune"] * 4
-    assert {record.task for record in history} == {1}
-
-
 def test_the_history_has_the_codes_divergence(make_images):
     learner = VAENPBCL(SMALL, 1)
     *_, last = learner.learn(make_images(0), progress=False)
