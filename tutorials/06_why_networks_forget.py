@@ -67,8 +67,8 @@ plt.show()
 #
 # $$ L_t(\theta) = -\frac{1}{N_t} \sum_n \log p(y_n \mid x_n, \theta) $$
 #
-# and starts each task where the last one ended.  We keep the weights after every epoch, for later: `Watch` is a progress
-# bar (none here) and a function that is called after each.
+# and starts each task where the last one ended.  We keep the weights after every epoch, for later: `Watch` is a
+# progress bar (none here) and a function that is called after each.
 
 # %%
 def make(name, **settings):

@@ -11,7 +11,8 @@ from ibpcl.inference.loop import Watch
 from ibpcl.kernels import blas
 from ibpcl.methods.vae_npbcl import VAENPBCL
 from ibpcl.methods.vae_npbcl_settings import Settings
-from ibpcl.models.autoencoder import Autoencoder
+from ibpcl.models.likelihoods import Bernoulli
+from ibpcl.models.network import autoencoder
 
 DIGIT = 0
 
@@ -54,7 +55,8 @@ def measure(plan, data_dir):
     found = images((DIGIT,), data_dir)
     x = (found.x[: plan.examples] / 255).astype(np.float32)
     chosen = Settings(hidden=(20, 20), latent=5, epochs=2, finetune_epochs=2) if small else Settings(finetune_epochs=9)
-    shapes = Autoencoder(x.shape[1], chosen.hidden, chosen.latent, chosen.hidden[::-1]).shapes.values()
+    network = autoencoder(x.shape[1], chosen.hidden, chosen.latent, Bernoulli())
+    shapes = [layer.shape for layer in network.layers.values()]
     multiply = products(shapes, min(chosen.batch, len(x)))
 
     def beside():

@@ -11,6 +11,7 @@ as in :mod:`ibpcl.continual.fisher`.
 
 import numpy as np
 
+from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.primitives import activations
 
 DEFINITIONS = ("sampled", "empirical")
@@ -80,9 +81,9 @@ def _forward(point, z):
 def _slope(point, outputs, x, definition, rng):
     """Return the slope of log p(x) at the outputs, (N, D)."""
     noise = rng.random(outputs.shape, dtype=np.float32)
-    if point.likelihood == "bernoulli":
+    if isinstance(point.likelihood, Bernoulli):
         p = point.mean_of(outputs)
         return (x if definition == "empirical" else (noise < p).astype(p.dtype)) - p
     if definition == "empirical":
-        return (x - outputs) / point.pixel_sigma**2
-    return rng.standard_normal(outputs.shape, dtype=np.float32) / np.float32(point.pixel_sigma)
+        return (x - outputs) / point.likelihood.sigma**2
+    return rng.standard_normal(outputs.shape, dtype=np.float32) / np.float32(point.likelihood.sigma)

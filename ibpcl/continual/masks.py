@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models.mlp import STANDARD_MASKS
+from ibpcl.models.masked import STANDARD_MASKS
 from ibpcl.numerics import sigmoid
 from ibpcl.primitives import kumaraswamy, stick_breaking, sticks
 

@@ -8,8 +8,8 @@ from ibpcl.inference import sparsity
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.schedules import geometric
 from ibpcl.models import expandable
+from ibpcl.models.elbo import Elbo
 from ibpcl.models.plain import Network
-from ibpcl.models.supervised import Elbo
 from ibpcl.noise import Key, generator
 from ibpcl.primitives import quadratic
 

@@ -29,8 +29,8 @@ import numpy as np
 from ibpcl.continual.learner import check_inputs
 from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.models.elbo import Elbo
 from ibpcl.models.gated import Gated, gates
-from ibpcl.models.supervised import Elbo
 from ibpcl.noise import generator
 from ibpcl.numerics import logsumexp
 

@@ -13,8 +13,8 @@ from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.methods import option
+from ibpcl.models.elbo import Elbo
 from ibpcl.models.plain import STARTS, Network
-from ibpcl.models.supervised import Elbo
 from ibpcl.noise import Key, generator
 
 

@@ -18,14 +18,13 @@ from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
-from ibpcl.inference.objectives import Data, Growing
+from ibpcl.inference.objectives import Data, Growing, Weighted
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
-from ibpcl.models import packing
-from ibpcl.models.classifier import Classifier
-from ibpcl.models.layers import sticks
-from ibpcl.models.mlp import write
-from ibpcl.models.regressor import Regressor
-from ibpcl.models.supervised import Elbo, Prior
+from ibpcl.models import likelihoods, packing, prediction, starts
+from ibpcl.models.elbo import Elbo, Prior
+from ibpcl.models.masked import Masked, sticks
+from ibpcl.models.network import classifier
+from ibpcl.models.parameters import write
 from ibpcl.noise import Key, generator
 from ibpcl.primitives import weibull
 
@@ -62,7 +61,8 @@ class NPBCL(Saved):
         self._check(task)
         settings, done = self.settings, []
         self._refined, self.inputs, self.kind = {}, task.x_train.shape[1], type(task)
-        model, (data, coreset) = self._model(task), self._split(task)
+        model = self._network(self._likelihood.width(task.outputs), self.hidden)
+        data, coreset = self._split(task)
         prior, vector = self._prior(model), self._start(model)
         epochs, finetune_epochs = settings.epochs_for(len(data.x))
 
@@ -76,9 +76,8 @@ class NPBCL(Saved):
             done += records
         if settings.shared_mask and self.heads:              # the ablation: no mask of its own
             masks = self.masks(0)
-            vector, records = objectives.train_fixed(
-                model, vector, prior, masks, data, how("masked", epochs), settings.weight_rate,
-                settings.weight_kl_weight)
+            vector, records = objectives.train_fixed(model, vector, prior, self._by_name(masks), data,
+                                                     how("masked", epochs), *self._fixed(settings.weight_rate))
         else:
             model, vector, records = self._train_masked(model, vector, prior, data, how("masked", epochs))
             prior, masks = self._prior(model), self._cut(model, vector)
@@ -86,9 +85,9 @@ class NPBCL(Saved):
             self._reset_unused(model, vector, prior, masks)
         done += records
         vector, records = objectives.train_fixed(
-            model, vector, prior, masks, data,
-            how("finetune", finetune_epochs)._replace(average=settings.finetune_average), settings.finetune_rate,
-            settings.weight_kl_weight)
+            model, vector, prior, self._by_name(masks), data,
+            how("finetune", finetune_epochs)._replace(average=settings.finetune_average),
+            *self._fixed(settings.finetune_rate))
         done += records
         self._keep(model, vector, masks, coreset)
         return [record._replace(task=len(self.heads) - 1) for record in done]
@@ -98,15 +97,15 @@ class NPBCL(Saved):
         return self.predict_with_uncertainty(x, task_id)[0]
 
     def predict_with_uncertainty(self, x, task_id):
-        """Return the ``Prediction`` of :mod:`ibpcl.models.classifier`, or of :mod:`ibpcl.models.regressor`."""
+        """Return the ``Classes``, or of a regression the ``Values``, of :mod:`ibpcl.models.likelihoods`."""
         check_inputs("npbcl.predict", x, self.inputs, task_id, len(self.heads))
         model, vector = self._assemble(task_id)
         if self._coresets:
             if task_id not in self._refined:
                 self._refined[task_id] = self._refine(model, vector, task_id)
             vector = self._refined[task_id]
-        return model.predict(vector, self.masks(task_id), np.asarray(x, np.float32), self.settings.prediction_samples,
-                             self._key(task_id, "predict"), self.backend)
+        return prediction.predict(model, vector, self._by_name(self.masks(task_id)), np.asarray(x, np.float32),
+                                  self.settings.prediction_samples, self._key(task_id, "predict"), self.backend)
 
     def masks(self, task_id):
         """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a hidden layer."""
@@ -152,16 +151,26 @@ class NPBCL(Saved):
         if kind is RegressionTask and self.settings.prediction_samples < 2:
             raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
 
-    def _model(self, task, hidden=None):
-        return self._network(task.outputs, hidden or self.hidden)
-
-    def _network(self, outputs, hidden):
+    @property
+    def _likelihood(self):
         settings = self.settings
-        common = (self.inputs, hidden, outputs, settings.activation, settings.mask_model,
-                  settings.alpha_rule == "learned")
         if self.kind is RegressionTask:
-            return Regressor(*common, settings.noise_sigma, settings.learn_noise)
-        return Classifier(*common)
+            return likelihoods.Gaussian(settings.noise_sigma, settings.learn_noise)
+        return likelihoods.of_classes(settings.likelihood)
+
+    def _network(self, width, hidden):
+        """Return the network with a head of a width."""
+        return classifier(self.inputs, hidden, self._likelihood, width, Masked, self.settings.activation,
+                          model=self.settings.mask_model)
+
+    def _by_name(self, masks):
+        """Return hard masks by the names of their layers."""
+        return {f"hidden{i}": mask for i, mask in enumerate(masks)}
+
+    def _fixed(self, rate):
+        """Return the rates and the objective of training with given masks."""
+        weights = Elbo(1.0, -self.settings.weight_kl_weight)
+        return {"mu": rate, "log_sigma": rate, "noise": rate}, Weighted(weights)
 
     def _key(self, task_id, phase):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
@@ -189,26 +198,22 @@ class NPBCL(Saved):
 
     def _prior(self, model):
         """Build the prior of the next task by Eq. 11; a new head has the initial prior, a shared one its posterior."""
-        settings, layers, informative = self.settings, [], []
-        for i, (shape, known) in enumerate(zip(model.shapes, self._known(model.shapes), strict=True)):
-            initial = priors.standard(shape, settings.prior_sigma)
-            layers.append(priors.select(known, self._embedded(i, initial), initial) if self.heads else initial)
-            informative += [known.ravel(), known.any(axis=0)]
-        head = priors.standard((self.hidden[-1], model.outputs), settings.prior_sigma)
+        settings, layers, known = self.settings, {}, {}
+        shapes = [layer.shape for layer in model.masked.values()]
+        for i, (name, used) in enumerate(zip(model.masked, self._known(shapes), strict=True)):
+            initial = priors.standard(used.shape, settings.prior_sigma)
+            layers[name] = priors.select(used, self._embedded(i, initial), initial) if self.heads else initial
+            known[name] = used
+        layers["head"] = priors.standard(model.layers["head"].shape, settings.prior_sigma)
         if settings.single_head and self.heads:
-            self._embed_head(head)
-        layers.append(head)
-        informative += [np.ones(head[name].size, bool) for name in ("weight.mu", "bias.mu")]
-        mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel() for layer in layers
-                                         for kind in ("weight", "bias")]) for part in ("mu", "log_sigma"))
+            self._embed_head(layers["head"])
+        known["head"] = np.ones(model.layers["head"].shape, bool)
         # The mean of a Gamma(g, h) is g / h.
-        alpha_prior = (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
-        if settings.unused_prior == "gaussian":
-            informative = None
-        else:
-            informative = np.flatnonzero(np.concatenate(informative))
-        return Prior(mu, log_sigma, self.alpha.astype(np.float32), alpha_prior, informative,
-                     settings.unused_prior == "flat")
+        learned = (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
+        sticks_prior = {name: learned if layer.model.learns_alpha else alpha for (name, layer), alpha in
+                        zip(model.masked.items(), self.alpha.astype(np.float32), strict=True)}
+        return priors.assemble(model, layers, sticks_prior, None if settings.unused_prior == "gaussian" else known,
+                               settings.unused_prior == "flat")
 
     def _embedded(self, i, like):
         """Return the posterior of a hidden layer in the corner of arrays as large as those of ``like``."""
@@ -217,15 +222,15 @@ class NPBCL(Saved):
     def _start(self, model, growth=0):
         """Start the next task: known weights at the last posterior, all others and a new head afresh."""
         rng = generator(self._key(len(self.heads), "initial")._replace(step=growth))
-        vector = model.initial(rng, self.alpha, self.settings.start_sigma, self.settings.start_spread)
+        vector = model.initial(starts.normal(rng, self.settings.start_spread), self.settings.start_sigma, self.alpha)
         vector[model.layout.block("rho")] = self.settings.start_rho
         if not self.heads:
             return vector
-        *hidden, head = model.layers(vector)
-        for i, (views, known) in enumerate(zip(hidden, self._known(model.shapes), strict=True)):
-            write(views, priors.select(known, self._embedded(i, views), views))
+        views, shapes = model.layout.layers(vector), [layer.shape for layer in model.masked.values()]
+        for i, (name, known) in enumerate(zip(model.masked, self._known(shapes), strict=True)):
+            write(views[name], priors.select(known, self._embedded(i, views[name]), views[name]))
         if self.settings.single_head:
-            self._embed_head(head)
+            self._embed_head(views["head"])
         return vector
 
     def _embed_head(self, head):
@@ -242,7 +247,7 @@ class NPBCL(Saved):
         weights = Elbo(1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight,
                        -settings.stick_kl_weight)
         growing = Growing(settings.expand_every, self._grow) if settings.expand else None
-        return objectives.train_masked(model, vector, prior, data, how, rates, weights,
+        return objectives.train_masked(model, vector, prior, data, how, rates, Weighted(weights),
                                        (settings.tau_start, settings.tau_end), growing)
 
     def _grow(self, model, vector, step):
@@ -259,7 +264,8 @@ class NPBCL(Saved):
     def _probable_masks(self, model, vector):
         """Threshold the posterior probability of every mask."""
         masks = []
-        for i, layer in enumerate(model.layers(vector)[:-1]):
+        views = model.layout.layers(vector)
+        for i, layer in enumerate(views[name] for name in model.masked):
             (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
             key = self._key(len(self.heads), "cut")._replace(stream=i)
             u = self.backend.uniform(key, (self.settings.prediction_samples, *a.shape), np.float32)
@@ -284,20 +290,18 @@ class NPBCL(Saved):
 
     def _reset_unused(self, model, vector, prior, masks):
         """Set every weight that the masks switch off to its Gaussian prior, in place; without one it stays."""
-        kept = np.ones(prior.mu.size, bool)
-        units = np.concatenate([flat for mask in masks for flat in (mask.ravel(), mask.any(axis=0))])
-        kept[: len(units)] = units
-        rest = packing.at_rest(model, vector, prior)
+        off, rest = packing.off_weights(model, self._by_name(masks)), packing.at_rest(model, vector, prior)
         for block in map(model.layout.block, ("mu", "log_sigma")):
-            vector[block] = np.where(kept, vector[block], rest[block])
+            vector[block] = np.where(off, rest[block], vector[block])
 
     def _keep(self, model, vector, masks, coreset):
         """Keep what was learned: the posterior, the head, the masks, the coreset, and the next task's alpha."""
-        *hidden, head = model.layers(vector)
+        views = model.layout.layers(vector)
+        hidden, head = [views[name] for name in model.masked], views["head"]
         self.alpha = np.array([self._next_alpha(alpha, layer) for alpha, layer in zip(self.alpha, hidden, strict=True)])
         self.posterior = [{name: layer[name].copy() for name in priors.GAUSSIAN} for layer in hidden]
         head = {name: value.copy() for name, value in head.items()}
-        extra = {entry.name: model.layout.views(vector)[entry.name].copy() for entry in model.extra_entries()}
+        extra = {f"noise.{name}": value.copy() for name, value in views.get("noise", {}).items()}
         if self.settings.single_head:                        # each task keeps what is its own: a regression's noise
             self.heads = [old | head for old in self.heads]
         self.heads = [*self.heads, head | extra]
@@ -323,18 +327,20 @@ class NPBCL(Saved):
         head, masks = self.heads[task_id], self._masks[task_id]
         model = self._network(len(head["bias.mu"]), tuple(packed.shape[1] for packed in masks))
         vector = np.zeros(model.layout.size, np.float32)
-        for views, values in zip(model.layers(vector), (*self.posterior, head), strict=True):
-            write(views, {name: expansion.corner(values[name], views[name].shape) for name in priors.GAUSSIAN})
-        for entry in model.extra_entries():
-            model.layout.views(vector)[entry.name][...] = head[entry.name]
+        views = model.layout.layers(vector)
+        for name, values in zip(model.layers, (*self.posterior, head), strict=True):
+            write(views[name], {part: expansion.corner(values[part], views[name][part].shape)
+                                for part in priors.GAUSSIAN})
+        for part, view in views.get("noise", {}).items():
+            view[...] = head[f"noise.{part}"]
         return model, vector
 
     def _refine(self, model, vector, task_id):
         """Refine a copy of the posterior on a task's coreset, its mask fixed; used for predictions only (Sec. 4.3)."""
         block, settings, coreset = model.layout.block, self.settings, self._coresets[task_id]
-        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), self.alpha)
+        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), {})
         how = Fit("coreset", settings.coreset_epochs, settings.batch, settings.samples,
                   self._key(task_id, "coreset"), self.backend, False)
-        refined, _ = objectives.train_fixed(model, vector, prior, self.masks(task_id), coreset, how,
-                                            settings.coreset_rate, settings.weight_kl_weight)
+        refined, _ = objectives.train_fixed(model, vector, prior, self._by_name(self.masks(task_id)), coreset, how,
+                                            *self._fixed(settings.coreset_rate))
         return refined

@@ -6,11 +6,12 @@ import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
 from ibpcl.methods import check_settings, option
-from ibpcl.models.layers import MaskModel
-from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, MASK_LINKS
+from ibpcl.models.layers import ACTIVATIONS
+from ibpcl.models.likelihoods import OF_CLASSES
+from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
 
 CHOICES = {
-    "activation": ACTIVATIONS, "mask_kl": MASK_KLS, "mask_link": MASK_LINKS,
+    "activation": ACTIVATIONS, "likelihood": OF_CLASSES, "mask_kl": MASK_KLS, "mask_link": MASK_LINKS,
     "alpha_rule": ("fixed", "max", "increment", "learned"), "unused_prior": ("gaussian", "flat", "none"),
     "coreset": ("none", *SELECTIONS),
 }
@@ -29,6 +30,7 @@ class Settings:
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer: the truncation level K (Sec. 3.1).")
     activation: str = option("relu", "relu, leaky_relu, softplus or tanh (Sec. 6.1: ReLU).")
+    likelihood: str = option("softmax", "Of classes: softmax, or logistic or probit of two (Sec. 3).")
     single_head: bool = option(False, "One head for all tasks instead of one a task (Sec. 4.2).")
     samples: int = option(4, "Monte-Carlo samples S of a training step (supplement D: 10).")
     prediction_samples: int = option(100, "Monte-Carlo samples of a prediction (supplement D: 100).")
@@ -92,7 +94,7 @@ class Settings:
     @property
     def mask_model(self):
         """How the masks are modelled."""
-        return MaskModel(self.mask_kl, self.mask_link, self.structured, self.row_sticks)
+        return MaskModel(self.mask_kl, self.mask_link, self.structured, self.row_sticks, self.alpha_rule == "learned")
 
 
 # Where this implementation started from: the paper's temperatures and concentration, its link, and guesses for what it

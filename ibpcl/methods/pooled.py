@@ -3,8 +3,8 @@
 import numpy as np
 
 from ibpcl.methods.sequential import Sequential
+from ibpcl.models.elbo import Elbo
 from ibpcl.models.plain import Group, MultiHead
-from ibpcl.models.supervised import Elbo
 from ibpcl.noise import generator
 
 

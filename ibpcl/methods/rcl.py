@@ -32,9 +32,9 @@ from ibpcl.evaluation.metrics import accuracy
 from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 from ibpcl.models.controller import Controller
+from ibpcl.models.elbo import Elbo
 from ibpcl.models.parameters import Layout
 from ibpcl.models.plain import Network
-from ibpcl.models.supervised import Elbo
 from ibpcl.noise import Key, generator, uniform
 
 # Keys of the controller's noise, apart from those of Sequential.

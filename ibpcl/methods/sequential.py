@@ -15,8 +15,8 @@ from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.methods import check_settings, option
+from ibpcl.models.elbo import Elbo
 from ibpcl.models.plain import STARTS, Network
-from ibpcl.models.supervised import Elbo
 from ibpcl.noise import Key, generator
 
 # What is random besides the order of the examples; each has a stream of its own under the task's key.

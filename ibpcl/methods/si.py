@@ -20,7 +20,7 @@ import numpy as np
 
 from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
-from ibpcl.models.supervised import Elbo
+from ibpcl.models.elbo import Elbo
 from ibpcl.primitives import quadratic
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.methods import check_settings, option
-from ibpcl.models.autoencoder import LIKELIHOODS
-from ibpcl.models.layers import MaskModel
-from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, MASK_LINKS
+from ibpcl.models.layers import ACTIVATIONS
+from ibpcl.models.likelihoods import OF_PIXELS
+from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
 
 CHOICES = {
-    "activation": ACTIVATIONS, "likelihood": LIKELIHOODS, "mask_kl": MASK_KLS, "mask_link": MASK_LINKS,
+    "activation": ACTIVATIONS, "likelihood": OF_PIXELS, "mask_kl": MASK_KLS, "mask_link": MASK_LINKS,
     "output": ("own", "shared"), "first_columns": ("sticks", "unused"),
     "latent_prior": ("standard", "learned", "per_task"), "alpha_rule": ("fixed", "max"),
 }

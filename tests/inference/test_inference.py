@@ -12,7 +12,7 @@ from ibpcl.errors import NonFiniteError
 from ibpcl.inference import loop
 from ibpcl.inference.backend import backend
 from ibpcl.inference.schedules import geometric
-from ibpcl.models.supervised import Elbo
+from ibpcl.models.elbo import Elbo
 from ibpcl.noise import Key
 
 

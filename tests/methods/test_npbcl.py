@@ -307,7 +307,7 @@ def test_one_head_that_grows_has_new_rows_like_a_new_head():
         def _train_masked(self, model, vector, prior, data, how):
             before, self.hidden = self.hidden, (self.hidden[0] + 5,)     # as if it grew by five units now
             larger = self._network(model.outputs, self.hidden)
-            self.begun = self._prior(larger), larger.layers(self._start(larger))[-1]
+            self.begun = self._prior(larger), larger.layout.layers(self._start(larger))["head"]
             self.hidden = before
             return super()._train_masked(model, vector, prior, data, how)
 

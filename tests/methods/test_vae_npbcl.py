@@ -9,7 +9,7 @@ from ibpcl.continual.task import ImageTask
 from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.evaluation.latent import importance_sampled
 from ibpcl.methods.vae_npbcl import PRESETS, VAENPBCL, Settings, _towards_unused
-from ibpcl.models.layers import MaskModel
+from ibpcl.models.masked import MaskModel
 from ibpcl.models.point_autoencoder import at_means
 from ibpcl.primitives.sticks import prior_log_odds
 

@@ -10,23 +10,22 @@ import numpy as np
 from fingerprints import rng, values
 
 from ibpcl.continual import decoder_fisher, fisher
-from ibpcl.models import autoencoder_packing, packing
-from ibpcl.models.autoencoder import Autoencoder
-from ibpcl.models.classifier import Classifier
+from ibpcl.models import likelihoods, packing
+from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
 from ibpcl.models.gated import Gated
-from ibpcl.models.layers import MaskModel
-from ibpcl.models.mean_field import MeanField
+from ibpcl.models.layers import Drawn, Gaussian
+from ibpcl.models.masked import Masked, MaskModel
+from ibpcl.models.network import autoencoder as autoencoder_of
+from ibpcl.models.network import classifier
 from ibpcl.models.plain import Group, MultiHead, Network
 from ibpcl.models.point_autoencoder import at_means
-from ibpcl.models.regressor import Regressor
-from ibpcl.models.stochastic_units import StochasticUnits
-from ibpcl.models.supervised import Prior
+from ibpcl.models.prediction import predict
+from ibpcl.models.units import Units
 from ibpcl.noise import Key
 
 KEY = Key(3, 1, 5, 0)
 INPUTS, HIDDEN, OUTPUTS, EXAMPLES, SAMPLES, TASK = 12, (9, 7), 3, 8, 2, 70
-WEIGHTS = {"log_likelihood": 1.0, "kl_latent": -0.7, "kl_weights": -0.9, "kl_masks": -0.4, "kl_sticks": -1.3,
-           "kl_alpha": -0.6}
+WEIGHTS = Elbo(1.0, -0.9, -0.4, -1.3, -0.6, -0.7)
 
 
 def inputs(dtype):
@@ -42,10 +41,10 @@ def point(model, dtype, start=""):
     return vector
 
 
-def prior_of(model, dtype, alpha, **options):
+def prior_of(model, dtype, sticks, **options):
     there, block = point(model, dtype, "prior."), model.layout.block
     mu, log_sigma = (there[block(name)] if "mu" in model.layout.blocks else there[:0] for name in ("mu", "log_sigma"))
-    return Prior(mu, log_sigma, np.asarray(alpha, dtype), (2.0, 0.5), **options)
+    return Prior(mu, log_sigma, dict(zip(model.masked, np.asarray(sticks, dtype), strict=True)), **options)
 
 
 def half(model):
@@ -55,104 +54,91 @@ def half(model):
     return np.flatnonzero(chosen[model.layout.block("mu")])
 
 
-def answer(parts, gradient, layout, rename=str):
-    found = {f"part.{name}": part for name, part in parts._asdict().items()}
-    return found | {rename(name): view for name, view in layout.views(gradient).items()}
+def answer(model, *arguments):
+    """Return the parts of the ELBO that a model has, and its gradient by name."""
+    parts, cache = elbo(model, *arguments)
+    gradient = elbo_vjp(WEIGHTS, cache)
+    return {f"part.{name}": part for name, part in parts._asdict().items()} | model.layout.views(gradient)
 
 
-def cotangent(parts):
-    return type(parts)(*(WEIGHTS[name] for name in parts._fields))
+def hard_masks(model):
+    return {name: rng(f"mask {i}").random(layer.shape) < 0.5 for i, (name, layer) in enumerate(model.masked.items())}
 
 
-def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_alpha=False, masks=None, **options):
-    model = kind(INPUTS, HIDDEN, OUTPUTS, activation, MaskModel(*mask_model), learns_alpha, **options)
+def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_alpha=False, masks=None):
+    likelihood = likelihoods.Softmax() if kind == "classes" else likelihoods.Gaussian(0.1, kind == "values")
+    model = classifier(INPUTS, HIDDEN, likelihood, OUTPUTS, Masked, activation,
+                       model=MaskModel(*mask_model, learns_alpha))
     vector, x = point(model, dtype), inputs(dtype)
     y = rng("y").integers(0, OUTPUTS, EXAMPLES)
-    if kind is Regressor:
+    if kind != "classes":
         y = rng("targets").normal(size=(EXAMPLES, OUTPUTS)).astype(dtype)
     given = {} if prior == "all" else {"informative": half(model), "flat": prior == "flat"}
     belief = prior_of(model, dtype, (4.0, 2.5), **given)
+    if learns_alpha:
+        belief = belief._replace(sticks=dict.fromkeys(model.masked, (2.0, 0.5)))
     if masks is None:
-        noise = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
-        parts, cache = model.elbo(vector, belief, x, y, noise, 0.7, TASK, who)
-        return answer(parts, model.elbo_vjp(cotangent(parts), cache), model.layout)
-    hard = [None] * len(HIDDEN)
+        drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
+        return answer(model, vector, belief, x, y, drawn, TASK, who, None, 0.7)
+    hard = {}
     if masks != "none":
-        hard = tuple(rng(f"mask {i}").random(shape) < 0.5 for i, shape in enumerate(model.shapes))
-        hard[1][:, 3] = False
+        hard = hard_masks(model)
+        hard["hidden1"][:, 3] = False
     if masks == "packed":
         part = packing.fixed_part(model, hard, x)
         belief, vector = packing.pack_prior(part, model, belief), vector[part.index]
-        x, hard, model = part.columns(x), packing.pack_masks(part, hard, who), part.model
-    noise = model.fixed_noise(KEY, SAMPLES, EXAMPLES, who, dtype)
+        x, hard, model = part.columns(x), packing.pack_masks(part, hard, who), part.network
+    drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, relaxed=False)
     if masks == "none":
-        noise = tuple(np.zeros_like(eps[:1]) for eps in noise)
-    parts, cache = model.fixed_elbo(vector, belief, hard, x, y, noise, TASK, who)
-    return answer(parts, model.fixed_elbo_vjp(cotangent(parts), cache), model.layout)
+        drawn = {name: (np.zeros_like(eps[:1]),) for name, (eps,) in drawn.items()}
+    return answer(model, vector, belief, x, y, drawn, TASK, who, hard)
 
 
 def masked_part(who, dtype):
-    model, x = Classifier(INPUTS, HIDDEN, OUTPUTS), inputs(dtype)
-    part, belief = packing.masked_part(model, x), prior_of(model, dtype, (4.0, 2.5))
-    belief, small = packing.pack_prior(part, model, belief), part.model
-    noise = small.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
-    parts, cache = small.elbo(point(model, dtype)[part.index], belief, part.columns(x),
-                              rng("y").integers(0, OUTPUTS, EXAMPLES), noise, 0.7, TASK, who)
-    return answer(parts, small.elbo_vjp(cotangent(parts), cache), small.layout)
+    model, x = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, Masked), inputs(dtype)
+    part, vector = packing.masked_part(model, x), point(model, dtype)
+    drawn = part.network.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
+    belief = packing.pack_prior(part, model, prior_of(model, dtype, (4.0, 2.5)))
+    y = rng("y").integers(0, OUTPUTS, EXAMPLES)
+    return answer(part.network, vector[part.index], belief, part.columns(x), y, drawn, TASK, who, None, 0.7)
 
 
-def prediction(kind, who, dtype):
-    model = kind(INPUTS, HIDDEN, OUTPUTS)
-    masks = tuple(rng(f"mask {i}").random(shape) < 0.5 for i, shape in enumerate(model.shapes))
-    return model.predict(point(model, dtype), masks, inputs(dtype), 5, KEY, who, chunk=20)._asdict()
+def prediction(likelihood, who, dtype):
+    model = classifier(INPUTS, HIDDEN, likelihood, OUTPUTS, Masked)
+    return predict(model, point(model, dtype), hard_masks(model), inputs(dtype), 5, KEY, who, chunk=20)._asdict()
 
 
-def mean_field(local, who, dtype):
-    model = MeanField(INPUTS, HIDDEN, OUTPUTS)
-    vector, x, y = point(model, dtype), inputs(dtype), rng("y").integers(0, OUTPUTS, EXAMPLES)
-    belief = prior_of(model, dtype, (1.0, 1.0))
-    if local:
-        noise = model.fixed_noise(KEY, SAMPLES, EXAMPLES, who, dtype)
-        parts, cache = model.fixed_elbo(vector, belief, model.all_ones, x, y, noise, TASK, who)
-        gradient = model.fixed_elbo_vjp(cotangent(parts), cache)
-    else:
-        noise = model.sampled_noise(KEY, SAMPLES, who, dtype)
-        parts, cache = model.sampled_elbo(vector, belief, x, y, noise, TASK, who)
-        gradient = model.sampled_elbo_vjp(cotangent(parts), cache)
-    found = answer(parts, gradient, model.layout)
-    return {name: value for name, value in found.items() if not name.endswith(("rho", "raw_a", "raw_b"))}
+def gaussian(kind, who, dtype):
+    model = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, kind, head=kind)
+    y, drawn = rng("y").integers(0, OUTPUTS, EXAMPLES), model.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
+    return answer(model, point(model, dtype), prior_of(model, dtype, ()), inputs(dtype), y, drawn, TASK, who, {})
 
 
 def units(kl, who, dtype):
-    model = StochasticUnits(INPUTS, HIDDEN, OUTPUTS, "relu", MaskModel(kl))
+    model = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, Units, kl=kl)
     vector, x, y = point(model, dtype), inputs(dtype), rng("y").integers(0, OUTPUTS, EXAMPLES)
-    sticks = [tuple(np.exp(rng(f"sticks {i}{side}").normal(size=width)).astype(dtype) for side in "ab")
-              for i, width in enumerate(HIDDEN)]
-    noise = model.unit_noise(KEY, SAMPLES, EXAMPLES, who, dtype)
-    parts, cache = model.unit_elbo(vector, prior_of(model, dtype, (1.0, 1.0)), sticks, x, y, noise, 0.7, TASK, who)
-    found = answer(parts, model.unit_elbo_vjp(cotangent(parts), cache), model.layout)
-    return found | model.predict_units(vector, x, 5, KEY, who, chunk=20)._asdict()
+    sticks = {f"hidden{i}": tuple(np.exp(rng(f"sticks {i}{side}").normal(size=width)).astype(dtype) for side in "ab")
+              for i, width in enumerate(HIDDEN)}
+    drawn, belief = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype), prior_of(model, dtype, ())._replace(sticks=sticks)
+    found = answer(model, vector, belief, x, y, drawn, TASK, who, None, 0.7)
+    return found | predict(model, vector, None, x, 5, KEY, who, chunk=20)._asdict()
 
 
-def autoencoder(kinds, likelihood, masked, who, dtype, *, packed=False, **options):
+def autoencoder(kinds, pixels, masked, who, dtype, *, packed=False, **options):
     kinds = None if kinds is None else tuple({"m": "masked", "g": "gaussian", "p": "plain"}[kind] for kind in kinds)
-    model = Autoencoder(INPUTS, HIDDEN, 4, HIDDEN[::-1], kinds, likelihood=likelihood, **options)
+    model = autoencoder_of(INPUTS, HIDDEN, 4, likelihoods.of_pixels(pixels, 0.1), kinds, **options)
     vector, x = point(model, dtype), inputs(dtype).clip(0, 1)
-    belief = prior_of(model, dtype, np.linspace(2, 5, len(model.of_kind("masked"))))
-    masks, tau = None, 0.7
+    belief, masks, tau = prior_of(model, dtype, np.linspace(2, 5, len(model.masked))), None, 0.7
     if not masked:
-        masks = {name: rng(f"mask {name}").random(model.shapes[name]) < 0.6 for name in model.of_kind("masked")}
+        masks = {name: rng(f"mask {name}").random(layer.shape) < 0.6 for name, layer in model.masked.items()}
         tau = None
     read, whole = x, model
     if packed:
-        part = (autoencoder_packing.masked_part(model, x) if masked else
-                autoencoder_packing.fixed_part(model, masks, x))
+        part = packing.masked_part(model, x) if masked else packing.fixed_part(model, masks, x)
         belief, vector, read = packing.pack_prior(part, model, belief), vector[part.index], part.columns(x)
-        masks = None if masked else autoencoder_packing.pack_masks(model, part, masks, who)
-        model = part.model
-    noise = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, masked)
-    parts, cache = model.elbo(vector, belief, read, noise, TASK, who, masks, tau, x)
-    found = answer(parts, model.elbo_vjp(cotangent(parts), cache), model.layout)
+        masks, model = None if masked else packing.pack_masks(part, masks, who), part.network
+    drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, masked)
+    found = answer(model, vector, belief, read, x, drawn, TASK, who, masks, tau)
     if masked or packed:
         return found
     fixed = at_means(whole, vector, masks)
@@ -215,7 +201,7 @@ def gated(who, dtype):
 
 
 def decoder_information(likelihood, definition, who, dtype):
-    model = Autoencoder(INPUTS, HIDDEN, 4, HIDDEN[::-1], ("plain",) * 7, likelihood=likelihood)
+    model = autoencoder_of(INPUTS, HIDDEN, 4, likelihoods.of_pixels(likelihood, 0.1), ("plain",) * 7)
     fixed, x = at_means(model, point(model, np.float32)), inputs(np.float32).clip(0, 1)
     found = decoder_fisher.diagonal(fixed, x, 2, definition, np.random.default_rng(0))
     return {f"{side}{i}": value for i, pair in enumerate(found)
@@ -224,26 +210,26 @@ def decoder_information(likelihood, definition, who, dtype):
 
 STANDARD = ("bernoulli", "logit", True, False)
 CASES = {
-    "masked": partial(supervised, Classifier, STANDARD, "relu"),
-    "masked concrete log": partial(supervised, Classifier, ("concrete", "log", True, False), "tanh"),
-    "masked mean field": partial(supervised, Classifier, ("bernoulli", "logit", False, False), "softplus"),
-    "masked row sticks": partial(supervised, Classifier, ("concrete", "logit", True, True), "leaky_relu"),
-    "masked learned alpha": partial(supervised, Classifier, STANDARD, "relu", learns_alpha=True),
-    "masked half none": partial(supervised, Classifier, STANDARD, "relu", prior="none"),
-    "masked half flat": partial(supervised, Classifier, STANDARD, "relu", prior="flat"),
+    "masked": partial(supervised, "classes", STANDARD, "relu"),
+    "masked concrete log": partial(supervised, "classes", ("concrete", "log", True, False), "tanh"),
+    "masked mean field": partial(supervised, "classes", ("bernoulli", "logit", False, False), "softplus"),
+    "masked row sticks": partial(supervised, "classes", ("concrete", "logit", True, True), "leaky_relu"),
+    "masked learned alpha": partial(supervised, "classes", STANDARD, "relu", learns_alpha=True),
+    "masked half none": partial(supervised, "classes", STANDARD, "relu", prior="none"),
+    "masked half flat": partial(supervised, "classes", STANDARD, "relu", prior="flat"),
     "masked part": masked_part,
-    "masked regression": partial(supervised, Regressor, STANDARD, "relu"),
-    "masked regression, noise given": partial(supervised, Regressor, STANDARD, "relu", learns_noise=False),
-    "hard masks": partial(supervised, Classifier, STANDARD, "relu", masks="given"),
-    "hard masks, flat": partial(supervised, Classifier, STANDARD, "tanh", masks="given", prior="flat"),
-    "hard masks, packed": partial(supervised, Classifier, STANDARD, "relu", masks="packed", prior="none"),
-    "hard masks, regression": partial(supervised, Regressor, STANDARD, "leaky_relu", masks="given"),
-    "hard masks, regression, packed": partial(supervised, Regressor, STANDARD, "relu", masks="packed"),
-    "likelihood": partial(supervised, Classifier, STANDARD, "relu", masks="none"),
-    "prediction": partial(prediction, Classifier),
-    "prediction, regression": partial(prediction, Regressor),
-    "gaussian": partial(mean_field, True),
-    "gaussian, weights drawn": partial(mean_field, False),
+    "masked regression": partial(supervised, "values", STANDARD, "relu"),
+    "masked regression, noise given": partial(supervised, "values, noise given", STANDARD, "relu"),
+    "hard masks": partial(supervised, "classes", STANDARD, "relu", masks="given"),
+    "hard masks, flat": partial(supervised, "classes", STANDARD, "tanh", masks="given", prior="flat"),
+    "hard masks, packed": partial(supervised, "classes", STANDARD, "relu", masks="packed", prior="none"),
+    "hard masks, regression": partial(supervised, "values", STANDARD, "leaky_relu", masks="given"),
+    "hard masks, regression, packed": partial(supervised, "values", STANDARD, "relu", masks="packed"),
+    "likelihood": partial(supervised, "classes", STANDARD, "relu", masks="none"),
+    "prediction": partial(prediction, likelihoods.Softmax()),
+    "prediction, regression": partial(prediction, likelihoods.Gaussian(0.1, True)),
+    "gaussian": partial(gaussian, Gaussian),
+    "gaussian, weights drawn": partial(gaussian, Drawn),
     "units": partial(units, "bernoulli"),
     "units concrete": partial(units, "concrete"),
     "autoencoder masked": partial(autoencoder, None, "bernoulli", True, activation="leaky_relu"),
