@@ -522,8 +522,8 @@ for name in SETTINGS:
 #    2 L_1(0) + L_1(-h)) / h^2$, and draw that parabola beside EWC's.  What is missing in the diagonal?  And why is
 #    even the true one too flat at $s = 1$?  *Hint:* use training data for both; Question 3.
 # 4. **Which layer forgets?**  Put the *head* of $\theta_1$ back onto the hidden layer of $\theta_2$, and the other
-#    way round.  Guess first: how much of the accuracy on A/B does each bring back?  *Hint:* `network.hidden_size` is
-#    where the head begins in the vector.
+#    way round.  Guess first: how much of the accuracy on A/B does each bring back?  *Hint:* the head has the last
+#    `network.head_size` numbers of the vector.
 # 5. **A random plane.**  Replace `across` and `up` by random directions of the same length.  How high are the walls
 #    now?  What does that say about pictures of loss landscapes?  *Hint:* of thousands of directions, how many does the
 #    task care about?

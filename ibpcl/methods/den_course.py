@@ -1,15 +1,12 @@
 """One task of DEN under way: its phases, one after another, and the network as it grows."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ibpcl.inference import sparsity
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.schedules import geometric
-from ibpcl.models import expandable
+from ibpcl.models import expandable, plain
 from ibpcl.models.elbo import Elbo
-from ibpcl.models.plain import Network
 from ibpcl.noise import Key, generator
 from ibpcl.primitives import quadratic
 
@@ -46,7 +43,7 @@ class Course:
         self.key = Key(learner.seed, len(learner.heads), 0, START)
         self.before = learner.shared
         self.widths = learner.widths[-1] if learner.heads else self.settings.hidden
-        self.network, self.units, self.history = Network(task.inputs, self.widths, task.outputs), None, []
+        self.network, self.units, self.history = plain.network(task.inputs, self.widths, task.outputs), None, []
         self.vector = self._start(self.network, START)
 
     def first(self):
@@ -59,7 +56,7 @@ class Course:
         settings = self.settings
         head = expandable.added(self.network, self.widths)
         self._fit("head", head, self._sparsity(head), epochs=settings.head_epochs)
-        self.units = expandable.reached(self.network.layers(self.vector))
+        self.units = expandable.reached(self.network.weights(self.vector))
         self._fit("selected", expandable.between(self.network, self.units), held=True)
         if self._loss() >= settings.loss_threshold:
             self._expand()
@@ -71,8 +68,8 @@ class Course:
 
     def _start(self, network, stream):
         """Return what earlier tasks left, in a network with a fresh head, and fresh units if it is larger."""
-        vector = network.initial(generator(self.key._replace(stream=stream)), self.settings.start)
-        for (weight, bias), (old_weight, old_bias) in zip(network.layers(vector), self.before, strict=False):
+        vector = network.start(generator(self.key._replace(stream=stream)), self.settings.start)
+        for (weight, bias), (old_weight, old_bias) in zip(network.weights(vector), self.before, strict=False):
             rows, columns = old_weight.shape
             weight[:rows, :columns], bias[:columns] = old_weight, old_bias
         return vector
@@ -85,7 +82,7 @@ class Course:
     def _expand(self):
         """Add units to every layer."""
         more = tuple(width + self.settings.expand_units for width in self.widths)
-        larger = replace(self.network, hidden=more)
+        larger = self.network.resized(more)
         vector = self._start(larger, GROWTH)
         self.network.layout.transfer(self.vector, larger.layout, vector)
         self.network, self.vector = larger, vector
@@ -98,7 +95,7 @@ class Course:
 
     def _split(self):
         """Put back the units that moved too far, and copy them; return how many."""
-        distances = expandable.drift(self.network.layers(self.vector)[:-1], self.before)
+        distances = expandable.drift(self.network.weights(self.vector)[:-1], self.before)
         moved = [np.flatnonzero(distance > self.settings.split_threshold) for distance in distances]
         self.network, self.vector = expandable.split(self.network, self.vector, self.before, moved)
         return sum(map(len, moved))
@@ -106,14 +103,14 @@ class Course:
     def _sparsity(self, trained, groups=()):
         """Return the penalties with a kink: of each weight that is trained, biases excepted, and of groups."""
         single = np.zeros(len(trained), np.float32)
-        for weight, _ in self.network.layers(single):
+        for weight, _ in self.network.weights(single):
             weight[...] = self.settings.sparsity
         return sparsity.Sparsity(single * trained, groups, self.settings.group_sparsity)
 
     def _pulls(self, trained):
         """Return where held parameters are drawn to, and how strongly: to 0, and to what the last task left."""
         decay, drift = (np.float32(weight) * trained for weight in (self.settings.decay, self.settings.drift))
-        drift[self.network.hidden_size:] = 0                 # the new head was nowhere
+        drift[-self.network.head_size:] = 0                 # the new head was nowhere
         return (np.zeros_like(decay), decay), (self._start(self.network, START), drift)
 
     def _fit(self, phase, trained, kinks=None, held=False, epochs=None):
@@ -130,7 +127,7 @@ class Course:
                 gradient += quadratic.penalty_vjp(1.0, quadratic_cache)[0]
                 penalty += value
             penalty += kinks.value(vector) if kinks else 0.0
-            return Elbo(total * examples / len(rows), penalty * examples, 0.0, 0.0), gradient, 0.0
+            return Elbo(total * examples / len(rows), penalty * examples), gradient, 0.0
 
         def shrink(step, vector, state, rates):
             factor = np.float32(geometric(1.0, settings.rate_end, step, steps))

@@ -11,10 +11,13 @@ import numpy as np
 
 from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
-from ibpcl.inference.loop import Fit, fit
+from ibpcl.inference import objectives
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import option
+from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo
-from ibpcl.models.plain import STARTS, Network
+from ibpcl.models.starts import STARTS
 from ibpcl.noise import Key, generator
 
 
@@ -57,18 +60,14 @@ class Independent(Saved):
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         check_task("independent", task, Task, None)
-        settings, examples = self.settings, len(task.x_train)
-        network = Network(task.inputs, settings.hidden, task.outputs)
+        settings = self.settings
+        network = plain.network(task.inputs, settings.hidden, task.outputs)
         key = Key(self.seed, len(self.networks), 0, 0)
-        start = network.initial(generator(key), settings.start)
-
-        def objective(vector, rows, step, steps):
-            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
-            parts = Elbo(total * examples / len(rows), 0.0, 0.0, 0.0)
-            return parts, network.log_likelihood_vjp(-1 / len(rows), cache), 0.0
+        start = network.start(generator(key), settings.start)
 
         how = Fit("independent", settings.epochs, settings.batch, 1, key, self.backend, progress)
-        vector, history = fit(start, objective, np.full(len(start), settings.rate, np.float32), examples, how)
+        vector, history = objectives.train_fixed(network, start, None, {}, Data(task.x_train, task.y_train), how,
+                                                 {"plain": settings.rate}, Weighted(Elbo(1.0)))
         self.networks.append((network, vector))
         return history
 
@@ -87,10 +86,10 @@ class Independent(Saved):
 
     def load_state(self, state):
         """Become the learner whose :meth:`state` this was."""
-        layers, self.networks = range(len(self.settings.hidden) + 1), []
-        while (start := f"task{len(self.networks)}.") + "weight0" in state:
-            shapes = [state[f"{start}weight{i}"].shape for i in layers]
-            network = Network(shapes[0][0], tuple(width for _, width in shapes[:-1]), shapes[-1][1])
+        names, self.networks = [*(f"hidden{i}" for i in range(len(self.settings.hidden))), "head"], []
+        while (start := f"task{len(self.networks)}.") + "hidden0.weight.mu" in state:
+            shapes = [state[f"{start}{name}.weight.mu"].shape for name in names]
+            network = plain.network(shapes[0][0], tuple(width for _, width in shapes[:-1]), shapes[-1][1])
             vector = np.zeros(network.layout.size, np.float32)
             for name, view in network.layout.views(vector).items():
                 view[...] = state[start + name]

@@ -29,12 +29,14 @@ from ibpcl.continual.learner import check_inputs
 from ibpcl.data.subsets import with_validation
 from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
+from ibpcl.inference import objectives
+from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.models import plain
 from ibpcl.models.controller import Controller
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.parameters import Layout
-from ibpcl.models.plain import Network
 from ibpcl.noise import Key, generator, uniform
 
 # Keys of the controller's noise, apart from those of Sequential.
@@ -92,7 +94,7 @@ def trunk(inputs, hidden):
     >>> trunk(784, (200,)).size
     157000
     """
-    return Layout(Network(inputs, tuple(hidden), 1).layout.entries[:-2])
+    return Layout(plain.network(inputs, tuple(hidden), 1).layout.entries[:-2])
 
 
 class RCL(Sequential):
@@ -169,19 +171,15 @@ class RCL(Sequential):
             Of the training.
         """
         settings, old = self.settings, self.memory[f"widths{len(self.outputs) - 1}"]
-        network, examples = Network(self.inputs, tuple((old + added).tolist()), task.outputs), len(task.x_train)
-        start = network.initial(generator(self.key()), settings.start)
-        rates = np.full(len(start), settings.rate, np.float32)
+        network = plain.network(self.inputs, tuple((old + added).tolist()), task.outputs)
+        start = network.start(generator(self.key()), settings.start)
         before, after = trunk(self.inputs, old), trunk(self.inputs, network.hidden)
+        frozen = np.zeros(len(start), np.float32)
         before.transfer(self.shared, after, start[: after.size])
-        before.transfer(np.zeros_like(self.shared), after, rates[: after.size])   # frozen
-
-        def objective(vector, rows, step, steps):
-            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
-            parts = Elbo(total * examples / len(rows), 0.0, 0.0, 0.0)
-            return parts, network.log_likelihood_vjp(-1 / len(rows), cache), 0.0
-
-        return network, *self.fit(start, objective, examples, progress, rates)
+        before.transfer(np.ones_like(self.shared), after, frozen[: after.size])
+        return network, *objectives.train_fixed(
+            network, start, None, {}, Data(task.x_train, task.y_train), self.how(progress), {"plain": settings.rate},
+            Weighted(Elbo(1.0), held=frozen > 0))
 
     def keep(self, task, vector):
         """Keep the hidden layers of the newest network, and the task's own head."""
@@ -193,7 +191,7 @@ class RCL(Sequential):
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the network that it had."""
         check_inputs("rcl.predict", x, self.inputs, task_id, len(self.outputs))
-        network = Network(self.inputs, self.widths(task_id), self.outputs[task_id])
+        network = plain.network(self.inputs, self.widths(task_id), self.outputs[task_id])
         return network.predict(np.concatenate([self.shared_for(task_id), self.heads[task_id]]), x, self.backend)
 
     def shared_for(self, task_id):

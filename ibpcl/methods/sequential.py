@@ -13,10 +13,13 @@ import numpy as np
 
 from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
+from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit, fit
+from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import check_settings, option
+from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo
-from ibpcl.models.plain import STARTS, Network
+from ibpcl.models.starts import STARTS
 from ibpcl.noise import Key, generator
 
 # What is random besides the order of the examples; each has a stream of its own under the task's key.
@@ -137,17 +140,10 @@ class Sequential(Saved):
 
     def train(self, task, progress):
         """Fit the network to a task; return its parameters, shared ones first, and the history."""
-        network, examples = self.network(task.outputs), len(task.x_train)
-
-        def objective(vector, rows, step, steps):
-            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
-            gradient = network.log_likelihood_vjp(-1 / len(rows), cache)
-            value, dpenalty = self.penalty(vector, task)
-            if dpenalty is not None:
-                gradient += dpenalty / examples              # the loss that falls is nats an example
-            return Elbo(total * examples / len(rows), value, 0.0, 0.0), gradient, 0.0
-
-        return self.fit(self.begin(task), objective, examples, progress)
+        weighted = Weighted(Elbo(1.0), penalty=lambda vector: self.penalty(vector, task))
+        return objectives.train_fixed(self.network(task.outputs), self.begin(task), None, {},
+                                      Data(task.x_train, task.y_train), self.how(progress),
+                                      {"plain": self.settings.rate}, weighted)
 
     def keep(self, task, vector):
         """Keep what was trained: the shared part, and the task's own head."""
@@ -161,12 +157,12 @@ class Sequential(Saved):
 
     def network(self, outputs):
         """Return the network of a task."""
-        return Network(self.inputs, self.settings.hidden, outputs)
+        return plain.network(self.inputs, self.settings.hidden, outputs)
 
     def shared_size(self, outputs):
         """Return how many parameters all tasks share."""
         network = self.network(outputs)
-        return network.layout.size if self.settings.single_head else network.hidden_size
+        return network.layout.size - (0 if self.settings.single_head else network.head_size)
 
     def key(self, stream="initial", task_id=None):
         """Return the key of the noise of the next task, or of another."""
@@ -174,17 +170,20 @@ class Sequential(Saved):
 
     def begin(self, task):
         """Return the parameters before training on a task: a fresh head on what is shared."""
-        vector = self.network(task.outputs).initial(generator(self.key()), self.settings.start)
+        vector = self.network(task.outputs).start(generator(self.key()), self.settings.start)
         if self.shared is not None:
             vector[: len(self.shared)] = self.shared
         return vector
 
-    def fit(self, start, objective, examples, progress, rates=None, adapt=None):
-        """Run the minibatch loop as all methods do; :func:`ibpcl.inference.loop.fit` says what the arguments are."""
+    def how(self, progress):
+        """Return how all fits of the method go."""
         settings = self.settings
-        rates = np.full(len(start), settings.rate, np.float32) if rates is None else rates
-        how = Fit(self.name, settings.epochs, settings.batch, 1, self.key(), self.backend, progress, settings.rate_end)
-        return fit(start, objective, rates, examples, how, adapt)
+        return Fit(self.name, settings.epochs, settings.batch, 1, self.key(), self.backend, progress, settings.rate_end)
+
+    def fit(self, start, objective, examples, progress, rates=None, adapt=None):
+        """Fit with an objective of one's own; :func:`ibpcl.inference.loop.fit` says what the arguments are."""
+        rates = np.full(len(start), self.settings.rate, np.float32) if rates is None else rates
+        return fit(start, objective, rates, examples, self.how(progress), adapt)
 
     def _check(self, task):
         check_task(self.name, task, Task, self.inputs)

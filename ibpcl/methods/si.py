@@ -78,7 +78,7 @@ class SI(Sequential):
             value, dpenalty = self.penalty(vector, task)
             if dpenalty is not None:
                 gradient += dpenalty / examples
-            return Elbo(total * examples / len(rows), value, 0.0, 0.0), gradient, 0.0
+            return Elbo(total * examples / len(rows), value), gradient, 0.0
 
         def integrate(step, vector, state, rates):
             self.path = self.path - slopes * (vector[:shared] - before)

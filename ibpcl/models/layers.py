@@ -52,7 +52,7 @@ class Layer:
     name : str
         Of the layer in the parameter vector.
     inputs, units : int
-        Its widths D and K, at least 1.
+        Its widths D and K.
     activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
         What its outputs go through, if it has one; a layer without is the last of its network.
     """
@@ -65,9 +65,6 @@ class Layer:
     streams: ClassVar[int] = 4                               # of noise that are set aside for a layer
 
     def __post_init__(self):
-        if min(self.inputs, self.units) < 1:
-            raise ValueError(f"layers: all sizes must be at least 1, got {self.inputs} inputs and {self.units} units "
-                             f"for layer {self.name}")
         if self.activation is not None and self.activation not in ACTIVATIONS:
             raise ValueError(f"layers: activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
 

@@ -181,8 +181,7 @@ def classifier(inputs, hidden, likelihood, outputs, kind, activation="relu", hea
     head : type
         The head's class.
     """
-    if not hidden:
-        raise ValueError("network: there must be a hidden layer")
+    _check_sizes(inputs, *hidden, outputs)
     layers = [kind(f"hidden{i}", *shape, activation, **options) for i, shape in enumerate(pairwise((inputs, *hidden)))]
     return Network((*layers, head("head", hidden[-1], outputs)), likelihood)
 
@@ -210,8 +209,7 @@ def autoencoder(inputs, hidden, width, likelihood, kinds=None, activation="relu"
     options
         What a masked layer gets.
     """
-    if not hidden:
-        raise ValueError("network: there must be a hidden layer")
+    _check_sizes(inputs, *hidden, width)
     count = 2 * len(hidden) + 3
     kinds = ("masked",) * (count - 1) + ("gaussian",) if kinds is None else tuple(kinds)
     if len(kinds) != count or not set(kinds) <= KINDS.keys():
@@ -226,3 +224,9 @@ def autoencoder(inputs, hidden, width, likelihood, kinds=None, activation="relu"
     codes = Codes(*(layer(name, (hidden[-1], width), False) for name in ("mean", "scale")), learns_prior)
     decoder = [layer(f"decoder{i}", shape, True) for i, shape in enumerate(pairwise((width, *hidden[::-1])))]
     return Network((*encoder, codes, *decoder, layer("pixels", (hidden[0], inputs), False)), likelihood)
+
+
+def _check_sizes(inputs, *rest):
+    if len(rest) < 2 or min(inputs, *rest) < 1:
+        raise ValueError(f"network: sizes must be at least 1 and there must be a hidden layer, got {inputs} inputs, "
+                         f"hidden {rest[:-1]}, {rest[-1]} outputs or codes")

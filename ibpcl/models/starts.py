@@ -34,3 +34,8 @@ def uniform(rng):
         for name in ("weight.mu", "bias.mu"):
             own[name][...] = rng.uniform(-widest, widest, own[name].shape)
     return start
+
+
+def of(kind, rng):
+    """Return the start of plain layers by its name, a word of :data:`STARTS`."""
+    return uniform(rng) if kind == "uniform" else he(rng)

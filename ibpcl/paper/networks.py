@@ -7,7 +7,7 @@ import numpy as np
 
 from ibpcl.inference.backend import backend
 from ibpcl.models import elbo as bounds
-from ibpcl.models import likelihoods, starts
+from ibpcl.models import likelihoods, plain, starts
 from ibpcl.models.controller import Controller
 from ibpcl.models.elbo import Prior
 from ibpcl.models.gated import Gated, capacity, capacity_vjp, gates, gates_vjp
@@ -15,7 +15,6 @@ from ibpcl.models.layers import Drawn, Gaussian, Pass, Plain, activate, activate
 from ibpcl.models.masked import Masked, MaskModel
 from ibpcl.models.network import classifier
 from ibpcl.models.parameters import Layout
-from ibpcl.models.plain import Group, MultiHead, Network
 from ibpcl.models.units import UNITS, Units, log_odds, log_odds_vjp
 from ibpcl.noise import Key
 from ibpcl.verify import check
@@ -151,21 +150,12 @@ def check_activation(seed=0):
     return check(lambda h: activate("softplus", h, NUMPY), activate_vjp, {"h": h}, seed=seed)
 
 
-def check_independent_network(seed=0):
+def check_plain_network(seed=0):
     """Check the log-likelihood of a plain network with two hidden layers."""
-    rng, plain = np.random.default_rng(seed), Network(6, (5, 4), 3)
+    rng, model = np.random.default_rng(seed), plain.network(6, (5, 4), 3)
     x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
-    vector = rng.normal(scale=0.6, size=plain.layout.size)
-    return whole(lambda vector: plain.log_likelihood(vector, x, labels, NUMPY), plain.log_likelihood_vjp, vector, seed)
-
-
-def check_multi_head(seed=0):
-    """Check the log-likelihoods of a plain network with two heads, for three groups of examples, one of them empty."""
-    rng, plain = np.random.default_rng(seed), MultiHead(6, (5, 4), (3, 2))
-    groups = [Group(rng.normal(size=(n, 6)), rng.integers(0, plain.outputs[head], n), head)
-              for n, head in ((7, 0), (5, 1), (0, 0))]
-    vector = rng.normal(scale=0.6, size=plain.size)
-    return whole(lambda vector: plain.log_likelihoods(vector, groups, NUMPY), plain.log_likelihoods_vjp, vector, seed)
+    vector = rng.normal(scale=0.6, size=model.layout.size)
+    return whole(lambda vector: model.log_likelihood(vector, x, labels, NUMPY), model.log_likelihood_vjp, vector, seed)
 
 
 def check_gates(seed=0):
@@ -179,14 +169,6 @@ def check_capacity(seed=0):
     rng = np.random.default_rng(seed)
     a, used = rng.uniform(size=5), rng.uniform(size=5)
     return check(lambda a: capacity(a, used), capacity_vjp, {"a": a}, seed=seed)
-
-
-def check_gated(seed=0):
-    """Check a network with gates: its log-likelihood and the capacity it takes, by weights and embedding."""
-    rng, model = np.random.default_rng(seed), Gated(Network(6, (5, 4), 3))
-    x, labels, used = rng.normal(size=(7, 6)), rng.integers(0, 3, 7), rng.uniform(size=9)
-    vector = rng.normal(scale=0.6, size=model.size)
-    return whole(lambda vector: model.objective(vector, used, 1.7, x, labels, NUMPY), model.objective_vjp, vector, seed)
 
 
 def check_policy(seed=0):
@@ -251,13 +233,12 @@ CHECKS = {
     "ibpcl.models.likelihoods.Gaussian.log_density_vjp": lambda seed=0: check_likelihood(
         likelihoods.Gaussian(0.3, True), seed),
     "ibpcl.models.elbo.elbo_vjp": check_elbo,
-    "ibpcl.models.plain.Network.log_likelihood_vjp": check_independent_network,
-    "ibpcl.models.plain.MultiHead.log_likelihoods_vjp": check_multi_head,
+    "ibpcl.models.plain.PlainNetwork.log_likelihood_vjp": check_plain_network,
     "ibpcl.models.controller.Controller.log_probabilities_vjp": check_policy,
     "ibpcl.models.controller.Controller.loss_vjp": check_reinforce,
     "ibpcl.models.gated.gates_vjp": check_gates,
     "ibpcl.models.gated.capacity_vjp": check_capacity,
-    "ibpcl.models.gated.Gated.objective_vjp": check_gated,
+    "ibpcl.models.gated.Gated.forward_vjp": lambda seed=0: check_layer(Gated, seed),
 }
 
 # Every way in which the ELBO can be set up, beyond those of the activations and of the masks' divergence.

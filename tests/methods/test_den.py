@@ -15,7 +15,7 @@ from ibpcl.methods.den import DEN, Settings
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
 from ibpcl.models import expandable
-from ibpcl.models.plain import Network
+from ibpcl.models.plain import network as plain_network
 from ibpcl.noise import Key, generator
 from ibpcl.primitives.proximal import soft_threshold
 
@@ -65,7 +65,7 @@ def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
 def plain_phase(network, vector, task, key, epochs, trained, mu=0.0, pulls=()):
     """Train, stated plainly: Adam, and the soft threshold of its step sizes on the weights."""
     weights = np.zeros(network.layout.size, np.float32)
-    for weight, _ in network.layers(weights):
+    for weight, _ in network.weights(weights):
         weight[...] = 1
     rates, state = np.float32(COMMON["rate"]) * trained, adam.start(vector)
     for epoch in range(epochs):
@@ -87,20 +87,20 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
     settings = {"hidden": hidden, "sparsity": 0.02, "decay": 0.01, "drift": 0.3, **NEVER}
     first, second = make_task(0), make_task(1)
     learner = learned([first], **settings)
-    network, key = Network(6, hidden, 2), Key(1, 1, 0, 0)
-    start = network.initial(generator(key), "uniform")
-    for (weight, bias), (old_weight, old_bias) in zip(network.layers(start), learner.shared, strict=False):
+    network, key = plain_network(6, hidden, 2), Key(1, 1, 0, 0)
+    start = network.start(generator(key))
+    for (weight, bias), (old_weight, old_bias) in zip(network.weights(start), learner.shared, strict=False):
         weight[...], bias[...] = old_weight, old_bias
 
-    head = np.arange(len(start)) >= network.hidden_size
+    head = np.arange(len(start)) >= len(start) - network.head_size
     vector = plain_phase(network, start, second, key, 2, head, mu=0.02)
-    np.testing.assert_array_equal(vector[: network.hidden_size], start[: network.hidden_size])
-    units = expandable.reached(network.layers(vector))
+    np.testing.assert_array_equal(vector[~head], start[~head])
+    units = expandable.reached(network.weights(vector))
     assert 0 < sum(unit.sum() for unit in units) < sum(hidden), "nothing to select: choose other penalties"
     trained = expandable.between(network, units)
 
     decay, drift = np.float32(0.01) * trained, np.float32(0.3) * trained
-    drift[network.hidden_size:] = 0
+    drift[head] = 0
     vector = plain_phase(network, vector, second, key, 3, trained, pulls=((decay, 0 * start), (drift, start)))
     learner.learn(second, progress=False)
     found = np.concatenate([part.ravel() for layer in (*learner.shared, learner.heads[1]) for part in layer])
@@ -110,9 +110,9 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
 def test_what_is_retrained_is_the_selected_network_alone(make_task):
     """Cut out of the rest, the selected units compute the same logits: nothing else has a say in the new task."""
     learner = learned([make_task(0), make_task(1)], hidden=(8, 7), sparsity=0.02, **NEVER)
-    network = Network(6, (8, 7), 2)
+    network = plain_network(6, (8, 7), 2)
     vector = np.concatenate([part.ravel() for layer in (*learner.shared, learner.heads[1]) for part in layer])
-    units = expandable.reached(network.layers(vector))
+    units = expandable.reached(network.weights(vector))
     cut = expandable.kept_units(network, vector, units)
     assert sum(cut[0].hidden) < 15
     x = make_task(1).x_test

@@ -22,7 +22,7 @@ from ibpcl.models.layers import Drawn
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import classifier
-from ibpcl.models.plain import Network
+from ibpcl.models.plain import network as plain_network
 from ibpcl.noise import Key
 from ibpcl.primitives import gaussian
 
@@ -120,7 +120,7 @@ def test_one_task_is_bayes_by_backprop():
     parts, cache = elbo(model, vector, prior, x, y, noise, len(x), NUMPY, {})
     layers, gradient = (model.layout.layers(own) for own in (vector, elbo_vjp(Elbo(-1.0, 1.0), cache)))
 
-    plain, flat = Network(6, (5, 4), 3), []
+    plain, flat = plain_network(6, (5, 4), 3), []
     for name, layer in layers.items():
         for kind, one in zip(("weight", "bias"), noise[name], strict=True):
             flat.append((layer[f"{kind}.mu"] + np.exp(layer[f"{kind}.log_sigma"]) * one[0]).ravel())
@@ -129,7 +129,7 @@ def test_one_task_is_bayes_by_backprop():
     block = model.layout.block
     divergence, _ = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], 0.0, np.log(np.float32(0.7)))
     assert parts.kl_weights == pytest.approx(divergence, rel=1e-6)
-    slopes = plain.layers(plain.log_likelihood_vjp(-1.0, plain_cache))
+    slopes = plain.weights(plain.log_likelihood_vjp(-1.0, plain_cache))
     for name, slope in zip(layers, slopes, strict=True):
         layer, found = layers[name], gradient[name]
         for kind, one, dw in zip(("weight", "bias"), noise[name], slope, strict=True):

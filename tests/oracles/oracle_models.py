@@ -12,12 +12,13 @@ from fingerprints import rng, values
 from ibpcl.continual import decoder_fisher, fisher
 from ibpcl.models import likelihoods, packing
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
-from ibpcl.models.gated import Gated
+from ibpcl.models.gated import capacity, capacity_vjp, freedom, gates, gates_vjp
+from ibpcl.models.gated import network as gated_network
 from ibpcl.models.layers import Drawn, Gaussian
 from ibpcl.models.masked import Masked, MaskModel
 from ibpcl.models.network import autoencoder as autoencoder_of
 from ibpcl.models.network import classifier
-from ibpcl.models.plain import Group, MultiHead, Network
+from ibpcl.models.plain import network as plain_of
 from ibpcl.models.point_autoencoder import at_means
 from ibpcl.models.prediction import predict
 from ibpcl.models.units import Units
@@ -148,56 +149,46 @@ def autoencoder(kinds, pixels, masked, who, dtype, *, packed=False, **options):
                     "decoded": fixed.decode(z)}
 
 
-def _canonical(name):
-    layer, kind = int(name[-1]), name[:-1]
-    return f"{f'hidden{layer}' if layer < len(HIDDEN) else 'head'}.{kind}.mu"
-
-
-def plain_point(network, dtype):
-    vector = np.zeros(network.layout.size, dtype)
-    for name, view in network.layout.views(vector).items():
-        view[...] = values(_canonical(name), view.shape, dtype)
-    return vector
-
-
 def plain(who, dtype):
-    network = Network(INPUTS, HIDDEN, OUTPUTS)
-    vector, x, y = plain_point(network, dtype), inputs(dtype), rng("y").integers(0, OUTPUTS, EXAMPLES)
+    network = plain_of(INPUTS, HIDDEN, OUTPUTS)
+    vector, x, y = point(network, dtype), inputs(dtype), rng("y").integers(0, OUTPUTS, EXAMPLES)
     total, cache = network.log_likelihood(vector, x, y, who)
-    gradient = network.log_likelihood_vjp(1.0, cache)
-    found = {_canonical(name): view for name, view in network.layout.views(gradient).items()}
+    found = dict(network.layout.views(network.log_likelihood_vjp(1.0, cache)))
     for definition in fisher.DEFINITIONS:
         information = fisher.diagonal(network, vector, x, y, definition, np.random.default_rng(0))
-        found |= {f"{definition}.{_canonical(name)}": view for name, view in network.layout.views(information).items()}
+        found |= {f"{definition}.{name}": view for name, view in network.layout.views(information).items()}
     return found | {"total": total, "predicted": network.predict(vector, x, who)}
 
 
 def heads(who, dtype):
-    network, outputs = MultiHead(INPUTS, HIDDEN, (3, 2)), (3, 2)
-    vector = np.zeros(network.size, dtype)
-    for head in range(2):
-        one = plain_point(network.network(head), dtype)
-        shared, own = network.parts(head)
-        vector[shared], vector[own] = one[shared], one[shared.stop:] * (head + 1)
-    groups = [Group(inputs(dtype)[:n], rng(f"y{head}").integers(0, outputs[head], n), head)
-              for n, head in ((8, 0), (5, 1))]
-    totals, cache = network.log_likelihoods(vector, groups, who)
-    gradient = network.log_likelihoods_vjp((1.0, -0.6), cache)
-    shared = np.zeros(network.network(0).layout.size)
-    shared[network.parts(0)[0]] = gradient[network.parts(0)[0]]
-    found = {_canonical(name): view for name, view in network.network(0).layout.views(shared).items()}
-    return found | {"totals": totals, "head0": gradient[network.parts(0)[1]], "head1": gradient[network.parts(1)[1]]}
+    """Two heads on the same hidden layers, for groups of examples of their own, as joint training has them."""
+    found, totals = {}, []
+    for head, (n, outputs, weight) in enumerate(((8, 3, 1.0), (5, 2, -0.6))):
+        network = plain_of(INPUTS, HIDDEN, outputs)
+        vector = point(network, dtype)
+        vector[-network.head_size:] *= head + 1
+        total, cache = network.log_likelihood(vector, inputs(dtype)[:n], rng(f"y{head}").integers(0, outputs, n), who)
+        totals.append(total)
+        gradient = network.log_likelihood_vjp(weight, cache)
+        found[f"head{head}"] = gradient[-network.head_size:].copy()
+        for name, view in network.layout.views(gradient).items():
+            if not name.startswith("head"):
+                found[name] = found.get(name, 0) + view
+    return found | {"head.weight.mu": np.zeros(21), "head.bias.mu": np.zeros(3), "totals": totals}
 
 
 def gated(who, dtype):
-    model = Gated(Network(INPUTS, HIDDEN, OUTPUTS))
-    embedding = np.concatenate([values(f"hidden{i}.embedding", (width,), dtype) for i, width in enumerate(HIDDEN)])
-    vector = np.concatenate([plain_point(model.network, dtype), embedding])
-    used = rng("used").random(sum(HIDDEN)).astype(dtype)
-    out, cache = model.objective(vector, used, 1.7, inputs(dtype), rng("y").integers(0, OUTPUTS, EXAMPLES), who)
-    weights, dembedding = model.split(model.objective_vjp((1.0, -2.0), cache))
-    found = {_canonical(name): view for name, view in model.network.layout.views(weights).items()}
-    return found | {"embedding": dembedding, "total": out[0], "share": out[1], "freedom": model.freedom(used)}
+    model = gated_network(INPUTS, HIDDEN, OUTPUTS)
+    vector, used = point(model, dtype), rng("used").random(sum(HIDDEN)).astype(dtype)
+    y, block = rng("y").integers(0, OUTPUTS, EXAMPLES), model.layout.block("gates")
+    parts, cache = elbo(model, vector, None, inputs(dtype), y, {}, EXAMPLES, who, {}, 1 / 1.7)
+    gradient = elbo_vjp(Elbo(1.0), cache)
+    opened, gates_cache = gates(vector[block], 1.7)
+    share, capacity_cache = capacity(opened, used)
+    dembedding = gradient[block] + gates_vjp(capacity_vjp(-2.0, capacity_cache), gates_cache)
+    found = {name: view for name, view in model.layout.views(gradient).items() if not name.endswith("embedding")}
+    return found | {"embedding": dembedding, "total": parts.log_likelihood, "share": share,
+                    "freedom": freedom(model, used)}
 
 
 def decoder_information(likelihood, definition, who, dtype):
