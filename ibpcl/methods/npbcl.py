@@ -4,8 +4,10 @@ Kumar et al. (2021), Algorithm 1.  For every task: masked training under the pri
 task; selective fine-tuning with that mask; then the posterior becomes, masked by Eq. 11, the next task's prior.  (The
 algorithm prints arg min of the ELBO; it is the maximum.)
 
-What a task does not use is not touched: given its hard mask, the ELBO's maximum over an unused weight is that weight's
-prior, so unused weights return exactly to what earlier tasks left.
+Given a hard mask, the ELBO's maximum over a weight that it drops is that weight's prior.  So a weight that earlier
+tasks use returns exactly to the posterior that they left.  A weight that no task uses has a prior to return to only
+with ``unused_prior = "gaussian"``.  By default it has none, stays where masked training has left it, and starts afresh
+with the next task.
 """
 
 import numpy as np
@@ -58,39 +60,27 @@ class NPBCL(Saved):
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
-        self._check(task)
-        settings, done = self.settings, []
-        self._refined, self.inputs, self.kind = {}, task.x_train.shape[1], type(task)
-        model = self._network(self._likelihood.width(task.outputs), self.hidden)
+        self._accept(task)
+        network = self._network(self._likelihood.width(task.outputs), self.hidden)
+
+        # Observe D_t, and update the coresets (supplement C).
         data, coreset = self._split(task)
-        prior, vector = self._prior(model), self._start(model)
-        epochs, finetune_epochs = settings.epochs_for(len(data.x))
+        # p_t is the last posterior where a task uses a weight, else p_0 (Eq. 11); Theta_t starts likewise.
+        prior, vector = self._prior(network), self._start(network)
+        vector, warming = self._warm_up(network, vector, prior, data, progress)
+        # Masked training: Theta_t <- arg max L_t, the ELBO with relaxed masks (Eq. 8).
+        how = self._how("masked", data, progress)
+        network, vector, training = self._train_masked(network, vector, prior, data, how)
+        # The mask of the task: every weight that is more likely on than off (Sec. 4.5).
+        prior, masks = self._prior(network), self._cut(network, vector)
+        # What it drops returns to its prior: given the mask, that is the ELBO's maximum.
+        self._drop(network, vector, prior, masks)
+        # Selective fine-tuning: the IBP and the mask are fixed, Theta_t <- arg max L_t over what the mask keeps.
+        vector, tuning = self._finetune(network, vector, prior, masks, data, progress)
+        # q_t(Theta), masked by Eq. 11, is the next task's prior; alpha follows its rule (supplement E).
+        self._keep(network, vector, masks, coreset)
 
-        def how(phase, epochs):
-            return Fit(phase, epochs, settings.batch, settings.samples, self._key(len(self.heads), phase), self.backend,
-                       progress, settings.rate_end)
-
-        if settings.likelihood_epochs and not self.heads:
-            vector, records = objectives.maximize_likelihood(
-                model, vector, prior, data, how("likelihood", settings.likelihood_epochs), settings.weight_rate)
-            done += records
-        if settings.shared_mask and self.heads:              # the ablation: no mask of its own
-            masks = self.masks(0)
-            vector, records = objectives.train_fixed(model, vector, prior, self._by_name(masks), data,
-                                                     how("masked", epochs), *self._fixed(settings.weight_rate))
-        else:
-            model, vector, records = self._train_masked(model, vector, prior, data, how("masked", epochs))
-            prior, masks = self._prior(model), self._cut(model, vector)
-        if settings.reset_unused:
-            self._reset_unused(model, vector, prior, masks)
-        done += records
-        vector, records = objectives.train_fixed(
-            model, vector, prior, self._by_name(masks), data,
-            how("finetune", finetune_epochs)._replace(average=settings.finetune_average),
-            *self._fixed(settings.finetune_rate))
-        done += records
-        self._keep(model, vector, masks, coreset)
-        return [record._replace(task=len(self.heads) - 1) for record in done]
+        return [record._replace(task=len(self.heads) - 1) for record in (*warming, *training, *tuning)]
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, or a regression's means (N, C)."""
@@ -142,14 +132,28 @@ class NPBCL(Saved):
                           if f"task{t}.coreset.x" in state]
         self._refined = {}
 
-    def _check(self, task):
+    def _accept(self, task):
+        """Refuse a task that does not fit; note what the first one says of all others: their kind and their width."""
         kind = self.kind or (RegressionTask if isinstance(task, RegressionTask) else Task)
-        check_task("npbcl", task, kind, self.inputs)             # a network learns one kind
-        outputs = len(self.heads[0]["bias.mu"]) if self.heads else task.outputs
-        if self.settings.single_head and task.outputs != outputs:
-            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
+        check_task("npbcl", task, kind, self.inputs)         # a network learns one kind
         if kind is RegressionTask and self.settings.prediction_samples < 2:
             raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
+        self._refined, self.inputs, self.kind = {}, task.inputs, kind
+        try:
+            width = self._likelihood.width(task.outputs)
+        except ValueError as error:
+            raise TrainingError(f"npbcl: task {task.name!r}: {error}") from error
+        outputs = len(self.heads[0]["bias.mu"]) if self.heads else width
+        if self.settings.single_head and width != outputs:
+            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
+
+    def _how(self, phase, data, progress):
+        """Return how a phase of the next task's training goes."""
+        settings = self.settings
+        masked, finetune = settings.epochs_for(len(data.x))
+        epochs = {"likelihood": settings.likelihood_epochs, "masked": masked, "finetune": finetune}[phase]
+        return Fit(phase, epochs, settings.batch, settings.samples, self._key(len(self.heads), phase), self.backend,
+                   progress, settings.rate_end, settings.finetune_average if phase == "finetune" else 0.0)
 
     @property
     def _likelihood(self):
@@ -177,16 +181,8 @@ class NPBCL(Saved):
 
     def _split(self, task):
         """Take the task's coreset out of its training data."""
-        data, settings = Data(task.x_train, task.y_train), self.settings
-        if settings.coreset == "none":
-            return data, None
-        rng = generator(self._key(len(self.heads), "coreset"))
-        chosen = np.zeros(len(data.x), bool)
-        chosen[coresets.SELECTIONS[settings.coreset](data.x, settings.coreset_size, rng)] = True
-        if chosen.all():
-            raise TrainingError(f"npbcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
-                                "make coreset_size smaller")
-        return Data(data.x[~chosen], data.y[~chosen]), Data(data.x[chosen], data.y[chosen])
+        return coresets.take_out("npbcl", task, self.settings.coreset, self.settings.coreset_size,
+                                 generator(self._key(len(self.heads), "coreset")))
 
     def _known(self, shapes):
         """Return, for each hidden layer, which weights have yesterday's posterior as their prior (Eq. 11)."""
@@ -239,8 +235,19 @@ class NPBCL(Saved):
             value = self.heads[-1][name]
             expansion.corner(head[name], value.shape)[...] = value
 
+    def _warm_up(self, network, vector, prior, data, progress):
+        """Maximize the likelihood before the first task, without masks (supplement B.1: "similar to VCL")."""
+        if self.heads or not self.settings.likelihood_epochs:
+            return vector, []
+        return objectives.maximize_likelihood(network, vector, prior, data, self._how("likelihood", data, progress),
+                                              self.settings.weight_rate)
+
     def _train_masked(self, model, vector, prior, data, how):
         """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if need be."""
+        if self._shares_a_mask:
+            masks = self._by_name(self.masks(0))
+            return model, *objectives.train_fixed(model, vector, prior, masks, data, how,
+                                                  *self._fixed(self.settings.weight_rate))
         settings = self.settings
         rates = {"mu": settings.weight_rate, "log_sigma": settings.weight_rate, "noise": settings.weight_rate,
                  "rho": settings.mask_rate, "sticks": settings.mask_rate, "alpha": settings.mask_rate}
@@ -263,15 +270,8 @@ class NPBCL(Saved):
 
     def _probable_masks(self, model, vector):
         """Threshold the posterior probability of every mask."""
-        masks = []
-        views = model.layout.layers(vector)
-        for i, layer in enumerate(views[name] for name in model.masked):
-            (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
-            key = self._key(len(self.heads), "cut")._replace(stream=i)
-            u = self.backend.uniform(key, (self.settings.prediction_samples, *a.shape), np.float32)
-            probability = hard_masks.posterior_probability(layer["rho"], a, b, u, self.settings.mask_model)
-            masks.append(hard_masks.threshold(probability))
-        return tuple(masks)
+        key = self._key(len(self.heads), "cut")
+        return tuple(hard_masks.probable(model, vector, self.settings.prediction_samples, key, self.backend).values())
 
     def _cut(self, model, vector):
         """Cut the task's hard masks from the posterior.
@@ -281,6 +281,8 @@ class NPBCL(Saved):
         TrainingError
             If a layer has no weight left: such a network cannot compute anything.
         """
+        if self._shares_a_mask:
+            return self.masks(0)
         masks = self._probable_masks(model, vector)
         for i, mask in enumerate(masks):
             if not mask.any():
@@ -288,11 +290,23 @@ class NPBCL(Saved):
                                     "raise alpha, epochs or start_rho, or lower mask_kl_weight")
         return masks
 
-    def _reset_unused(self, model, vector, prior, masks):
+    @property
+    def _shares_a_mask(self):
+        """Whether the next task has the first one's mask: an ablation (Sec. 6.3)."""
+        return self.settings.shared_mask and bool(self.heads)
+
+    def _drop(self, model, vector, prior, masks):
         """Set every weight that the masks switch off to its Gaussian prior, in place; without one it stays."""
+        if not self.settings.reset_unused:
+            return
         off, rest = packing.off_weights(model, self._by_name(masks)), packing.at_rest(model, vector, prior)
         for block in map(model.layout.block, ("mu", "log_sigma")):
             vector[block] = np.where(off, rest[block], vector[block])
+
+    def _finetune(self, model, vector, prior, masks, data, progress):
+        """Maximize the ELBO over the weights that the masks keep."""
+        return objectives.train_fixed(model, vector, prior, self._by_name(masks), data,
+                                      self._how("finetune", data, progress), *self._fixed(self.settings.finetune_rate))
 
     def _keep(self, model, vector, masks, coreset):
         """Keep what was learned: the posterior, the head, the masks, the coreset, and the next task's alpha."""

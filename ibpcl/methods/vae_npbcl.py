@@ -2,7 +2,7 @@ r"""NPBCL for images without labels: one autoencoder, each task with masks of it
 
 Kumar et al. (2021), Sec. 3.3, supplement B.2 and Algorithm 1.  For every task: masked training; hard masks; selective
 fine-tuning with them; then the posterior becomes, masked by Eq. 11, the next task's prior.  What a task does not use
-returns exactly to what earlier tasks left.
+returns exactly to its prior: to the posterior that earlier tasks left, where they use it.
 
 **The output layer** (last hidden layer to pixels) has no mask.  In Fig. 2b of the paper it is a head, of which each
 task has its own; in the released code all tasks share it, and what the last task does to it the first one has to bear.
@@ -239,14 +239,8 @@ class VAENPBCL(Saved):
         TrainingError
             If a layer has no weight left: nothing would pass it.  (Only the codes' scale may: it is then 1.)
         """
-        masks = {}
-        for i, name in enumerate(model.masked):
-            layer = model.layout.layers(vector)[name]
-            (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
-            key = self._key(len(self.own), "cut")._replace(stream=i)
-            u = self.backend.uniform(key, (self.settings.mask_samples, len(a)), np.float32)
-            masks[name] = hard_masks.threshold(
-                hard_masks.posterior_probability(layer["rho"], a, b, u, self.settings.mask_model))
+        key = self._key(len(self.own), "cut")
+        masks = hard_masks.probable(model, vector, self.settings.mask_samples, key, self.backend)
         masks = packing.useful(model, masks, task.x_train)
         for name, mask in masks.items():
             if not mask.any() and name != "scale":

@@ -44,7 +44,7 @@ class VAESettings:
     batch: int = option(128, "Images in a minibatch.")
     rate: float = option(0.001, "Adam's learning rate.")
     rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.")
-    beta: float = option(1.0, "Weight of the codes' divergence; 1 is the true ELBO.")
+    beta: float = option(1.0, "Weight of the codes' divergence; 1 leaves it as in the ELBO.")
     warm_up: float = option(0.2, "Share of a task's steps in which that weight rises from 0.")
     start_spread: float = option(1.0, "Spread of the random weights that a layer starts with, times sqrt(2 / D).")
 

@@ -23,7 +23,6 @@ import numpy as np
 
 from ibpcl.continual import coresets
 from ibpcl.continual.learner import under
-from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
@@ -138,15 +137,9 @@ class VCL(Posteriors):
 
     def _split(self, task):
         """Take the task's coreset out of its training data."""
-        (data, _), settings = super()._split(task), self.settings
-        if settings.coreset == "none":
-            return data, None
-        rng, chosen = generator(self._key(len(self.heads), "coreset")), np.zeros(len(data.x), bool)
-        chosen[coresets.SELECTIONS[settings.coreset](data.x, settings.coreset_size, rng)] = True
-        if chosen.all():
-            raise TrainingError(f"vcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
-                                "make coreset_size smaller")
-        return Data(data.x[~chosen], data.y[~chosen]), Data(data.x[chosen], data.y[chosen])
+        settings = self.settings
+        return coresets.take_out("vcl", task, settings.coreset, settings.coreset_size,
+                                 generator(self._key(len(self.heads), "coreset")))
 
     def _model(self, outputs):
         return self._network(Gaussian, outputs)

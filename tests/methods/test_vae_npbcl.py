@@ -175,7 +175,7 @@ CHOICES = {
     "concrete": {"mask_kl": "concrete"},
     "alpha fixed": {"alpha_rule": "fixed"}, "one layer": {"hidden": (9,)}, "no warm-up": {"warm_up": 0.0},
     "shared output": {"output": "shared"},
-    "true elbo": {"weight_kl_weight": 1.0, "mask_kl_weight": 1.0},
+    "weights of one": {"weight_kl_weight": 1.0, "mask_kl_weight": 1.0},
 }
 
 

@@ -76,7 +76,7 @@ def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
     vcl = learner_of(likelihood_epochs=0, epochs=0)
     npbcl = NPBCL(NPBCLSettings(hidden=(8,), epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian",
                                 alpha=4.0), 1, "numpy")
-    npbcl._check(task)
+    npbcl._accept(task)
     npbcl.inputs, npbcl.kind = task.inputs, type(task)
     vcl.inputs = task.inputs
     ours, theirs = npbcl._network(2, (8,)), vcl._model(2)
