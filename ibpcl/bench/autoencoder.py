@@ -8,11 +8,11 @@ from ibpcl.bench.problem import images
 from ibpcl.bench.timing import PAUSE, interleave
 from ibpcl.continual.task import ImageTask
 from ibpcl.inference.loop import Watch
-from ibpcl.kernels import blas
 from ibpcl.methods.vae_npbcl import VAENPBCL
 from ibpcl.methods.vae_npbcl_settings import Settings
 from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.models.network import autoencoder
+from ibpcl.openblas import all_threads
 
 DIGIT = 0
 
@@ -60,7 +60,7 @@ def measure(plan, data_dir):
     multiply = products(shapes, min(chosen.batch, len(x)))
 
     def beside():
-        with blas.all_threads():
+        with all_threads():
             return interleave({"products": multiply}, 3).median("products") / 1000
 
     clock = Clock(beside)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ibpcl.errors import TrainingError
 from ibpcl.inference.objectives import Data
+from ibpcl.openblas import on_one_thread
 
 
 def random(x, size, rng):
@@ -41,6 +42,7 @@ def random(x, size, rng):
     return rng.choice(len(x), size, replace=False)
 
 
+@on_one_thread
 def k_center(x, size, rng):
     r"""Choose examples so that none of the others is far from all of them.
 

@@ -21,12 +21,15 @@ square of a *minibatch's* gradient, which public codes take, is another thing; `
 
 import numpy as np
 
+from ibpcl.errors import NonFiniteError
 from ibpcl.numerics import logsumexp
+from ibpcl.openblas import on_one_thread
 
 DEFINITIONS = ("exact", "sampled", "empirical")
 CHUNK = 1024                                                 # examples at once: bounds the memory
 
 
+@on_one_thread
 def diagonal(network, vector, x, labels, definition, rng):
     r"""Compute the diagonal of the Fisher information, the mean over examples.
 
@@ -79,6 +82,9 @@ def diagonal(network, vector, x, labels, definition, rng):
             squares = np.einsum("cn,cnk->nk", weights, delta * delta)
             weight += (h * h).T @ squares
             bias += squares.sum(axis=0)
+    if not np.isfinite(total).all():
+        raise NonFiniteError("the Fisher information is not finite: lower the learning rate, or check the scale of the "
+                             "inputs")
     return total / len(x)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 import ibpcl
 from ibpcl import checkpoints
-from ibpcl.continual.task import ImageTask, RegressionTask, Task
+from ibpcl.continual.task import ImageTask, RegressionTask, Task, real_rows
 from ibpcl.inference.backend import backend
 
 # Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it changes.
@@ -153,20 +153,24 @@ def under(state, start):
 
 
 def check_inputs(caller, x, inputs, task_id, learned):
-    """Refuse inputs of the wrong width and tasks that were not learned.
+    """Return the inputs of a prediction as float32 (N, D); refuse others, and tasks that were not learned.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         Saying what is allowed and what came.
     """
     check_task_id(caller, task_id, learned)
-    if np.ndim(x) != 2 or np.shape(x)[1] != inputs:
-        raise ValueError(f"{caller}: x must have shape (N, {inputs}), got {np.shape(x)}")
+    x = real_rows(x, f"{caller}: x")
+    if x.shape[1] != inputs:
+        raise ValueError(f"{caller}: x must have shape (N, {inputs}), got {x.shape}")
+    return x
 
 
 def check_task_id(caller, task_id, learned):
     """Refuse tasks that were not learned; ``caller`` is named in the error."""
+    if isinstance(task_id, bool) or not isinstance(task_id, (int, np.integer)):
+        raise TypeError(f"{caller}: task_id must be an integer, got {task_id!r}")
     if not 0 <= task_id < learned:
         known = f"0 ... {learned - 1}" if learned else "no task has been learned yet"
         raise ValueError(f"{caller}: unknown task_id {task_id}; {known}")

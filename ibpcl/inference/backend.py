@@ -66,8 +66,9 @@ def backend(name="numba"):
     >>> backend("numpy").name
     'numpy'
     """
+    from ibpcl.openblas import one_thread as session
+
     if name == "numpy":
-        from contextlib import nullcontext as session
         from operator import getitem as take
 
         from numpy import asarray as hard_mask
@@ -98,7 +99,6 @@ def backend(name="numba"):
             sticks,
         )
         from ibpcl.kernels import sparse_linear as linear
-        from ibpcl.kernels.blas import one_thread as session
         from ibpcl.kernels.local_linear import hard_mask
         from ibpcl.kernels.memory import empty
         from ibpcl.kernels.vectors import copy, take

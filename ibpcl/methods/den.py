@@ -104,7 +104,7 @@ class DEN(Saved):
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the units that it knows."""
-        check_inputs("den.predict", x, self.inputs, task_id, len(self.heads))
+        x = check_inputs("den.predict", x, self.inputs, task_id, len(self.heads))
         network = plain.network(self.inputs, self.widths[task_id], len(self.heads[task_id][1]))
         vector = np.zeros(network.layout.size, np.float32)
         for views, values in zip(network.weights(vector), (*self.shared, self.heads[task_id]), strict=True):

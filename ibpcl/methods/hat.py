@@ -35,6 +35,7 @@ from ibpcl.models.gated import capacity, capacity_vjp, freedom, gates, gates_vjp
 from ibpcl.models.layers import Pass
 from ibpcl.noise import generator
 from ibpcl.numerics import logsumexp
+from ibpcl.openblas import on_one_thread
 
 LARGEST_EMBEDDING = 6.0                                      # Serra et al. (2018), Sec. 2.5
 LARGEST_ARGUMENT = 50.0                                      # of the cosine: beyond it the gate has no gradient left
@@ -127,13 +128,14 @@ class HAT(Sequential):
         self.memory |= {"used": np.maximum(self.used, opened), f"embedding{len(self.outputs)}": embedding.copy()}
         super().keep(task, weights)
 
+    @on_one_thread
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, behind its gates."""
-        check_inputs("hat.predict", x, self.inputs, task_id, len(self.outputs))
+        x = check_inputs("hat.predict", x, self.inputs, task_id, len(self.outputs))
         embedding = self.memory[f"embedding{task_id}"]
         vector = np.concatenate([self.shared, self.heads[task_id], embedding])
         how = Pass(self.backend, {}, 1 / self.settings.scale)
-        (logits, _), _ = self.gated(self.outputs[task_id]).forward(vector, np.asarray(x, np.float32), {}, how)
+        (logits, _), _ = self.gated(self.outputs[task_id]).forward(vector, x, {}, how)
         return np.exp(logits[0] - logsumexp(logits[0], axis=-1, keepdims=True))
 
     def gated(self, outputs):

@@ -90,13 +90,13 @@ class IBPVCL(Posteriors):
 
     def predict_classes(self, x, task_id):
         """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
-        task_id, model = self._network_of(x, task_id)
+        x, task_id, model = self._network_of(x, task_id)
         vector = np.zeros(model.layout.size, np.float32)
         views = model.layout.layers(vector)
         write(views["head"], self.heads[task_id])
         for name, layer, rho in zip(model.layers, self.posterior, self.offsets[task_id], strict=False):
             write(views[name], {**layer, "rho": rho})
-        return prediction.predict(model, vector, None, np.asarray(x, np.float32), self.settings.prediction_samples,
+        return prediction.predict(model, vector, None, x, self.settings.prediction_samples,
                                   self._key(task_id, "predict"), self.backend)
 
     def state(self):

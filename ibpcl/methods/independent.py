@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.learner import Saved, check_inputs, check_task
+from ibpcl.continual.learner import Saved, check_inputs, check_task, check_task_id
 from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
@@ -73,10 +73,9 @@ class Independent(Saved):
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        learned = len(self.networks)
-        inputs = self.networks[task_id][0].inputs if 0 <= task_id < learned else None
-        check_inputs("independent.predict", x, inputs, task_id, learned)
+        check_task_id("independent.predict", task_id, len(self.networks))
         network, vector = self.networks[task_id]
+        x = check_inputs("independent.predict", x, network.inputs, task_id, len(self.networks))
         return network.predict(vector, x, self.backend)
 
     def state(self):

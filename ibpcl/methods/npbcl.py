@@ -88,13 +88,13 @@ class NPBCL(Saved):
 
     def predict_with_uncertainty(self, x, task_id):
         """Return the ``Classes``, or of a regression the ``Values``, of :mod:`ibpcl.models.likelihoods`."""
-        check_inputs("npbcl.predict", x, self.inputs, task_id, len(self.heads))
+        x = check_inputs("npbcl.predict", x, self.inputs, task_id, len(self.heads))
         model, vector = self._assemble(task_id)
         if self._coresets:
             if task_id not in self._refined:
                 self._refined[task_id] = self._refine(model, vector, task_id)
             vector = self._refined[task_id]
-        return prediction.predict(model, vector, self._by_name(self.masks(task_id)), np.asarray(x, np.float32),
+        return prediction.predict(model, vector, self._by_name(self.masks(task_id)), x,
                                   self.settings.prediction_samples, self._key(task_id, "predict"), self.backend)
 
     def masks(self, task_id):

@@ -130,11 +130,11 @@ class Posteriors(Saved):
         return range(min(tasks, 1) if self.settings.single_head else tasks)
 
     def _network_of(self, x, task_id):
-        """Check inputs (N, D) of a learned task; return the task whose network it has, and that network's shape."""
-        check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.heads))
+        """Check inputs (N, D) of a learned task; return them, the task whose network it has, and that network."""
+        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.heads))
         # With one head all tasks have one network, and the same noise.
         task_id = 0 if self.settings.single_head else task_id
-        return task_id, self._model(len(self.heads[task_id]["bias.mu"]))
+        return x, task_id, self._model(len(self.heads[task_id]["bias.mu"]))
 
     def _key(self, task_id, phase):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)

@@ -38,6 +38,7 @@ from ibpcl.models.controller import Controller
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.parameters import Layout
 from ibpcl.noise import Key, generator, uniform
+from ibpcl.openblas import on_one_thread
 
 # Keys of the controller's noise, apart from those of Sequential.
 CONTROLLER_STREAM, CHOICE_STREAM = 100, 101
@@ -118,6 +119,7 @@ class RCL(Sequential):
         self.memory[f"widths{t}"] = hidden
         return vector, history
 
+    @on_one_thread
     def search(self, task, progress=None):
         """Make all trials of a task and return the :class:`Search`."""
         settings, t = self.settings, len(self.outputs)
@@ -190,7 +192,7 @@ class RCL(Sequential):
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the network that it had."""
-        check_inputs("rcl.predict", x, self.inputs, task_id, len(self.outputs))
+        x = check_inputs("rcl.predict", x, self.inputs, task_id, len(self.outputs))
         network = plain.network(self.inputs, self.widths(task_id), self.outputs[task_id])
         return network.predict(np.concatenate([self.shared_for(task_id), self.heads[task_id]]), x, self.backend)
 

@@ -100,7 +100,7 @@ class Sequential(Saved):
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.outputs))
+        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.outputs))
         vector = np.concatenate([self.shared_for(task_id), self.heads[task_id]])
         return self.network(self.outputs[task_id]).predict(vector, x, self.backend)
 

@@ -83,10 +83,10 @@ class VCL(Posteriors):
 
     def predict_classes(self, x, task_id):
         """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
-        task_id, model = self._network_of(x, task_id)
+        x, task_id, model = self._network_of(x, task_id)
         if task_id not in self._refined:
             self._refined[task_id] = self._refine(model, self._assemble(model, self.heads[task_id]), task_id)
-        return prediction.predict(model, self._refined[task_id], {}, np.asarray(x, np.float32),
+        return prediction.predict(model, self._refined[task_id], {}, x,
                                   self.settings.prediction_samples, self._key(task_id, "predict"), self.backend)
 
     def state(self):

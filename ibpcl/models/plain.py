@@ -11,6 +11,7 @@ from ibpcl.models.layers import Pass, Plain
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import Network
 from ibpcl.numerics import logsumexp
+from ibpcl.openblas import on_one_thread
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class PlainNetwork(Network):
         """Draw the parameters before training; ``kind`` is a word of :data:`ibpcl.models.starts.STARTS`."""
         return self.initial(starts.of(kind, rng))
 
+    @on_one_thread
     def log_likelihood(self, vector, x, labels, backend):
         """Add up the log probabilities of the labels (N,) of inputs (N, D): nats, and the cache for the gradient."""
         parts, cache = elbo(self, vector, None, x, labels, {}, len(x), backend, {})
@@ -49,6 +51,7 @@ class PlainNetwork(Network):
         """Pull the gradient at the sum back to ``vector``."""
         return elbo_vjp(Elbo(dtotal), cache)
 
+    @on_one_thread
     def predict(self, vector, x, backend):
         """Return class probabilities (N, C) for inputs (N, D)."""
         ((logits,), _), _ = self.forward(vector, np.asarray(x, np.float32), {}, Pass(backend, {}))

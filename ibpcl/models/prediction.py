@@ -9,10 +9,12 @@ import numpy as np
 
 from ibpcl.models import packing
 from ibpcl.models.layers import Pass
+from ibpcl.openblas import on_one_thread
 
 CHUNK = 16384                                                # rows (sample times example) at once: bounds the memory
 
 
+@on_one_thread
 def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
     """Predict with fixed masks.
 
