@@ -79,6 +79,24 @@ class Saved:
         self.backend = backend(backend_name)
         self.inputs = None
 
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.heads)
+
+    def __repr__(self):
+        """Say what it is, how much it has learned, and which settings are not the defaults.
+
+        >>> from ibpcl.methods.npbcl import NPBCL, Settings
+        >>> NPBCL(Settings(hidden=(50,)), seed=3)
+        NPBCL(Settings(hidden=(50,)), seed=3, backend_name='numba'), 0 tasks learned
+        """
+        changed = (one.name for one in dataclasses.fields(self.settings)
+                   if getattr(self.settings, one.name) != one.default)
+        settings = ", ".join(f"{name}={getattr(self.settings, name)!r}" for name in changed)
+        return (f"{type(self).__name__}(Settings({settings}), seed={self.seed}, backend_name={self.backend.name!r}), "
+                f"{self.learned} tasks learned")
+
     def save(self, path):
         """Write the learner to one file, atomically: settings, seed, backend and all that it learned."""
         settings = dataclasses.asdict(self.settings)

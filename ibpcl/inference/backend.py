@@ -43,6 +43,10 @@ class Backend(NamedTuple):
     latent_kl_vjp: Callable
     adam: Callable
 
+    def __reduce__(self):
+        """Be copied and pickled as a name."""
+        return backend, (self.name,)
+
 
 BACKENDS = ("numba", "numpy")
 

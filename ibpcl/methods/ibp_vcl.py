@@ -23,7 +23,7 @@ import numpy as np
 from ibpcl.continual import prior as priors
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Weighted
-from ibpcl.methods import check_settings, option
+from ibpcl.methods import Presets, check_settings, option
 from ibpcl.methods.posteriors import Posteriors
 from ibpcl.models import prediction
 from ibpcl.models.elbo import GRADIENT
@@ -37,7 +37,7 @@ from ibpcl.numerics import inverse_softplus
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Presets):
     """The settings of IBP-VCL."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer, the truncation of its buffet.")

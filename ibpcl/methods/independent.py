@@ -14,7 +14,7 @@ from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import option
+from ibpcl.methods import Presets, option
 from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.starts import STARTS
@@ -22,7 +22,7 @@ from ibpcl.noise import Key, generator
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Presets):
     """The settings of the reference."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer of each network.")
@@ -53,6 +53,11 @@ class Independent(Saved):
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
         self.networks = []                                   # (network, its parameters) of each task
+
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.networks)
 
     def learn(self, task, progress=None):
         """Maximize the likelihood of the task in a new network; return the history of its training.

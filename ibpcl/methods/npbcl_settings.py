@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
-from ibpcl.methods import check_settings, option
+from ibpcl.methods import Presets, check_settings, option
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_CLASSES
 from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
@@ -25,7 +25,7 @@ ABOVE_ZERO = ("rate_end", "tau_start", "tau_end", "alpha", "alpha_prior_shape", 
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Presets):
     """The settings of NPBCL; each has one sentence of documentation in its metadata, and all are checked."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer: the truncation level K (Sec. 3.1).")

@@ -16,7 +16,7 @@ from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import check_settings, option
+from ibpcl.methods import Presets, check_settings, option
 from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.starts import STARTS
@@ -27,7 +27,7 @@ STREAMS = ("initial", "fisher", "buffer", "gates")
 
 
 @dataclass(frozen=True)
-class SequentialSettings:
+class SequentialSettings(Presets):
     """The settings that every method on a plain network has; ``choices``, ``at_least`` and ``above`` check them."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.")
@@ -87,6 +87,11 @@ class Sequential(Saved):
     def name(self):
         """The method's name, for messages and the history."""
         return self.settings.method_name
+
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.outputs)
 
     def learn(self, task, progress=None):
         """Train on the next task and remember what the method wants to; return the history of the training.

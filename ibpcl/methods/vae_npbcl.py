@@ -81,6 +81,11 @@ class VAENPBCL(Saved):
         self._masks = []                                     # packed, for each task and masked layer
         self._shared_prior = {}                              # the codes' prior, if one is learned for all tasks
 
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.own)
+
     def learn(self, task, progress=None):
         """Run one turn of Algorithm 1; return the history of its training.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods import check_settings, option
+from ibpcl.methods import Presets, check_settings, option
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_PIXELS
 from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
@@ -22,7 +22,7 @@ ABOVE_ZERO = ("rate_end", "tau_start", "tau_end", "alpha", "latent_alpha", "prio
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Presets):
     """The settings of NPBCL for images; each has one sentence of documentation in its metadata, all are checked."""
 
     hidden: tuple[int, ...] = option((500, 500), "Units of the encoder's hidden layers; the decoder's are reversed.")

@@ -15,7 +15,7 @@ from ibpcl.continual.task import ImageTask
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import check_settings, option
+from ibpcl.methods import Presets, check_settings, option
 from ibpcl.models import starts
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.layers import ACTIVATIONS
@@ -30,7 +30,7 @@ STREAMS = ("initial", "train", "fisher")
 
 
 @dataclass(frozen=True)
-class VAESettings:
+class VAESettings(Presets):
     """The settings that all methods with task-specific encoders have."""
 
     hidden: tuple[int, ...] = option((500, 500, 500), "Units of the encoder's hidden layers; the decoder's reversed.")
@@ -102,6 +102,11 @@ class VAESequential(Saved):
     def name(self):
         """The method's name, for messages and the history."""
         return self.settings.method_name
+
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.own)
 
     def learn(self, task, progress=None):
         """Train on the next task and remember what the method wants to; return the history of the training.

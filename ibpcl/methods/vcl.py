@@ -26,7 +26,7 @@ from ibpcl.continual.learner import under
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import check_settings, option
+from ibpcl.methods import Presets, check_settings, option
 from ibpcl.methods.posteriors import Posteriors
 from ibpcl.models import prediction
 from ibpcl.models.elbo import Elbo, Prior
@@ -40,7 +40,7 @@ CHOICES = {"activation": ACTIVATIONS, "coreset": ("none", *coresets.SELECTIONS)}
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Presets):
     """The settings of VCL."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.")
