@@ -198,6 +198,14 @@ def test_a_slip_in_a_file(capsys, own_folder, text, words):
     assert all(word in complaint for word in ["mine.toml", *words]), complaint
 
 
+def test_a_command_line_that_is_refused_is_refused_in_json_too(capsys):
+    assert main(["check", "--json", "--unheard-of"]) == 2
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {"ok": False, "verdict": "refused", "error": (
+        "unrecognized arguments: --unheard-of (see `ibpcl --help`)")}
+    assert "unrecognized arguments" in printed.err
+
+
 def test_an_output_folder_that_cannot_be_written(capsys, small_glyphs, own_folder):
     (own_folder / "taken").write_text("a file")
     assert "taken is a file" in refused(capsys, "run", "--out", "taken", *TINY)

@@ -6,17 +6,13 @@ The command is ``ibpcl class``; :func:`check_file` is what students run on their
 from pathlib import Path
 
 
-def check_file(path, assignment=None, form=None):
+def check_file(path):
     """Judge the public tasks of a file on your own machine and return the result.
 
     Parameters
     ----------
     path : path
-        A ``.py``, notebook or zip.
-    assignment : str, optional
-        By default the one that the file names in ``ASSIGNMENT``.
-    form : str, optional
-        By default the one that the file names in ``FORM``.
+        A ``.py``, notebook or zip that names its assignment and form in ``ASSIGNMENT`` and ``FORM``.
 
     Returns
     -------
@@ -33,11 +29,10 @@ def check_file(path, assignment=None, form=None):
     from ibpcl.errors import UserError
     read = handin.read(Path(path))
     said = handin.literals(read.source)
-    name = assignment or said.get("ASSIGNMENT")
+    name, form = said.get("ASSIGNMENT"), said.get("FORM") or "base"
     if not isinstance(name, str) or not name:
         raise UserError(f"class: {path} does not name its assignment: keep the line ASSIGNMENT = ... of the stub")
     found = assignments.find(name)
-    form = form or said.get("FORM") or "base"
     if form not in found.forms:
         raise UserError(f"class: {path}: FORM is {form!r}; {found.name} has {', '.join(found.forms)}")
     try:

@@ -1,6 +1,5 @@
 """An assignment as its folder describes it: tasks, forms, reference solution, inputs and statement."""
 
-import ast
 import functools
 import linecache
 import re
@@ -8,12 +7,15 @@ import types
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from ibpcl.classroom.forms import merged
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
 
 FOLDER = Path(__file__).parent / "assignments"
 KINDS = ("forward", "vjp", "extremes", "proof", "text", "referee")
 VISIBILITIES = ("public", "hidden")
+IMPORTS = ("numpy", "scipy", "math")
+LIMITS = {"seconds": 60, "memory_mb": 1024}           # of a hand-in; an assignment may set others
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,8 @@ class Assignment:
     points: float
     tasks: tuple
     forms: dict
-    imports: tuple = ("numpy", "scipy", "math")
-    requires: tuple = ()
-    given: tuple = ()
-    limits: dict = field(default_factory=lambda: {"seconds": 60, "memory_mb": 1024})
+    imports: tuple = IMPORTS
+    limits: dict = field(default_factory=dict)
 
     @property
     def file(self):
@@ -89,7 +89,7 @@ class Assignment:
             return base
         if form not in self.forms:
             raise UserError(f"class: {self.name} has no form {form!r}; it has {', '.join(self.forms)}")
-        return merged(base, read_text(self.folder / "forms" / f"{form}.py"))
+        return merged(base, read_text(self.folder / "forms" / f"{form}.py"), form)
 
     def reference(self, form="base"):
         """Return the reference solution in a form, as a module."""
@@ -139,10 +139,9 @@ def load(folder):
         if unknown := set(entry) - known:
             raise UserError(f"class: {folder.name}: task {entry.get('id')}: unknown key {sorted(unknown)[0]}")
         tasks.append(Task(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
-    optional = {key: tuple(table[key]) for key in ("imports", "requires", "given") if key in table}
-    limits = {"seconds": 60, "memory_mb": 1024, **table.get("limits", {})}
+    limits = {**LIMITS, **table.get("limits", {})}
     assignment = Assignment(folder.name, folder, table["title"], table["hours"], table["points"], tuple(tasks),
-                            table.get("forms", {"base": ""}), limits=limits, **optional)
+                            table.get("forms", {"base": ""}), tuple(table.get("imports", IMPORTS)), limits)
     _refuse_misfits(assignment)
     return assignment
 
@@ -166,40 +165,6 @@ def _refuse_misfits(assignment):
             raise UserError(f"{where}: function and inputs must be given")
 
 
-def merged(base, form):
-    """Return ``base`` with the functions of ``form`` in the place of those with the same names.
-
-    What else the form defines comes before the first of its functions.
-    """
-    new = {node.name: _segment(form, node) for node in ast.parse(form).body if isinstance(node, ast.FunctionDef)}
-    others = [_segment(form, node) for node in ast.parse(form).body
-              if not isinstance(node, ast.FunctionDef) and not _is_docstring(node)]
-    others = [text for text in others if text not in base]
-    imports = [text for text in others if text.startswith(("import ", "from "))]
-    lines, replaced, first = base.splitlines(keepends=True), set(), None
-    pieces, position = [], 0
-    for node in ast.parse(base).body:
-        if isinstance(node, ast.FunctionDef) and node.name in new:
-            start, end = _span(node)
-            pieces += lines[position:start]
-            first = len(pieces) if first is None else first
-            pieces.append(new[node.name] + "\n")
-            replaced.add(node.name)
-            position = end
-    pieces += lines[position:]
-    helpers = [text for name, text in new.items() if name not in replaced]
-    constants = [text for text in others if text not in imports]
-    inserted = "".join(f"{text}\n" for text in constants) + ("\n\n" if constants else "")
-    inserted += "".join(f"{text}\n\n\n" for text in helpers)
-    pieces.insert(first or 0, inserted)
-    text = "".join(pieces)
-    for line in imports:
-        at = next(node for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom)))
-        rows = text.splitlines(keepends=True)
-        text = "".join([*rows[:at.lineno - 1], line + "\n", *rows[at.lineno - 1:]])
-    return text
-
-
 def module(source, name):
     """Return a trusted text as a module whose source can be read, so that the checker can name paths through it."""
     made, file = types.ModuleType(name), f"<{name}>"
@@ -211,17 +176,3 @@ def module(source, name):
 @functools.cache
 def _inputs(path):
     return module(read_text(path), f"{path.parent.name}_inputs")
-
-
-def _span(node):
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    return first - 1, node.end_lineno
-
-
-def _segment(text, node):
-    start, end = (_span(node) if isinstance(node, ast.FunctionDef) else (node.lineno - 1, node.end_lineno))
-    return "".join(text.splitlines(keepends=True)[start:end]).rstrip("\n")
-
-
-def _is_docstring(node):
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

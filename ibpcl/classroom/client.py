@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import math
 import os
 import signal
 import subprocess
@@ -12,8 +13,8 @@ import time
 from ibpcl.classroom import sandbox
 from ibpcl.classroom.inside import frames
 
-MOST_PRINTED = 1 << 16
 STARTING = 20.0             # seconds for the interpreter, NumPy and SciPy to start
+TICK = 0.1                  # seconds between two looks at the clock
 
 
 class HandInError(Exception):
@@ -51,21 +52,22 @@ class Worker:
     memory_mb : int
     per_call : float
         Seconds for one call.
+    library : dict of str to str, optional
+        Modules that the hand-in's process may import, as texts.
     """
 
-    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0):
+    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0, library=None):
         self.deadline, self.per_call = time.monotonic() + seconds + STARTING, per_call
-        self.printed, self.late = b"", False
-        made = sandbox.make(box, seconds, memory_mb)
+        self.until, self.late, self.closed = math.inf, False, threading.Event()
+        made = sandbox.make(box, seconds, memory_mb, library)
         self.process = subprocess.Popen(
-            made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=made.environment,
-            cwd="/" if os.name == "posix" else None, start_new_session=os.name == "posix")
-        self.drain = threading.Thread(target=self._drain, daemon=True)
-        self.drain.start()
+            made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=made.environment, cwd="/" if os.name == "posix" else None, start_new_session=os.name == "posix")
+        threading.Thread(target=self._watch, daemon=True).start()
         order = json.dumps(made.order).encode()
         try:
             self._write(len(order).to_bytes(8, "little") + order)
-            self.functions = self._ask(STARTING, do="load", source=source, file=file)["functions"]
+            self._ask(STARTING, do="load", source=source, file=file)
         except BaseException:
             self.close()
             raise
@@ -89,12 +91,20 @@ class Worker:
         counts = self._ask(do="calls", function=function, dout=dout, cache=cache)["counts"]
         return {str(name)[:80]: n for name, n in counts.items() if type(n) is int} if type(counts) is dict else {}
 
+    def locate(self, checker, function, forward, inputs, wrt, seconds):
+        """Return what the checker in the worker finds in a gradient function; the hand-in may have forged it.
+
+        ``checker`` names the module of the library that has the function ``check``.
+        """
+        return self._ask(do="locate", checker=checker, function=function, forward=forward, inputs=inputs,
+                         wrt=tuple(wrt), seconds=seconds)["found"]
+
     def close(self):
         """End the worker and all that it started."""
+        self.closed.set()
         self._kill()
         self.process.wait()
-        self.drain.join(timeout=5)
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+        for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
 
@@ -113,8 +123,7 @@ class Worker:
 
     def _ask(self, most=None, **request):
         left = min(self.per_call if most is None else most, self.deadline - time.monotonic())
-        watchdog = threading.Timer(max(left, 0.0), self._expire)
-        watchdog.start()
+        self.until = time.monotonic() + left
         try:
             self._write(frames.pack(request))
             reply = frames.unpack(*map(self._read, frames.lengths(self._read(frames.LENGTHS.size))))
@@ -124,7 +133,7 @@ class Worker:
             self.close()
             raise self._why(error, left) from None
         finally:
-            watchdog.cancel()
+            self.until = math.inf
         if "error" in reply:
             told = reply["error"] if type(reply["error"]) is dict else {}
             line = told["line"] if type(told.get("line")) is int else 0
@@ -141,9 +150,13 @@ class Worker:
             return Ended("TimeoutError", "its processor time is used up")
         return Ended("ProcessEnded", f"the program ended in the middle of a call (exit code {code})")
 
-    def _expire(self):
-        self.late = True
-        self._kill()
+    def _watch(self):
+        """End the worker when the time for a call is up."""
+        while not self.closed.wait(TICK):
+            if time.monotonic() > self.until:
+                self.late = True
+                self._kill()
+                return
 
     def _write(self, data):
         self.process.stdin.write(data)
@@ -155,15 +168,10 @@ class Worker:
             raise EOFError
         return data
 
-    def _drain(self):
-        with contextlib.suppress(OSError, ValueError):
-            while piece := self.process.stderr.read1(1 << 16):
-                self.printed += piece[:MOST_PRINTED - len(self.printed)]
-
 
 def _expected(action):
-    return {"load": {"functions"}, "forward": {"out", "cache"}, "pull": {"out"}, "plain": {"out"},
-            "calls": {"counts"}}[action]
+    return {"load": {"loaded"}, "forward": {"out", "cache"}, "pull": {"out"}, "plain": {"out"},
+            "calls": {"counts"}, "locate": {"found"}}[action]
 
 
 def _seconds(reply):

@@ -64,10 +64,24 @@ def compare(out, expected, rtol):
     return _named(out, expected, rtol)
 
 
-def _equal(out, expected, rtol):
-    size = np.abs(expected)
+def worst_error(out, expected):
+    """Return the largest error of an array relative to each entry, or to a thousandth of the largest; maybe infinite.
+
+    >>> worst_error(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
+    0.5
+    """
+    if isinstance(expected, tuple):
+        return max(worst_error(a, b) for a, b in zip(out, expected, strict=True))
+    known = np.isfinite(expected)
+    out, expected = np.asarray(out, dtype=float)[known], np.asarray(expected, dtype=float)[known]
+    size = np.maximum(np.abs(expected), 1e-3 * np.max(np.abs(expected), initial=0.0))
     with np.errstate(all="ignore"):
-        return bool(np.all(np.abs(out - expected) <= rtol * np.maximum(size, 1e-3 * np.max(size, initial=0.0))))
+        gap = np.abs(out - expected)
+        return float(np.max(np.where(gap == 0, 0.0, gap / size), initial=0.0)) if np.all(np.isfinite(gap)) else np.inf
+
+
+def _equal(out, expected, rtol):
+    return worst_error(out, expected) <= rtol
 
 
 def _named(out, expected, rtol):
@@ -90,6 +104,15 @@ def _named(out, expected, rtol):
             return "missing_term", f"off by the constant {shift:.4g}"
         wrong = int(np.sum(gap > loose * np.abs(expected)))
         return "wrong", f"wrong at {wrong} of {out.size} entries"
+
+
+def as_tuple(results):
+    """Return results as a tuple, a single one too.
+
+    >>> as_tuple(1.0), as_tuple([1.0, 2.0])
+    ((1.0,), (1.0, 2.0))
+    """
+    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
 
 
 def is_real(value):

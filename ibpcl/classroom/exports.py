@@ -99,7 +99,7 @@ def moodle(results, assignment, people):
 def gradescope(result, assignment, level="kind"):
     """Return the content of Gradescope's ``results.json``.
 
-    Every test is visible, since one hidden test would hide the total; hidden tasks tell no numbers anyway.
+    Every test is visible, since one hidden test would hide the total; hidden tasks show no numbers anyway.
     """
     told = lines(result, level)
     if result.status != "graded":

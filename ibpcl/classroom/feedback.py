@@ -4,6 +4,7 @@ import re
 from html import escape
 
 from ibpcl.classroom.pages import page, points
+from ibpcl.classroom.verdict import in_words
 
 LEVELS = ("none", "kind", "line", "full")
 STATES = {"right": "right", "partial": "partly right", "wrong": "wrong", "raises": "raises an exception",
@@ -12,20 +13,43 @@ STATES = {"right": "right", "partial": "partly right", "wrong": "wrong", "raises
 
 
 def shown_hints(verdict, level):
-    """Return the hints of a task that a level allows: of ``kind`` the first, of ``line`` two, of ``full`` all."""
+    """Return the hints of a task that a level allows.
+
+    Of ``kind`` the first; of ``line`` also the lines of the mistakes, or the second where none was found; of ``full``
+    all of them.
+    """
     count = LEVELS.index(level)
     if verdict.state in ("right", "by hand", "given by hand", "not judged") or not count:
         return []
     kinds = list(dict.fromkeys(part.hint for part in verdict.parts if part.kind != "ok" and part.hint))
-    return [*kinds, *(verdict.hints if count == 3 else verdict.hints[:count])]
+    shown = {1: 1, 2: 1 if verdict.lines else 2, 3: None}[count]
+    return [*kinds, *(verdict.lines if count > 1 else ()), *verdict.hints[:shown]]
 
 
 def shown_words(verdict, level):
-    """Return what is said about a task; with hints of level ``none``, only which of its parts are wrong."""
-    if level != "none" or not verdict.parts:
-        return verdict.words
-    wrong = [part.name for part in verdict.parts if part.kind != "ok"]
-    return [f"wrong: {', '.join(wrong)}"] if wrong else ["right"]
+    """Return what is said about a task.
+
+    With hints of level ``none`` only which of its parts are wrong; below ``full`` without expressions, which may stand
+    in the solution.
+    """
+    if level == "none" and verdict.parts:
+        wrong = [part.name for part in verdict.parts if part.kind != "ok"]
+        return [f"wrong: {', '.join(wrong)}"] if wrong else ["right"]
+    told = list(verdict.words)
+    for part in verdict.parts if level != "full" and verdict.kind == "vjp" else ():
+        plain = without_expressions(part.words) or in_words(part.kind)
+        told = [line.replace(part.words, plain) if part.words else line for line in told]
+    return told
+
+
+def without_expressions(words):
+    """Return the words before the first expression; nothing if they begin with one.
+
+    >>> without_expressions("an elementwise factor is missing: `1 - t**2` beside `dx`")
+    'an elementwise factor is missing'
+    """
+    head, mark, _ = words.partition("`")
+    return head.rpartition(": ")[0] if mark else words
 
 
 def lines(result, level="kind"):

@@ -3,14 +3,17 @@
 import numpy as np
 
 from ibpcl.classroom.client import HandInError
-from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, compare, is_real, over_points
+from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, is_real, over_points, worst_error
 from ibpcl.classroom.marking import forward_share
-from ibpcl.classroom.session import told
-from ibpcl.classroom.verdict import Part, spoken
+from ibpcl.classroom.session import described
+from ibpcl.classroom.verdict import Part, in_words
 
 SIZES = ("small", "odd", "small", "odd")
 ALIKE = 0.8                 # correlation of a wrong forward that is still recognizably the one asked for
 EXTREMES = 12               # so that each of three cases drawn at random is hardly ever left out
+LEEWAY = 10                 # times the reference's own error in single precision is allowed
+NEXT_TO_ZERO = 1e4          # times the smallest normal number: on the way to such a result products underflow
+FEWEST_DIGITS = 1e-2        # a point where the reference itself keeps fewer is passed over
 
 
 def judge_forward(task, verdict, case):
@@ -79,49 +82,53 @@ def judge_extremes(task, verdict, case):
 
 def _at_extreme(task, case, inputs, rng):
     """Return name to (kind, words) for the forward and each gradient at one point."""
-    reference = case.reference
     wide = {name: _double(value) for name, value in inputs.items()}
     single = any(isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32 for value in inputs.values())
-    rtol = max(task.rtol, FLOAT32_RTOL) if single else task.rtol
-    with np.errstate(all="ignore"):
-        expected, cache = getattr(reference, task.function)(*wide.values())
-    found = {}
-    try:
-        out, number, _ = case.session.forward(task.function, inputs.values())
-    except HandInError as error:
-        words = told(error, task.visibility == "hidden", case.handin.file)
-        return dict.fromkeys([task.function, *(f"the gradient of {name}" for name in task.wrt)], ("raises", words))
-    if _tells(expected):
-        found[task.function] = _typed(out, compare(out, expected, rtol), single)
-    if not task.wrt:
-        return found
+    expected, cache = _reference(case, task.function, *wide.values())
     dout = rng.standard_normal(np.shape(expected))
     dout = dout.astype(np.float32) if single else dout
-    with np.errstate(all="ignore"):
-        truths = getattr(reference, f"{task.function}_vjp")(_double(dout), cache)
-    truths = truths if isinstance(truths, tuple) else (truths,)
+    names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
+    truths = [expected, *(as_tuple(_reference(case, f"{task.function}_vjp", _double(dout), cache)) if task.wrt else ())]
+    rtols = [task.rtol] * len(names)
+    if single:
+        out, cache = _reference(case, task.function, *inputs.values())
+        own = [out, *(as_tuple(_reference(case, f"{task.function}_vjp", dout, cache)) if task.wrt else ())]
+        rtols = [max(task.rtol, FLOAT32_RTOL, LEEWAY * worst_error(a, b)) for a, b in zip(own, truths, strict=True)]
+    got, failed = _called(task, case, inputs, dout)
+    return {name: failed if at >= len(got) and failed else
+            _typed(got[at] if at < len(got) else None, truths[at], rtols[at], single)
+            for at, name in enumerate(names) if rtols[at] < FEWEST_DIGITS and not _underflows(truths[at], single)}
+
+
+def _underflows(truth, single):
+    """Return whether a value is zero or next to it in its precision, where a right function may return zero, too."""
+    if isinstance(truth, tuple):
+        return False
+    smallest = NEXT_TO_ZERO * np.finfo(np.float32 if single else np.float64).tiny
+    return not np.any(np.abs(np.where(np.isfinite(truth), truth, 0)) >= smallest)
+
+
+def _called(task, case, inputs, dout):
+    """Return the output and the gradients of the hand-in, as far as they came, and what ended them."""
+    got = []
     try:
-        gradients, _ = case.session.pull(f"{task.function}_vjp", task.function, inputs.values(), dout, number)
+        out, number, _ = case.session.forward(task.function, inputs.values())
+        got.append(out)
+        if task.wrt:
+            got += as_tuple(case.session.pull(f"{task.function}_vjp", task.function, inputs.values(), dout, number)[0])
     except HandInError as error:
-        words = told(error, task.visibility == "hidden", case.handin.file)
-        return {**found, **{f"the gradient of {name}": ("raises", words) for name in task.wrt}}
-    gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
-    for at, name in enumerate(task.wrt):
-        got = gradients[at] if at < len(gradients) else None
-        if not _tells(truths[at]):
-            continue
-        found[f"the gradient of {name}"] = _typed(got, compare(got, truths[at], rtol), single)
-    return found
+        return got, ("raises", described(error, task.visibility == "hidden", case.handin.file))
+    return got, None
 
 
-def _tells(expected):
-    """Return whether a value is worth comparing: a zero that underflows is what an empty function returns, too."""
-    return isinstance(expected, (tuple, list)) or bool(np.any(np.where(np.isfinite(expected), expected, 0)))
+def _reference(case, function, *arguments):
+    with np.errstate(all="ignore"):
+        return getattr(case.reference, function)(*arguments)
 
 
-def _typed(out, result, single):
+def _typed(out, expected, rtol, single):
     """Return the result of a comparison, or that single precision was lost."""
-    dtype = getattr(out, "dtype", None)
+    result, dtype = compare(out, expected, rtol), getattr(out, "dtype", None)
     if result[0] == "ok" and single and dtype is not None and dtype != np.float32:
         return "wrong_type", f"float32 inputs give {dtype}"
     return result
@@ -155,7 +162,7 @@ def _tell(verdict, task, hidden):
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
-            told = f"{part.name}: {spoken(part.kind) if hidden else part.words or spoken(part.kind)}"
+            told = f"{part.name}: {in_words(part.kind) if hidden else part.words or in_words(part.kind)}"
             if told not in verdict.words:
                 verdict.words.append(told)
     if not verdict.words:

@@ -9,9 +9,9 @@ import re
 import numpy as np
 
 from ibpcl.classroom.client import Ended, HandInError
-from ibpcl.classroom.comparing import HINTS, is_real
+from ibpcl.classroom.comparing import HINTS, as_tuple, is_real
 from ibpcl.classroom.marking import FOLLOW_THROUGH, gradient_share
-from ibpcl.classroom.verdict import Part, spoken
+from ibpcl.classroom.verdict import Part, in_words
 from ibpcl.verify import check
 
 SIZES = ("small", "odd", "small")
@@ -27,27 +27,25 @@ class Inputs:
 
 
 class Forward:
-    """A forward for the checker: the reference's values, and the inputs in the place of a cache."""
+    """A forward for the checker, with the inputs in the place of a cache.
 
-    def __init__(self, function):
-        self.function, self.__name__ = function, "forward"
-        self.__wrapped__ = function                       # whose source says which path a gradient leaves out
+    Parameters
+    ----------
+    call : callable
+        ``out, cache = call(*inputs)``; the cache is None where the hand-in's forward is still to be called for it.
+    function : callable, optional
+        Whose source shows which path a gradient leaves out.
+    """
+
+    def __init__(self, call, function=None):
+        self.call, self.__name__ = call, "forward"
+        if function is not None:
+            self.__wrapped__ = function
 
     def __call__(self, *inputs):
         """Return the output and what the gradient under test needs."""
-        return self.function(*inputs)[0], Inputs(inputs)
-
-
-class OwnForward:
-    """The hand-in's own forward for the checker."""
-
-    def __init__(self, session, name):
-        self.session, self.name, self.__name__ = session, name, name
-
-    def __call__(self, *inputs):
-        """Return the hand-in's output and its cache."""
         kept = Inputs(inputs)
-        out, kept.cache, _ = self.session.forward(self.name, inputs)
+        out, kept.cache = self.call(*inputs)
         return out, kept
 
 
@@ -61,9 +59,9 @@ class Gradient:
 
     def __call__(self, dout, kept):
         """Return the gradients of the chosen inputs."""
-        plain = tuple(map(_plain, dout)) if isinstance(dout, (tuple, list)) else _plain(dout)
+        plain = tuple(map(_plain, dout)) if isinstance(dout, tuple) else _plain(dout)
         out, _ = self.session.pull(self.task.function, self.task.forward, kept.values, plain, kept.cache)
-        gradients = list(out) if isinstance(out, (tuple, list)) else [out]
+        gradients = list(as_tuple(out))
         self.returned = len(gradients)
         gradients += [None] * (len(self.task.wrt) - len(gradients))
         self.missing = [n for n, g in enumerate(gradients) if not is_real(g)]
@@ -81,7 +79,8 @@ def judge_gradient(task, verdict, case):
         if not left:
             break
         gradient = Gradient(task, case.session, left, inputs)
-        forward = Forward(getattr(case.reference, task.forward))
+        reference = getattr(case.reference, task.forward)
+        forward = Forward(lambda *values, f=reference: (f(*values)[0], None), reference)
         report = _checked(forward, gradient, inputs, task, left, case.seed(task, at))
         idle = _idle(gradient, forward, inputs, case.rng(task, "idle", at))
         for n, what, item in zip(left, idle, report.inputs, strict=True):
@@ -110,7 +109,7 @@ def judge_gradient(task, verdict, case):
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
-        told = spoken(part.kind) if hidden else part.words
+        told = in_words(part.kind) if hidden else part.words
         verdict.words.append(f"{part.name}: {told}" + ("; it fits your own forward" if part.follows else ""))
 
 
@@ -168,7 +167,8 @@ def _follow(task, parts, case):
         return
     inputs = case.inputs(task, SIZES[0], 0)
     try:
-        own, gradient = OwnForward(case.session, task.forward), Gradient(task, case.session, left, inputs)
+        own = Forward(lambda *values: case.session.forward(task.forward, values)[:2])
+        gradient = Gradient(task, case.session, left, inputs)
         report = _checked(own, gradient, inputs, task, left, case.seed(task, 0))
     except (ValueError, TypeError):                       # the own forward cannot be checked
         return

@@ -3,15 +3,12 @@
 import csv
 import hashlib
 import io
-import os
 import re
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 
 from ibpcl.classroom import handin as handins
-from ibpcl.classroom import variants
+from ibpcl.classroom import parallel, variants
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.feedback import LEVELS, feedback
 from ibpcl.classroom.handin import HandIn
@@ -115,7 +112,8 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
         else:
             todo.append(handin)
     done = len(results)
-    for result in _judged(assignment, todo, box, key, mark, out, level, jobs or os.cpu_count() or 1):
+    one = partial(_one, folder=str(assignment.folder), box=box, key=key, mark=mark, out=out, level=level)
+    for result in parallel.over(one, todo, jobs):
         results[result.student] = result
         done += 1
         if show:
@@ -176,34 +174,11 @@ def digest(assignment):
     return total.hexdigest()[:16]
 
 
-def _judged(assignment, todo, box, key, mark, out, level, jobs):
-    """Yield results as they come; the judge of each runs in a process of its own pool."""
-    arguments = (str(assignment.folder), box, key, mark, str(out), level)
-    if jobs == 1 or len(todo) < 2:
-        yield from (_one(handin, *arguments) for handin in todo)
-        return
-    with ProcessPoolExecutor(min(jobs, len(todo)), get_context("spawn"), _single_threaded) as pool:
-        waiting = [pool.submit(_one, handin, *arguments) for handin in todo]
-        try:
-            for future in as_completed(waiting):
-                yield future.result()
-        except BrokenProcessPool:
-            raise UserError("class: a process of the judge was ended from outside (too little memory?); run the same "
-                            "command again, with --jobs 1 perhaps: it goes on where it stopped") from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _single_threaded():
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-
-
 def _one(handin, folder, box, key, mark, out, level):
     assignment = find(folder)
-    result = judge(assignment, handin, box, key)
+    result = judge(assignment, handin, box, key, locate=level in ("line", "full"))
     result.settings = mark
-    return _save(result, assignment, handin, Path(out), level)
+    return _save(result, assignment, handin, out, level)
 
 
 def _save(result, assignment, handin, out, level):

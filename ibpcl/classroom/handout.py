@@ -51,11 +51,11 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     Raises
     ------
     UserError
-        If a file is there already: somebody's work is never replaced.
+        If a file exists already: a student's work is never overwritten.
     """
     out, form = Path(out), form or variants.form_of(assignment, key, student)
     checks = f"test_{assignment.file}"
-    contents = {"statement.md": assignment.statement(form)}
+    contents = {"statement.md": f"{assignment.statement(form).rstrip()}\n\n{marking(assignment)}"}
     if referee.tasks_of(assignment):
         contents["exhibits.py"] = referee.exhibits(assignment, referee.chosen(assignment, key, student))[0]
     text = blank(assignment, form, student, key)
@@ -72,12 +72,31 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     return [out / name for name in contents]
 
 
+def marking(assignment):
+    """Return the last section of a statement: the points of the tasks, where each is checked, and the commands."""
+    where = {"public": "`ibpcl class check`, and when graded", "hidden": "when graded only"}
+    rows = "\n".join(f"| {task.id} | {task.points:g} | {where[task.visibility] if task.kind != 'text' else 'by hand'} |"
+                     for task in assignment.tasks)
+    return f"""## How it is graded
+
+| task | points | checked |
+| --- | --: | --- |
+{rows}
+
+`ibpcl class check {assignment.file}` shows your verdicts on the public tasks, in the words that the grade will have;
+`ibpcl class submit {assignment.file}` packs the file. Test the other tasks yourself: `ibpcl check` compares any
+gradient of yours with numerical derivatives. Where digits are asked for, an error counts relative to its entry, or to a
+thousandth of the largest entry where the entry itself is smaller than that.
+"""
+
+
 def blank(assignment, form, student="", key=variants.PUBLIC):
     """Return the file that a student fills in."""
     if not referee.tasks_of(assignment):
         return stub(assignment, form, student)
-    planted, _ = referee.exhibits(assignment, referee.chosen(assignment, key, student))
-    return referee_stub(assignment, student, planted, form)
+    mistakes = referee.chosen(assignment, key, student)
+    functions = {task: mistake["function"] for task, mistake in mistakes.items()}
+    return referee_stub(assignment, student, referee.exhibits(assignment, mistakes)[0], functions, form)
 
 
 def as_notebook(text, assignment, form="base"):
@@ -124,17 +143,24 @@ def submit(path, out=None):
     said = handins.literals(handin.source)
     manifest = {"schema": "ibpcl/hand-in/1", "assignment": said.get("ASSIGNMENT", ""), "form": said.get("FORM", ""),
                 "student": said.get("STUDENT", ""), "file": handin.file, "sha256": handin.sha256}
+    data = zipped({handin.file: handin.source, "manifest.json": json_text(manifest, indent=1) + "\n"})
+    out = Path(out) if out else Path(path).with_suffix(".zip")
+    if out.exists() and out.read_bytes() != data and not _is_ours(out):
+        raise UserError(f"class: {out} exists and is not a hand-in: give another name with --out")
+    write_bytes(out, data)
+    return out, hashlib.sha256(data).hexdigest()
+
+
+def zipped(files, programs=()):
+    """Return the bytes of a zip of {name: text}: the same files give the same bytes; ``programs`` can be run."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
-        for name, text in ((handin.file, handin.source), ("manifest.json", json_text(manifest, indent=1) + "\n")):
+        for name, text in files.items():
             item = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            item.compress_type, item.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            item.compress_type = zipfile.ZIP_DEFLATED
+            item.external_attr = (0o755 if name in programs else 0o644) << 16
             archive.writestr(item, text)
-    out = Path(out) if out else Path(path).with_suffix(".zip")
-    if out.exists() and out.read_bytes() != data.getvalue() and not _is_ours(out):
-        raise UserError(f"class: {out} exists and is not a hand-in: give another name with --out")
-    write_bytes(out, data.getvalue())
-    return out, hashlib.sha256(data.getvalue()).hexdigest()
+    return data.getvalue()
 
 
 def _is_ours(path):

@@ -1,4 +1,4 @@
-"""The judge: goes through the tasks of an assignment with one hand-in and says what each is worth, and why."""
+"""Judge a hand-in task by task: what each is worth, and why."""
 
 import time
 import traceback
@@ -12,9 +12,10 @@ from ibpcl.classroom import variants
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.forwards import judge_extremes, judge_forward
 from ibpcl.classroom.gradients import judge_gradient
+from ibpcl.classroom.lines import add_lines
 from ibpcl.classroom.marking import rounded
 from ibpcl.classroom.referee import judge_referee
-from ibpcl.classroom.session import Session, is_blank, told
+from ibpcl.classroom.session import Session, described, is_blank
 from ibpcl.classroom.verdict import Result, Verdict
 
 JUDGES = {"forward": judge_forward, "proof": judge_forward, "extremes": judge_extremes, "vjp": judge_gradient,
@@ -43,7 +44,7 @@ class Case:
 
     @property
     def student(self):
-        """Whose variant it is: under the public key everybody's is the same."""
+        """Whose variant it is; the public key has one variant for all students."""
         return "" if self.key == variants.PUBLIC else self.handin.student
 
     def rng(self, task, *what):
@@ -65,7 +66,7 @@ class Case:
         return out if task.kind == "proof" else out[0]
 
 
-def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True):
+def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True, locate=False):
     """Judge one hand-in.
 
     Parameters
@@ -81,6 +82,8 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
         Whether hidden tasks are left out.
     figures : bool
         Whether the figures of public gradients are drawn.
+    locate : bool
+        Whether the lines of mistakes in gradients are looked for, in a second, unscored run.
 
     Returns
     -------
@@ -105,13 +108,15 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
         if not public_only:
             result.flags += _numerical(case, result.verdicts)
     except HandInError as error:
-        return _not_graded(result, f"{handin.file} cannot be loaded: it {told(error, False, handin.file)}", start)
+        return _not_graded(result, f"{handin.file} cannot be loaded: it {described(error, False, handin.file)}", start)
     except Exception as error:                            # ours, not the student's: never a grade
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
         return _not_graded(result, f"the judge failed: {type(error).__name__}: {error} ({place})", start)
     finally:
         session.close()
+    if locate:
+        add_lines(case, result.verdicts)
     result.seconds = round(time.monotonic() - start, 2)
     return result
 
@@ -134,7 +139,7 @@ def judge_task(task, case, before):
     except HandInError as error:
         verdict.points, verdict.parts, verdict.figures = 0.0, [], []
         verdict.state = "missing" if is_blank(error) else "raises"
-        words = "not filled in yet" if verdict.state == "missing" else told(error, hidden, case.handin.file)
+        words = "not filled in yet" if verdict.state == "missing" else described(error, hidden, case.handin.file)
         verdict.words = [f"{task.function} {words}" if verdict.state == "raises" else words]
         verdict.details = [f"{error.name}: {error.message} (line {error.line})"]
     verdict.points = rounded(verdict.points)
@@ -146,7 +151,7 @@ def _text(task, verdict, case):
     """Leave a text to a person; one that is missing is missing."""
     text = handins.literals(case.handin.source).get("DERIVATION")
     verdict.state = "by hand" if isinstance(text, str) and text.strip() else "missing"
-    verdict.words = ["to be graded by hand" if verdict.state == "by hand" else "DERIVATION is empty"]
+    verdict.words = [] if verdict.state == "by hand" else ["DERIVATION is empty"]
     verdict.details = [text[:20000]] if verdict.state == "by hand" else []
     return verdict
 
@@ -177,7 +182,7 @@ def _numerical(case, verdicts):
             _, seconds = case.session.pull(task.function, task.forward, inputs.values(), dout, cache)
             counts = case.session.calls(task.function, task.forward, inputs.values(), dout)
         except HandInError as error:
-            flags.append(f"{task.function} at large inputs {told(error, False, case.handin.file)}")
+            flags.append(f"{task.function} at large inputs {described(error, False, case.handin.file)}")
             continue
         flags += [f"{task.function} calls {name} {count} times at large inputs" for name, count in counts.items()
                   if count >= MOST_CALLS and name != task.function]

@@ -22,7 +22,7 @@ UNNAMED = ("wrong", "wrong_shape", "wrong_type", "non_finite", "zero", "missing"
 def gradient_share(kind, score, idle):
     """Return the share of an input's points, from the kind of its mistake and the checker's score.
 
-    ``idle`` says that the gradient is zero, or the bare cotangent where a factor is missing: no work to reward.
+    ``idle``: the gradient is zero, or the bare cotangent where a factor is missing, so there is no work to reward.
 
     >>> gradient_share("sign", 0.0, False), gradient_share("wrong", 0.25, False), gradient_share("sign", 0, True)
     (0.6, 0.25, 0.0)

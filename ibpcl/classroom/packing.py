@@ -1,11 +1,12 @@
 """A zip that grades on Gradescope: the judge, one assignment, the course key, and the two scripts it asks for."""
 
 import importlib.metadata
-import zipfile
 from pathlib import Path
 
 from ibpcl import __version__
-from ibpcl.storage import json_text
+from ibpcl.classroom.handout import zipped
+from ibpcl.classroom.variants import PUBLIC
+from ibpcl.storage import json_text, write_bytes
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("__init__.py", "errors.py", "storage.py", "verify", "classroom")
@@ -43,7 +44,8 @@ def main(root):
     try:
         result = graded(Path(root))
     except Exception as error:
-        result = {"output": f"not graded: {type(error).__name__}: {error}", "stdout_visibility": "hidden"}
+        result = {"output": f"not graded: {type(error).__name__}: {error}", "output_format": "text",
+                  "visibility": "visible", "stdout_visibility": "hidden", "extra_data": {"status": "not graded"}}
     out.write_text(json.dumps(result, indent=1))
 
 
@@ -60,7 +62,8 @@ def graded(root):
     assignment = find(str(SOURCE / "ibpcl" / "classroom" / "assignments" / settings["assignment"]))
     key = bytes.fromhex(settings["key"]) if settings["key"] else variants.PUBLIC
     box = sandbox.choose(settings["sandbox"], client.probe)
-    result = judge(assignment, handin.read(found, student), box, key, figures=False)
+    result = judge(assignment, handin.read(found, student), box, key, figures=False,
+                   locate=settings["level"] in ("line", "full"))
     return exports.gradescope(result, assignment, settings["level"])
 
 
@@ -76,19 +79,13 @@ def gradescope(assignment, out, key, level="kind", sandbox="auto"):
     zip, byte for byte.
     """
     requirements = " ".join(f"{name}=={importlib.metadata.version(name)}" for name in ("numpy", "scipy"))
-    from ibpcl.classroom.variants import PUBLIC
     settings = {"assignment": assignment.name, "level": level, "sandbox": sandbox, "version": __version__,
                 "key": "" if key == PUBLIC else key.hex()}
     files = {"setup.sh": SETUP.format(requirements=requirements), "run_autograder": RUN, "run.py": SCRIPT,
              "settings.json": json_text(settings, indent=1) + "\n"}
     for name, path in _package(assignment):
         files[name] = path.read_text(encoding="utf-8")
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, text in files.items():
-            item = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            item.compress_type = zipfile.ZIP_DEFLATED
-            item.external_attr = (0o755 if name in ("setup.sh", "run_autograder") else 0o644) << 16
-            archive.writestr(item, text)
+    write_bytes(out, zipped(files, ("setup.sh", "run_autograder")))
 
 
 def _package(assignment):

@@ -32,7 +32,7 @@ def table(head, rows):
 
 
 def points(value):
-    """Return points as text, without digits that say nothing.
+    """Return points as text, without trailing zeros.
 
     >>> points(7.0), points(6.25), points(None)
     ('7', '6.25', 'not graded')

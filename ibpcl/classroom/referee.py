@@ -10,10 +10,10 @@ import numpy as np
 
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom import variants
-from ibpcl.classroom.assignment import Task
+from ibpcl.classroom.assignment import Task, module
 from ibpcl.classroom.client import HandInError
-from ibpcl.classroom.comparing import is_real
-from ibpcl.classroom.session import is_blank, told
+from ibpcl.classroom.comparing import as_tuple, is_real
+from ibpcl.classroom.session import described, is_blank
 from ibpcl.classroom.verdict import Part
 from ibpcl.errors import UserError
 from ibpcl.storage import read_text, read_toml
@@ -48,7 +48,7 @@ def chosen(assignment, key, student):
     return found
 
 
-def exhibits(assignment, mistakes, plant=True):
+def exhibits(assignment, mistakes):
     """Return the text of the pairs with their mistakes, and the line of each.
 
     Parameters
@@ -56,8 +56,6 @@ def exhibits(assignment, mistakes, plant=True):
     assignment : Assignment
     mistakes : dict of str to dict
         By task.
-    plant : bool
-        Whether the mistakes are planted; the lines are the same.
     """
     kept = {name for each in mistakes.values() for name in (each["function"], each["function"] + "_vjp")}
     text = _only(read_text(assignment.folder / "bank.py"), kept)
@@ -72,8 +70,6 @@ def exhibits(assignment, mistakes, plant=True):
         before = text[:text.index(f"\0{number}\0")].count("\n") + 1
         lines[task] = before + _first_difference(mistake["replace"], mistake["by"])
         text = text.replace(f"\0{number}\0", mistake["by"])
-    if not plant:
-        text = _only(read_text(assignment.folder / "bank.py"), kept)
     return text, lines
 
 
@@ -112,7 +108,7 @@ def _mended(task, mistake, case):
     try:
         judge_gradient(gradient_task(task, mistake), verdict, case)
     except HandInError as error:
-        return "wrong", f"{mistake['function']}_vjp {told(error, True, case.handin.file)}"
+        return "wrong", f"{mistake['function']}_vjp {described(error, True, case.handin.file)}"
     return ("ok", "") if verdict.state == "right" else ("wrong", "the gradient is not right yet")
 
 
@@ -122,8 +118,10 @@ def _proof(task, mistake, case, planted):
     try:
         given = case.session.plain(name, ())
     except HandInError as error:
-        return "wrong", "not filled in yet" if is_blank(error) else f"{name} {told(error, False, case.handin.file)}"
-    right, wrong = case.reference, _module(planted)
+        if is_blank(error):
+            return "wrong", "not filled in yet"
+        return "wrong", f"{name} {described(error, False, case.handin.file)}"
+    right, wrong = case.reference, module(planted, "exhibits")
     function = mistake["function"]
     try:
         inputs, dout = given
@@ -131,15 +129,19 @@ def _proof(task, mistake, case, planted):
         if sum(map(np.size, inputs)) + np.size(dout) > MOST_NUMBERS:
             return "wrong", f"more than {MOST_NUMBERS} numbers"
         if not all(is_real(value) and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
-                   for value in (*inputs, *_tuple(dout))):
+                   for value in (*inputs, *as_tuple(dout))):
             return "wrong", f"real arrays are asked for, and integers up to {LARGEST_INTEGER}"
         with np.errstate(all="ignore"):
-            pulled = [_tuple(getattr(each, f"{function}_vjp")(dout, getattr(each, function)(*map(np.copy, inputs))[1]))
-                      for each in (right, wrong)]
+            pulled = [_pulled(side, function, inputs, dout) for side in (right, wrong)]
             gaps = [_gap(a, b) for a, b in zip(*pulled, strict=True)]
     except Exception as error:                            # the point is the student's: anything may be wrong with it
         return "wrong", f"the functions cannot be evaluated there: {type(error).__name__}"
     return ("ok", "") if max(gaps) > REFUTED else ("wrong", "the planted gradient is right there")
+
+
+def _pulled(module, function, inputs, dout):
+    _, cache = getattr(module, function)(*map(np.copy, inputs))
+    return as_tuple(getattr(module, f"{function}_vjp")(dout, cache))
 
 
 def _gap(right, wrong):
@@ -150,15 +152,6 @@ def _gap(right, wrong):
         return np.inf
     size = np.max(np.abs(right), initial=0.0)
     return float(np.max(np.abs(right - wrong), initial=0.0) / size) if size else float(np.any(wrong))
-
-
-def _tuple(gradients):
-    return gradients if isinstance(gradients, tuple) else (gradients,)
-
-
-def _module(text):
-    from ibpcl.classroom.assignment import module
-    return module(text, "exhibits")
 
 
 def _only(text, kept):

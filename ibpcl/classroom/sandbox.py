@@ -85,13 +85,14 @@ def missing(name):
     return ""
 
 
-def make(name, seconds, memory_mb):
-    """Return the :class:`Box` of a worker with these limits."""
+def make(name, seconds, memory_mb, library=None):
+    """Return the :class:`Box` of a worker with these limits; ``library`` has modules as texts that it may import."""
     python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     readable, listable, packages = _files(python)
-    order = {"modules": _sources(), "seconds": seconds, "memory_mb": memory_mb, "packages": packages,
-             "landlock": name == "landlock", "seccomp": name != "none", "readable": readable, "listable": listable,
-             "drop": name != "bubblewrap", "nobody": all(map(_open_to_all, [python, *packages.values()]))}
+    order = {"modules": _sources(), "library": library or {}, "seconds": seconds, "memory_mb": memory_mb,
+             "packages": packages, "landlock": name == "landlock", "seccomp": name != "none", "readable": readable,
+             "listable": listable, "drop": name != "bubblewrap",
+             "nobody": all(map(_open_to_all, [python, *packages.values()]))}
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "LANG": "C.UTF-8"}
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")

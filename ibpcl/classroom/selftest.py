@@ -2,11 +2,13 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from ibpcl.classroom import referee, variants
+from ibpcl.classroom import parallel, referee, variants
+from ibpcl.classroom.assignment import find
 from ibpcl.classroom.gradients import judge_gradient
 from ibpcl.classroom.handin import HandIn
 from ibpcl.classroom.handout import blank
@@ -16,7 +18,7 @@ from ibpcl.classroom.verdict import Verdict
 from ibpcl.errors import UserError
 from ibpcl.storage import read_toml
 
-STUDENT = "selftest"
+STUDENT, KEY = "selftest", b"the gate of the kit"
 NAMED_AT_LEAST = 0.9
 
 
@@ -36,19 +38,28 @@ def mistakes(assignment):
     return read_toml(path).get("mistake", []) if path.exists() else []
 
 
-def run(assignment, box, key=b"the gate of the kit"):
-    """Yield an :class:`Outcome` for the stub, the reference in every form, and every planted mistake."""
+def cases(assignment):
+    """Return the hand-ins of the gate as (what, which): stub and reference in every form, every planted mistake."""
+    return [*((what, form) for form in assignment.forms for what in ("stub", "reference")),
+            *(("mistake", at) for at in range(len(mistakes(assignment))))]
+
+
+def run(assignment, box, jobs=None):
+    """Yield an :class:`Outcome` for each hand-in of the gate."""
+    yield from parallel.over(partial(outcome, folder=str(assignment.folder), box=box), cases(assignment), jobs)
+
+
+def outcome(case, folder, box):
+    """Return the :class:`Outcome` of one hand-in of the gate."""
+    assignment, (what, which) = find(folder), case
     full = assignment.points - sum(task.points for task in assignment.tasks if task.kind == "text")
-    for form in assignment.forms:
-        text = blank(assignment, form, STUDENT, key)
-        result = judge(assignment, hand_in(assignment, text), box, key, form, figures=False)
-        yield Outcome(f"stub, {form}", result.score == 0, _earned(result))
-        text = solution(assignment, form, key)
-        result = judge(assignment, hand_in(assignment, text), box, key, form, figures=False)
-        yield Outcome(f"reference, {form}", result.score == full, _earned(result))
-    for mistake in mistakes(assignment):
-        yield _exhibited(assignment, mistake, box, key) if "function" in mistake else _planted(
-            assignment, mistake, box, key, full)
+    if what == "mistake":
+        mistake = mistakes(assignment)[which]
+        return _exhibited(assignment, mistake, box) if "function" in mistake else _planted(assignment, mistake, box,
+                                                                                         full)
+    text = blank(assignment, which, STUDENT, KEY) if what == "stub" else solution(assignment, which, KEY)
+    result = judge(assignment, hand_in(assignment, text), box, KEY, which, figures=False)
+    return Outcome(f"{what}, {which}", result.score == (0 if what == "stub" else full), _earned(result))
 
 
 def solution(assignment, form="base", key=variants.PUBLIC, student=STUDENT):
@@ -91,9 +102,9 @@ def hand_in(assignment, source, student=STUDENT):
     return HandIn(student, Path(assignment.file), assignment.file, source, hashlib.sha256(source.encode()).hexdigest())
 
 
-def _planted(assignment, mistake, box, key, full):
+def _planted(assignment, mistake, box, full):
     form = mistake.get("form", "base")
-    result = judge(assignment, hand_in(assignment, planted(assignment, mistake)), box, key, form, figures=False)
+    result = judge(assignment, hand_in(assignment, planted(assignment, mistake)), box, KEY, form, figures=False)
     kinds = {part.kind for verdict in result.verdicts if verdict.task == mistake["task"] for part in verdict.parts}
     named = bool(kinds & set(mistake["kinds"]))
     told = ", ".join(sorted(kinds - {"ok"})) or "nothing"
@@ -102,14 +113,14 @@ def _planted(assignment, mistake, box, key, full):
                    + ("" if named else f", not {' or '.join(mistake['kinds'])}"), named)
 
 
-def _exhibited(assignment, mistake, box, key):
+def _exhibited(assignment, mistake, box):
     """Judge one planted pair of the bank as an ordinary gradient."""
     task = referee.gradient_task(referee.tasks_of(assignment)[0], mistake)
     text, _ = referee.exhibits(assignment, {task.id: mistake})
     handin, verdict = hand_in(assignment, text), Verdict.of(task)
     session = Session(handin, assignment, box)
     try:
-        judge_gradient(task, verdict, Case(assignment, handin, key, "base", session, False))
+        judge_gradient(task, verdict, Case(assignment, handin, KEY, "base", session, False))
     finally:
         session.close()
     kinds = {part.kind for part in verdict.parts}

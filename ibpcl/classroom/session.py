@@ -19,8 +19,6 @@ class Session:
 
     Attributes
     ----------
-    functions : list of str
-        The functions that the hand-in defines.
     broken : dict
         Function name to why it is not called any more: it ended a worker.
     overwritten : set of str
@@ -29,7 +27,7 @@ class Session:
 
     def __init__(self, handin, assignment, box):
         self.handin, self.box, self.limits = handin, box, assignment.limits
-        self.worker, self.broken, self.overwritten, self.starts, self.functions = None, {}, set(), 0, []
+        self.worker, self.broken, self.overwritten, self.starts = None, {}, set(), 0
         self.seconds_left = float(self.limits["seconds"])
         self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
 
@@ -42,7 +40,6 @@ class Session:
         self.starts += 1
         self.worker = Worker(self.handin.source, self.handin.file, self.box, self.limits["seconds"],
                              self.limits["memory_mb"])
-        self.functions = self.worker.functions
 
     def forward(self, function, inputs):
         """Call a forward and return its output, its cache as (worker, number), and the seconds."""
@@ -93,7 +90,7 @@ class Session:
             self.seconds_left -= time.monotonic() - start
 
 
-def told(error, hidden, file):
+def described(error, hidden, file):
     """Return what an exception of the hand-in is called in feedback.
 
     A message could carry the hidden inputs, so on hidden tasks only the names of Python's own exceptions are told.

@@ -14,7 +14,7 @@ from ibpcl.storage import read_text
 PRIMITIVES = Path(__file__).parents[1] / "primitives"
 LENGTH = 12                 # nodes in a fingerprint: shorter ones recur by chance
 SMALLEST = 40               # fingerprints in a hand-in to be compared at all
-COMMON = 0.3                # a fingerprint in this share of hand-ins is everybody's, from ten hand-ins on
+COMMON = 0.3                # a fingerprint in this share of hand-ins is common to all, from ten hand-ins on
 
 
 def pairs(sources, at_least=0.6):
@@ -50,19 +50,17 @@ def copied(sources, assignment, at_least=0.6):
     assignment : Assignment
         Its reference in every form is public, and so are the package's own derivations.
     at_least : float
-        Share of the original's function that is in the hand-in.
+        Share of the hand-in's fingerprints that are in one of these.
     """
-    originals = {f"the solution, form {form}": assignment.source(form) for form in assignment.forms}
-    originals |= {f"ibpcl.primitives.{path.stem}": read_text(path) for path in sorted(PRIMITIVES.glob("*.py"))}
-    known = [(name, function.name, prints) for name, text in originals.items()
-             for function in ast.walk(ast.parse(text)) if isinstance(function, ast.FunctionDef)
-             and len(prints := fingerprints(ast.unparse(function))) >= SMALLEST // 2]
+    handed_out = any(task.kind == "referee" for task in assignment.tasks)     # its solution is mended exhibits
+    public = {f"the solution, form {form}": fingerprints(assignment.source(form))
+              for form in assignment.forms if not handed_out}
+    derivations = [fingerprints(read_text(path)) for path in sorted(PRIMITIVES.glob("*.py"))]
+    public["ibpcl.primitives"] = set().union(*derivations)
     found = []
-    for student, text in sources.items():
-        own = fingerprints(text)
-        shares = [(len(prints & own) / len(prints), f"{name}, {function}") for name, function, prints in known]
-        share, original = max(shares, default=(0.0, ""))
-        if share >= at_least:
+    for student, own in ((name, fingerprints(text)) for name, text in sources.items()):
+        share, original = max((len(own & prints) / max(1, len(own)), name) for name, prints in public.items())
+        if len(own) >= SMALLEST and share >= at_least:
             found.append((student, original, share))
     return sorted(found, key=lambda item: -item[2])
 

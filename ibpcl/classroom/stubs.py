@@ -28,28 +28,32 @@ def stub(assignment, form="base", student=""):
         if task.function:
             tasks.setdefault(task.function, task)
     pieces = [_docstring(assignment, form), _imports(tree), _names(assignment, form, student),
-              _given(tree, assignment), _text(assignment)]
+              _text(assignment)]
     pieces += [_blank(node, tasks[node.name]) for node in tree.body
                if isinstance(node, ast.FunctionDef) and node.name in tasks]
     return _joined(pieces)
 
 
-def referee_stub(assignment, student, exhibits, form="base"):
+def referee_stub(assignment, student, exhibits, functions, form="base"):
     """Return the file of a referee: the exhibits to be mended, blank answers, and a blank proof for each.
 
     Parameters
     ----------
     exhibits : str
         Text of the pairs with planted mistakes.
+    functions : dict of str to str
+        Task to the function that it is about.
     """
-    tasks, tree = [task for task in assignment.tasks if task.kind == "referee"], ast.parse(exhibits)
+    tree = ast.parse(exhibits)
     first = next(node.lineno for node in tree.body
                  if isinstance(node, (ast.FunctionDef, ast.Assign))) - 1
     body = "".join(exhibits.splitlines(keepends=True)[first:]).strip()
-    answers = "".join(f'    "{task.id}": {{"kind": "", "line": 0}},\n' for task in tasks)
+    answers = "".join(f'    "{name}": {{"kind": "", "line": 0}},        # {function}_vjp\n'
+                      for name, function in functions.items())
     answers = f"# The lines are those of exhibits.py.\nANSWERS = {{\n{answers}}}"
-    proofs = [f'def proof_{task.id}():\n    """Return inputs, a tuple, and a cotangent that refute the gradient."""\n'
-              f'    raise NotImplementedError("task {task.id}: {task.title}")' for task in tasks]
+    proofs = [f'def proof_{name}():\n    """Return the inputs of {function}, a tuple, and a cotangent that refute '
+              f'{function}_vjp."""\n    raise NotImplementedError("task {name}: {assignment.task(name).title}")'
+              for name, function in functions.items()]
     return _joined([_docstring(assignment, form), _imports(tree), _names(assignment, form, student), answers,
                     _text(assignment), body, *proofs])
 
@@ -80,19 +84,6 @@ def _imports(tree):
     own = [line for line in kept if "numpy" not in line and "scipy" not in line]
     others = [line for line in kept if line not in own]
     return "\n".join(own) + ("\n\n" if own and others else "") + "\n".join(others)
-
-
-def _given(tree, assignment):
-    """Return what is given to students as it is."""
-    return "\n\n\n".join(ast.unparse(node) for node in tree.body if _name(node) in assignment.given)
-
-
-def _name(node):
-    if isinstance(node, ast.FunctionDef):
-        return node.name
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        return node.targets[0].id
-    return ""
 
 
 def _blank(node, task):

@@ -4,7 +4,7 @@ Both are functions of
 
 .. math:: \mathrm{HMAC}(\text{course key},\; \text{student} \mid \text{assignment} \mid \text{purpose})
 
-with SHA-256, so they are the same whenever they are needed, and nobody without the key can compute them.
+with SHA-256, so they are the same whenever they are needed, and cannot be computed without the key.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import numpy as np
 from ibpcl.errors import UserError
 from ibpcl.storage import write_text
 
-PUBLIC = b"public"          # the key of public checks: anybody may know these inputs
+PUBLIC = b"public"          # the key of public checks: these inputs are no secret
 SHORTEST = 16
 
 
@@ -67,7 +67,7 @@ def generator(key, student, *what):
 
 
 def form_of(assignment, key, student):
-    """Return the name of a student's form; everybody has the base form under the public key."""
+    """Return the name of a student's form; under the public key it is the base form."""
     forms = list(assignment.forms)
     if key == PUBLIC:
         return forms[0]

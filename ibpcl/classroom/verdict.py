@@ -1,14 +1,14 @@
-"""What the judge says of a task, and of a hand-in: plain values that become JSON and pages."""
+"""Verdicts on tasks and the result of a hand-in: plain values that become JSON and pages."""
 
 from dataclasses import asdict, dataclass, field
 
 STATES = ("right", "partial", "wrong", "raises", "missing", "not judged", "by hand", "given by hand")
 
 
-def spoken(kind):
+def in_words(kind):
     """Return the machine name of a mistake as words.
 
-    >>> spoken("constant_factor"), spoken("ok")
+    >>> in_words("constant_factor"), in_words("ok")
     ('constant factor', 'right')
     """
     return "right" if kind == "ok" else kind.replace("_", " ")
@@ -52,6 +52,8 @@ class Verdict:
         For the teacher only.
     parts : list of Part
     hints : list of str
+    lines : list of str
+        Lines of the hand-in that mistakes are in, with a sentence; from inside the box, so never worth points.
     figures : list of str
         SVG.
     seconds : float
@@ -68,6 +70,7 @@ class Verdict:
     details: list = field(default_factory=list)
     parts: list = field(default_factory=list)
     hints: list = field(default_factory=list)
+    lines: list = field(default_factory=list)
     figures: list = field(default_factory=list)
     seconds: float = 0.0
 

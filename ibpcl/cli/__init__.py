@@ -5,6 +5,7 @@ the user ends with exit code 2 and one line on standard error; a mistake of the 
 """
 
 import importlib
+import json
 import os
 import sys
 import warnings
@@ -25,7 +26,7 @@ def main(arguments=None):
         Those of the process if not given.
     """
     try:
-        options = parser().parse_args(arguments)
+        options = parsed(sys.argv[1:] if arguments is None else arguments)
         if options.command is None:
             parser().print_help()
             return OK
@@ -53,6 +54,16 @@ def main(arguments=None):
         return complain(f"not enough memory: {error}; make hidden, samples or batch smaller", FAILED)
     except TrainingError as error:
         return complain(error, FAILED)
+
+
+def parsed(arguments):
+    """Parse a command line; one that is refused is answered in JSON too if it asks for that."""
+    try:
+        return parser().parse_args(arguments)
+    except UserError as error:
+        if "--json" in arguments:
+            print(json.dumps({"ok": False, "verdict": "refused", "error": str(error)}))
+        raise
 
 
 def tell(message, category, *place, otherwise, **options):

@@ -12,7 +12,7 @@ students:      list, new, check, submit
 teachers:      key, selftest, grade, report, similar, export, pack, solution
 HW             a number or name from `ibpcl class list`, or a folder of your own
 
-exit code:     0 all right, 1 something is wrong or not graded, 2 a mistake in the command
+exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the command
 """
 FORMATS = ("csv", "gradescope", "classroom50", "autolab", "prairielearn", "moodle")
 BOXES = ("auto", "bubblewrap", "landlock", "none")
@@ -23,7 +23,7 @@ def add_parser(subparsers):
     """Add ``class`` to the subparsers of the command line."""
     parser = subparsers.add_parser(
         "class", help="assignments: hand out stubs, check, grade, export", epilog=EPILOG,
-        description="Assignments on the derivations of the paper, and a judge that says why.",
+        description="Assignments on the derivations of the paper, graded with reasons.",
         formatter_class=RawDescriptionHelpFormatter)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action",
                                     parser_class=type(parser))
@@ -37,12 +37,12 @@ def add_parser(subparsers):
 
     homework, folder = ("HW", "an assignment"), ("DIR", "the folder that `ibpcl class grade --out` wrote")
     action("list", "list the assignments")
-    _key(action("key", "make the secret key of a course", ("FILE", "where to write it")), False)
+    action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
-    new.add_argument("--out", metavar="DIR", required=True, help="folder for them, or with --students for one each")
-    new.add_argument("--student", metavar="ID", default=None, help="whose variant")
-    new.add_argument("--students", metavar="FILE", help="a line per student id: a folder for each")
-    new.add_argument("--form", metavar="NAME", help="a form of the assignment, whatever the key says")
+    new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, folder of folders")
+    new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
+    new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
+    new.add_argument("--form", metavar="NAME", help="a form of the assignment, instead of the one that the key chooses")
     _key(new)
     check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
     check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
@@ -52,31 +52,34 @@ def add_parser(subparsers):
     _box(selftest)
     grade = action("grade", "grade a folder of hand-ins", homework, ("SUBMISSIONS", "a file or a folder per student"))
     grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
-    grade.add_argument("--hints", choices=LEVELS, default="kind", help="what the feedback gives away (default: kind)")
-    grade.add_argument("--jobs", type=int, metavar="N", help="hand-ins at the same time (default: one a processor)")
-    _box(grade)
-    _key(grade)
+    grade.add_argument("--jobs", type=int, metavar="N", help="hand-ins at the same time (default: one per processor)")
+    _grading(grade)
     action("report", "print a summary of a class, and write its page and CSV again", folder)
     similar = action("similar", "list pairs of hand-ins that look alike", folder)
-    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE", help="of the code (default: 0.6)")
+    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE",
+                         help="least share of code that two hand-ins have in common (default: 0.6)")
     export = action("export", "write the points for another system", folder)
-    export.add_argument("--to", choices=FORMATS, required=True, help="for which")
+    export.add_argument("--to", choices=FORMATS, required=True, help="the system")
     export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
     export.add_argument("--roster", metavar="CSV", help="names: columns student_id, last_name, first_name, email, "
                                                         "identifier, username")
     pack = action("pack", "make a zip that grades on another system", homework)
-    pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="which system")
+    pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="the system")
     pack.add_argument("--out", metavar="ZIP", help="name of the zip")
-    pack.add_argument("--hints", choices=LEVELS, default="kind", help="what the feedback gives away (default: kind)")
-    _box(pack)
-    _key(pack)
+    _grading(pack)
     solution = action("solution", "print the reference solution", homework)
-    solution.add_argument("--form", default="base", metavar="NAME", help="in this form (default: base)")
+    solution.add_argument("--form", default="base", metavar="NAME", help="the form of the assignment (default: base)")
 
 
-def _key(command, reads=True):
-    if reads:
-        command.add_argument("--key", metavar="FILE", help="the course key: gives every student a variant of their own")
+def _grading(command):
+    command.add_argument("--hints", choices=LEVELS, default="kind",
+                         help="how much the feedback gives away (default: kind)")
+    _box(command)
+    _key(command)
+
+
+def _key(command):
+    command.add_argument("--key", metavar="FILE", help="the course key: gives every student a variant of their own")
 
 
 def _box(command):
@@ -139,6 +142,11 @@ def run_check(options):
               f"`ibpcl check {options.file}:FUNCTION`")
         return 0
     print("\n".join(lines(result)))
+    hidden = [task for task in find(result.assignment).tasks if task.visibility == "hidden"] \
+        if result.status == "graded" else []
+    if hidden:
+        print(f"not checked here: {', '.join(task.id for task in hidden)} ({sum(task.points for task in hidden):g} "
+              "points), which are graded on hidden inputs: test them yourself")
     if options.html:
         write_text(options.html, feedback(result, find(result.assignment)))
     return 0 if result.status == "graded" and result.score == result.most else 1
@@ -156,8 +164,7 @@ def run_selftest(options):
     from ibpcl.classroom import selftest
     assignment, box = _assignment(options), _choose(options)
     outcomes = []
-    total = 2 * len(assignment.forms) + len(selftest.mistakes(assignment))
-    with _bar(total) as bar:
+    with _bar(len(selftest.cases(assignment))) as bar:
         for outcome in selftest.run(assignment, box):
             outcomes.append(outcome)
             bar.write(f"{'ok   ' if outcome.ok else 'WRONG'}  {outcome.label}: {outcome.words}", file=sys.stdout)
@@ -174,7 +181,7 @@ def run_grade(options):
     from ibpcl.classroom import grading
     assignment, box, key = _assignment(options), _choose(options), _read_key(options)
     if not options.key:
-        print("ibpcl: without --key all students have the same form, at inputs that anybody can compute",
+        print("ibpcl: without --key all students have the same form, and the inputs are no secret",
               file=sys.stderr)
     with _bar(None) as bar:
         def show(done, total, result):

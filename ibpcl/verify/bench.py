@@ -9,7 +9,7 @@ from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.source import Code
 
 COMPILING, RUNNING = 3e-4, 1.2e-6     # seconds, about: to compile a function, and to run one expression of it
-EDITING, FILLING = 0.8, 0.4         # seconds that each search may take, by these numbers
+QUICK, EDITING, FILLING = 0.15, 0.8, 0.4        # seconds that each search may take, by these numbers
 SHELL = "<gradient without source>"
 OTHER = object()        # stands for a value that is no array or number
 
@@ -115,8 +115,8 @@ class Recording:
         self.executed = sum(self.counts.values())
 
 
-def find_edits(bench, code, edits, wrong, needed, most):
-    """Return for each wrong input the simplest edit that makes it right, preferring one that mends all and spoils none.
+def find_edits(bench, code, edits, wrong, needed, most, found):
+    """Find for each wrong input the simplest edit that makes it right, preferring one that mends all and spoils none.
 
     Parameters
     ----------
@@ -130,19 +130,23 @@ def find_edits(bench, code, edits, wrong, needed, most):
         Those for which an edit must be found.
     most : int
         Runs at most.
+    found : dict of int to (Edit, cost)
+        What is known for each input; it grows.
 
     Returns
     -------
-    dict of int to Edit
+    list of Edit
+        Those that were not tried.
     """
-    found, start = {}, bench.runs
+    start, tried = bench.runs, 0
     everything = list(bench.evidence.problem.wrt)
     right = [j for j in everything if j not in bench.evidence.wrong]
     for edit in edits:
         if bench.runs - start > most:
             break
-        if all(j in found and found[j][2] < edit.rank - 2 for j in needed):
+        if all(j in found and found[j][0].rank < edit.rank - 2 for j in needed):
             break                                       # a much simpler edit for each of them is known
+        tried += 1
         mends = try_edit(bench, code, edit, wrong)
         if not mends:
             continue
@@ -150,10 +154,10 @@ def find_edits(bench, code, edits, wrong, needed, most):
         cost = (0 if len(mends) == len(wrong) and not spoiled else 1) + 2 * bool(spoiled)
         for j in mends:
             if j not in found or cost < found[j][1]:
-                found[j] = (edit, cost, edit.rank)
+                found[j] = (edit, cost)
         if cost == 0:
             break
-    return {j: edit for j, (edit, _, _) in found.items()}
+    return edits[tried:]
 
 
 def try_edit(bench, code, edit, inputs):

@@ -8,18 +8,17 @@ is sought among :math:`c\,e\,h`, :math:`c\,e / h`, :math:`c\,h`, :math:`e + c\,h
 """
 
 import ast
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.verify.bench import Recording
 from ibpcl.verify.edits import is_pure
-from ibpcl.verify.known import LONGEST, MOST_PLAIN, Known, Lazy, bracketed
+from ibpcl.verify.known import LONGEST
 from ibpcl.verify.source import is_array
 
 MOST_ENTRIES = 80       # of a place
-MOST_PLACES = 60
+MOST_ITEMS = 8          # of a cache
 MOST_TEXTS = 40         # expressions of the function that may be factors, beside its variables
 FITS = 1e-6
 
@@ -42,6 +41,8 @@ class Hole(NamedTuple):
         Of the gradients.
     telling : bool
         Whether most changes of the gradients could not be made here.
+    right : list of ndarray or None
+        The values that belong there, if there are no others that make the gradients right.
     """
 
     place: object
@@ -51,16 +52,7 @@ class Hole(NamedTuple):
     views: list
     size: float
     telling: bool
-
-
-class Match(NamedTuple):
-    """A value that fits: what it is beside the place's own, the text of the known array, a constant, its extremes."""
-
-    relation: str           # "missing", "extra", "instead", "term" or "less"
-    text: str
-    constant: float
-    smallest: float
-    largest: float
+    right: list | None
 
 
 def background(evidence, forward):
@@ -79,7 +71,11 @@ def background(evidence, forward):
 
 
 def holes(bench, code, recordings, wrong, most, suspects):
-    """Yield the places of the gradient function in which a single mistake may be, latest first.
+    """Measure the places in which a single mistake may be.
+
+    The value of each statement is looked at first, the latest one before the others; the places inside it follow only
+    if no measurement shows that the statement is innocent: the gradients depend linearly on its value, and no value
+    makes them right.
 
     Parameters
     ----------
@@ -92,32 +88,55 @@ def holes(bench, code, recordings, wrong, most, suspects):
     most : int
         Runs at most.
     suspects : Suspects
+
+    Returns
+    -------
+    tuple of (list of Hole, set of ast.stmt)
+        The holes, and the innocent statements.
     """
-    start = bench.runs
+    start, found, innocent = bench.runs, [], set()
     make, first = code.watched(), recordings[0]
     texts = {name: expressions(code, name) for name in code.trees}
-    order = [n for n, place in enumerate(code.places) if place.watched and place.inside == "formula"
-             and is_array(first.values.get(n)) and np.asarray(first.values[n]).dtype.kind == "f"
-             and (not suspects.any or n in suspects.places)
-             and 0 < np.size(first.values[n]) * first.counts[n] <= MOST_ENTRIES]
-    for n in list(reversed(order))[:MOST_PLACES]:
-        if bench.runs - start > most:
-            return
-        hole = _hole(bench, make, code.places[n], n, wrong, texts[code.places[n].function])
-        if hole is not None:
-            yield hole
+    by_statement = {}
+    for n, place in enumerate(code.places):
+        if place.watched and place.inside == "formula" and is_array(first.values.get(n)) \
+                and np.asarray(first.values[n]).dtype.kind == "f" and (not suspects.any or n in suspects.places) \
+                and 0 < np.size(first.values[n]) * first.counts[n] <= MOST_ENTRIES:
+            by_statement.setdefault(place.statement, []).append(n)
+    latest = list(reversed(by_statement.items()))
+    for whole in (True, False):                         # statements first, then what is inside those left
+        for statement, places in latest:
+            for n in reversed(places):
+                if code.places[n].whole != whole or statement in innocent:
+                    continue
+                if bench.runs - start > most:
+                    return found, innocent
+                hole = _hole(bench, make, code.places[n], n, wrong, texts[code.places[n].function])
+                if hole is False and whole and not isinstance(statement, ast.Return):
+                    innocent.add(statement)
+                elif hole:
+                    found.append(hole)
+    return found, innocent
 
 
 def expressions(code, function):
-    """Return the expressions of a function that can be evaluated anywhere in it, compiled, by their text."""
+    """Return what may be a factor at any place of a function, compiled, by its text: its expressions and rows."""
     found = {place.text: place.node for place in code.places if place.function == function and place.inside == "formula"
              and not isinstance(place.node, (ast.Name, ast.Constant)) and is_pure(place.node)}
-    return {text: compile(text, "<expression>", "eval") for text in list(found)[:MOST_TEXTS] if len(text) <= LONGEST}
+    nodes = list(ast.walk(code.trees[function]))
+    indices = {node.slice.id for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)}
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    texts = [text for text in list(found)[:MOST_TEXTS] if len(text) <= LONGEST]
+    texts += [f"{name}[{index}]" for index in sorted(indices) for name in sorted(names - indices)][:MOST_TEXTS]
+    return {text: compile(text, "<expression>", "eval") for text in dict.fromkeys(texts)}
 
 
 def _hole(bench, make, place, n, wrong, texts):
-    """Measure what a place does to the gradients, in every trial; None if no value of it makes them right."""
-    evidence, values, maps, lacks, views, size, telling = bench.evidence, [], [], [], [], 0.0, False
+    """Measure what a place does to the gradients, in every trial.
+
+    None if that can't be measured, False if they depend linearly on it and no value makes them right.
+    """
+    evidence, values, maps, lacks, views, size, telling, right = bench.evidence, [], [], [], [], 0.0, False, []
     for t in range(len(evidence.trials)):
         watch = _Watch(n, texts, bench.evidence.problem.f_vjp)
         bench.gradients(make(watch), t)
@@ -142,19 +161,24 @@ def _hole(bench, make, place, n, wrong, texts):
                 return None
         linear = np.stack(columns, axis=1)
         if not np.any(linear):
-            return None
+            return False
         solution, _, rank, _ = np.linalg.lstsq(linear, lack[known], rcond=1e-10)
         scale = max(float(np.max(np.abs(value[~np.isnan(value)]), initial=0.0)) for value in true) \
             + float(np.max(np.abs(plain), initial=0.0))
         if np.max(np.abs(linear @ solution - lack[known]), initial=0.0) > FITS * scale:
-            return None
+            change = step * np.random.default_rng(0).standard_normal(value.shape)
+            result = bench.gradients(make(_Put(n, value + change)), t)
+            linearly = result is not None and np.allclose((_stacked(evidence, result, wrong) - plain)[known],
+                                                          linear @ change.ravel(), rtol=1e-7, atol=1e-9 * scale)
+            return False if linearly else None
         telling |= rank < int(known.sum())
+        right += [value + solution.reshape(value.shape)] if rank == value.size else []
         values.append(value)
         maps.append(linear)
         lacks.append(lack[known])
         views.append(watch.view())
         size = max(size, scale)
-    return Hole(place, values, maps, lacks, views, size, telling)
+    return Hole(place, values, maps, lacks, views, size, telling, right if len(right) == len(values) else None)
 
 
 class _Watch:
@@ -173,8 +197,7 @@ class _Watch:
                     found.setdefault(text, eval(code, self.globals, scope))
                 except Exception:                       # a variable that is not there yet
                     continue
-            nested = {f"{name}[{n}]": item for name, items in scope.items() if isinstance(items, (tuple, list))
-                      for n, item in enumerate(items[:8])}
+            nested = {text: item for name, items in scope.items() for text, item in _items(name, items)}
             found = {**found, **{name: item for name, item in nested.items() if name not in found}}
             self.scopes.append({name: np.array(v) for name, v in _numbers(found)})
         return value
@@ -184,6 +207,15 @@ class _Watch:
         names = [name for name, first in self.scopes[0].items()
                  if all(name in scope and scope[name].shape == first.shape for scope in self.scopes)]
         return {name: np.stack([scope[name] for scope in self.scopes]) for name in names}
+
+
+def _items(name, value):
+    """Return (text, item) for what a cache, a list or an object holds."""
+    if isinstance(value, (tuple, list)):
+        return [(f"{name}[{n}]", item) for n, item in enumerate(value[:MOST_ITEMS])]
+    if isinstance(value, dict):
+        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ITEMS]]
+    return [(f"{name}.{key}", item) for key, item in list(getattr(value, "__dict__", {}).items())[:MOST_ITEMS]]
 
 
 def _numbers(scope):
@@ -208,123 +240,6 @@ class _Put:
 
 def _stacked(evidence, gradients, wrong):
     return np.concatenate([np.asarray(gradients[evidence.problem.wrt.index(j)], dtype=float).ravel() for j in wrong])
-
-
-def known_at(hole, views):
-    """Return the :class:`Known` arrays at a place: its variables, and the background of each trial."""
-    calls = hole.values[0].shape[0]
-    return Known([{**own, **{name: np.broadcast_to(value, (calls, *np.shape(value))) for name, value in view.items()
-                             if name not in own and isinstance(value, (np.ndarray, np.generic, float, int))}}
-                  for own, view in zip(hole.views, views, strict=True)])
-
-
-def fill(hole, known, stage):
-    """Return the simplest :class:`Match` for a hole, or None.
-
-    Parameters
-    ----------
-    hole : Hole
-    known : Known
-        From :func:`known_at`.
-    stage : {"one", "matrix", "sum", "two"}
-        What is tried: functions of one known array, products of matrices, sums, products of two.
-    """
-    shape, given = hole.values[0].shape, hole.values
-    if stage == "one":
-        columns = [*known.columns(shape), *known.winners(shape)]
-        return _first(hole, [(text, values) for text, values, _ in columns
-                             if not np.array_equal(values[0], given[0])])
-    if stage == "matrix":
-        match = _first(hole, known.products(given), ("instead",))
-        return match or _first(hole, known.pairs(shape), ("term", "instead"))
-    if stage == "sum":
-        return _first(hole, known.sums(shape), ("term", "instead"))
-    plain, made = [column for column in known.columns(shape) if column[2]][:MOST_PLAIN], []
-    for (a, x, _), (b, y, _) in combinations(plain, 2):
-        made.append((f"{bracketed(a)} * {bracketed(b)}", Lazy(np.multiply, x, y)))
-        made.append((f"{bracketed(a)} / {bracketed(b)}", Lazy(np.divide, x, y)))
-    return _first(hole, made)
-
-
-def _first(hole, columns, relations=("missing", "extra", "term", "instead", "less")):
-    """Return the first column that fits in one of the relations, looked at in the first trial before the others."""
-    if not columns:
-        return None
-    with np.errstate(all="ignore"):
-        for relation in relations:
-            changes = np.stack([_change(relation, hole.values[0], values[0]).ravel() for _, values in columns])
-            first = _fitting(hole, 0, changes, relation)
-            for n in np.flatnonzero(_plausible(first)):
-                text, values = columns[n]
-                if all(abs(_constant(hole, t, relation, values[t]) - first[n]) <= 1e-5 * abs(first[n])
-                       for t in range(1, len(values))):
-                    factor = first[n] * values[0]
-                    return Match(relation, text, float(first[n]), float(factor.min()), float(factor.max()))
-    return None
-
-
-def _change(relation, value, array):
-    """Return what is put in the place, up to a constant: a product, a quotient, the array itself."""
-    if relation == "missing":
-        return value * array
-    return value / array if relation == "extra" else array * np.ones_like(value)
-
-
-def _fitting(hole, t, changes, relation):
-    """Return for each row the constant with which it gives what the gradients lack in trial ``t``; 0 if none does."""
-    good = np.all(np.isfinite(changes), axis=1)
-    effect = np.where(good[:, None], changes, 0.0) @ hole.maps[t].T
-    goal = _goal(hole, t, relation)
-    norm = np.sum(effect * effect, axis=1)
-    constant = np.where(norm > 0, effect @ goal / np.where(norm > 0, norm, 1.0), 0.0)
-    gap = np.max(np.abs(goal - constant[:, None] * effect), axis=1, initial=0.0)
-    return np.where(good & (gap <= FITS * hole.size), constant, 0.0)
-
-
-def _goal(hole, t, relation):
-    """Return the effect that the known array must have: with a term what is lacking, else what the place gives, too."""
-    times = {"term": 0.0, "less": 2.0}.get(relation, 1.0)
-    return hole.lacks[t] + times * (hole.maps[t] @ hole.values[t].ravel())
-
-
-def _constant(hole, t, relation, array):
-    return float(_fitting(hole, t, _change(relation, hole.values[t], array).reshape(1, -1), relation)[0])
-
-
-def _plausible(constants):
-    """Return which constants a person would have written: small fractions, alone or of pi, log 2 or a root of two."""
-    found = np.zeros(np.shape(constants), dtype=bool)
-    for unit in (1.0, np.pi, np.sqrt(2 * np.pi), np.log(2), np.sqrt(2)):
-        for k in range(1, 13):
-            for multiple in (np.abs(constants) * k / unit, np.abs(constants) * k * unit):
-                found |= (np.abs(multiple - np.round(multiple)) < 1e-6 * multiple) & (multiple > 0.5) & (multiple < 100)
-    return found
-
-
-def match_words(hole, match):
-    """Return (kind, words) for a match."""
-    own = ast.unparse(hole.place.node)
-    own = own if len(own) <= LONGEST else own[:LONGEST - 3] + "..."
-    c = match.constant
-    times = "" if abs(c - 1) < 1e-6 else "-" if abs(c + 1) < 1e-6 else f"{c:.6g} * "
-    factor = f"{times}{bracketed(match.text) if times else match.text}"
-    if match.relation == "missing":
-        return "elementwise_factor", f"an elementwise factor is missing: `{factor}` beside `{own}`"
-    if match.relation == "extra":
-        more = "" if abs(c - 1) < 1e-6 else f" and multiplied by {c:.6g}"
-        return "elementwise_factor", f"an elementwise factor is wrong: `{own}` must be divided by `{match.text}`{more}"
-    if match.relation == "instead" and "..." in match.text:
-        factor = factor.replace("...", bracketed(own))
-        return "elementwise_factor", f"a factor is missing in a matrix product: `{factor}` belongs where `{own}` stands"
-    if match.relation == "instead" and match.text.startswith("sum("):
-        return "not_summed", f"a sum is missing: `{own}` stands where `{factor}` belongs"
-    if match.relation == "instead":
-        return "elementwise_factor", f"an elementwise factor is wrong: `{own}` stands where `{factor}` belongs"
-    if match.relation == "less":
-        return "missing_term", f"a term is missing: `{factor} - {bracketed(own)}` belongs where `{own}` stands"
-    sign = "-" if c < 0 else "+"
-    size = "" if abs(abs(c) - 1) < 1e-6 else f"{abs(c):.6g} * "
-    return "missing_term", f"a term is missing: `{sign} {size}{bracketed(match.text)}` after `{own}`"
 
 
 def recorded(bench, code):

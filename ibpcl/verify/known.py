@@ -1,19 +1,27 @@
 """What a missing factor or term may be made of: known arrays, and elementary functions of them."""
 
 import re
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 from scipy import special
 
-MOST_COLUMNS = 2500
+MOST_ARGUMENTS = 60     # arrays that functions are taken of
+SHORT = 24              # characters of the text of such an array
 MOST_PLAIN = 40         # arrays that may be one of two factors
 MOST_FACTORS = 14       # ... of a product of matrices
+MOST_THIRD = 4          # ... of three square ones
 MOST_SUMMED = 10        # ... under a sum
 
 
 def _sigmoid(x):
     return 1 / (1 + np.exp(-x))
+
+
+def _inverse(x):
+    """Compute the inverses of square matrices, NaN of singular ones."""
+    regular = (np.linalg.cond(x) < 1e10)[:, None, None]
+    return np.where(regular, np.linalg.inv(np.where(regular, x, np.eye(x.shape[1]))), np.nan)
 
 
 def _trigamma(x):
@@ -22,7 +30,7 @@ def _trigamma(x):
 
 
 FUNCTIONS = {
-    "{}": lambda x: x, "{}**2": lambda x: x * x, "1 - {}": lambda x: 1 - x, "1 - {}**2": lambda x: 1 - x * x,
+    "{}**2": lambda x: x * x, "1 - {}": lambda x: 1 - x, "1 - {}**2": lambda x: 1 - x * x,
     "{0} * (1 - {0})": lambda x: x * (1 - x), "{} > 0": lambda x: x > 0, "{} < 0": lambda x: x < 0,
     "{} != 0": lambda x: x != 0, "sqrt({})": np.sqrt,
     "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x), "log({})": np.log, "1 + {}": lambda x: 1 + x,
@@ -36,6 +44,7 @@ FUNCTIONS = {
     "log(1 + exp({}))": lambda x: np.logaddexp(0, x),
 }
 LONGEST = 60
+LARGEST = 1e100         # of what a factor may be
 
 
 def bracketed(text):
@@ -54,8 +63,7 @@ class Lazy:
 
     def __getitem__(self, t):
         if t not in self.made:
-            with np.errstate(all="ignore"):
-                self.made[t] = np.asarray(self.function(*(value[t] for value in self.values)), dtype=float)
+            self.made[t] = np.asarray(self.function(*(value[t] for value in self.values)), dtype=float)
         return self.made[t]
 
 
@@ -72,6 +80,8 @@ class Known:
         self.arrays, seen = {}, set()
         for name in views[0]:
             values = [view.get(name) for view in views]
+            if name.removesuffix(".T") != name and name.removesuffix(".T") in views[0]:
+                continue                                # transposes are tried of every array
             if any(not isinstance(v, (np.ndarray, np.generic, int, float)) or isinstance(v, bool) for v in values):
                 continue
             values = [np.asarray(v) for v in values]
@@ -82,23 +92,31 @@ class Known:
                 seen.add(key)
                 self.arrays[name] = [v.astype(float) for v in values]
 
-    def columns(self, shape):
-        """Return (text, values, plain): functions of the arrays that broadcast to ``shape``; plain ones come first."""
-        found, placed = [], [(name, way) for name, values in self.arrays.items() for way in _placements(values, shape)]
+    def plain(self, shape):
+        """Return (text, values): the arrays that broadcast to ``shape``."""
+        return [(f"{bracketed(name)}.T" if turned else name, placed) for name, values in self.arrays.items()
+                for placed, turned in _placements(values, shape)
+                if np.any(placed[0]) and np.max(np.abs(placed[0])) < LARGEST]
+
+    def functions(self, shape):
+        """Return (text, values): elementary functions of the arrays that broadcast to ``shape``."""
+        found, plain = [], [item for item in self.plain(shape) if len(item[0]) <= SHORT][:MOST_ARGUMENTS]
         for text, function in FUNCTIONS.items():
-            for name, values in placed[:MOST_COLUMNS // len(FUNCTIONS)]:
+            for name, values in plain:
                 made = Lazy(function, values)
-                if np.all(np.isfinite(made[0])) and np.any(made[0]) and np.max(np.abs(made[0])) < 1e100:
-                    found.append((text.format(name if "({})" in text else bracketed(name)), made, text == "{}"))
+                if np.all(np.isfinite(made[0])) and np.any(made[0]) and np.max(np.abs(made[0])) < LARGEST:
+                    found.append((text.format(name if "({})" in text else bracketed(name)), made))
         return found
 
     def winners(self, shape):
-        """Return (text, values, plain): where an array is the largest along an axis."""
-        found = []
+        """Return (text, values): where an array is the largest along an axis, and integers as one-hot rows."""
+        found = [(f"one_hot({name})", Lazy(lambda v: v[..., None] == np.arange(shape[-1]), values))
+                 for name, values in self.arrays.items() if len(shape) > 1 and values[0].shape == shape[:-1]
+                 and np.all(values[0] == np.floor(values[0])) and values[0].min() >= 0 and values[0].max() < shape[-1]]
         for name, values in self.arrays.items():
             for axis in range(1, len(shape)) if values[0].shape == shape else ():
                 made = Lazy(lambda v, axis=axis: v == v.max(axis, keepdims=True), values)
-                found.append((f"{name} == {name}.max(axis={axis - 1})", made, False))
+                found.append((f"{name} == {name}.max(axis={axis - 1})", made))
         return found
 
     def products(self, given):
@@ -123,7 +141,8 @@ class Known:
     def pairs(self, shape):
         """Return (text, values): matrix and outer products of two known arrays that have a shape."""
         found = []
-        arrays = [(n, v) for n, v in self.arrays.items() if v[0].ndim in (2, 3) and v[0][0].size > 1][:MOST_FACTORS]
+        arrays = sorted(((n, v) for n, v in self.arrays.items() if v[0].ndim in (2, 3) and v[0][0].size > 1),
+                        key=_length)[:MOST_FACTORS]
         turned = [*arrays, *((f"{n}.T", [x.swapaxes(1, 2) for x in v]) for n, v in arrays if v[0].ndim == 3)]
         letters = {(3, 3): "nij,njk->nik", (3, 2): "nij,nj->ni", (2, 3): "nj,njk->nk", (2, 2): "ni,nj->nij"}
         for a, x in turned:
@@ -137,33 +156,74 @@ class Known:
                 found.append((text, [np.einsum(way, p, q) for p, q in zip(x, y, strict=True)]))
         return found
 
+    def triples(self, shape):
+        """Return (text, values): square matrices that have a shape, their inverses, and products of three."""
+        square = sorted(((n, v) for n, v in self.arrays.items() if v[0].shape == shape), key=_length)[:MOST_THIRD]
+        if len(shape) != 3 or shape[1] != shape[2]:
+            return []
+        square += [(f"inv({n})", Lazy(_inverse, v)) for n, v in square]
+        square += [(f"{n}.T", Lazy(lambda x: x.swapaxes(1, 2), v)) for n, v in square]
+        return square + [(f"{a} @ {b} @ {c}", Lazy(lambda x, y, z: x @ y @ z, x, y, z))
+                for (a, x), (b, y), (c, z) in product(square, repeat=3)]
+
     def sums(self, shape):
         """Return (text, values): sums over an axis of one array or of a product of two, alone or times a third."""
-        same = [(n, v) for n, v in self.arrays.items() if v[0].shape == shape][:MOST_SUMMED]
+        same = sorted(((n, v) for n, v in self.arrays.items() if v[0].shape == shape), key=_length)[:MOST_SUMMED]
         found, every = [], tuple(range(1, len(shape)))
         for axis in dict.fromkeys((*every, every)) if len(every) > 1 else every:
             over = f", axis={axis - 1}" if isinstance(axis, int) and len(every) > 1 else ""
 
-            def total(x, axis=axis):
-                return x.sum(axis, keepdims=True)
+            def sums_of(x, y=1.0, axis=axis):
+                return np.broadcast_to(np.sum(x * y, axis, keepdims=True), shape)
 
-            totals = [(n, Lazy(total, v)) for n, v in same]
-            totals += [(f"{a} * {b}", Lazy(lambda x, y: total(x * y), x, y))
-                       for (a, x), (b, y) in combinations_with_replacement(same, 2)]
+            def centred(x, y, axis=axis):
+                return x * (y - np.sum(x * y, axis, keepdims=True))
+
+            totals = [(n, Lazy(sums_of, v)) for n, v in same]
+            totals += [(f"{a} * {b}", Lazy(sums_of, x, y)) for (a, x), (b, y) in combinations_with_replacement(same, 2)]
             for text, summed in totals:
-                found.append((f"sum({text}{over})", Lazy(lambda t: np.broadcast_to(t, shape), summed)))
+                found.append((f"sum({text}{over})", summed))
                 found += [(f"{n} * sum({text}{over})", Lazy(np.multiply, v, summed)) for n, v in same]
-            found += [(f"{a} * ({b} - sum({a} * {b}{over}))", Lazy(lambda x, y: x * (y - total(x * y)), x, y))
-                      for a, x in same for b, y in same]
+            found += [(f"{a} * ({b} - sum({a} * {b}{over}))", Lazy(centred, x, y)) for a, x in same for b, y in same]
+        return found + self._reductions(shape) + self._running(shape)
+
+    def _reductions(self, shape):
+        """Return (text, values): sums of larger arrays, and of their products, that have a shape."""
+        found = []
+        larger = sorted(((n, v) for n, v in self.arrays.items() if v[0][0].size > np.prod(shape[1:])),
+                        key=_length)[:MOST_SUMMED]
+        pairs = [(f"{a} * {b}", Lazy(np.multiply, x, y)) for (a, x), (b, y) in combinations_with_replacement(larger, 2)
+                 if x[0].shape == y[0].shape]
+        for text, values in [*larger, *pairs]:
+            for axis in range(1, values[0].ndim):
+                kept = np.sum(values[0], axis, keepdims=True).shape
+                if shape in (kept, kept[:axis] + kept[axis + 1:]):
+                    found.append((f"sum({text}, axis={axis - 1})",
+                                  Lazy(lambda x, axis=axis: x.sum(axis).reshape(shape), values)))
+        return found
+
+    def _running(self, shape):
+        """Return (text, values): cumulative sums of arrays of a shape, from either end."""
+        found = []
+        for name, values in self.arrays.items():
+            for axis in range(1, len(shape)) if values[0].shape == shape else ():
+                for text, step in ((f"cumsum({name}, axis={axis - 1})", 1),
+                                   (f"cumsum of {name} from the end, axis {axis - 1}", -1)):
+                    found.append((text, Lazy(lambda x, axis=axis, step=step: np.flip(
+                        np.cumsum(np.flip(x, axis), axis), axis) if step < 0 else np.cumsum(x, axis), values)))
         return found
 
 
+def _length(item):
+    return len(item[0])
+
+
 def _placements(values, shape):
-    """Yield values broadcast to a shape in every way that keeps the order of the axes, or reverses all but one."""
+    """Yield values broadcast to a shape in every way that keeps the order of the axes, or reverses it (True)."""
     seen = []
-    for turned in (lambda v: v, lambda v: v.transpose(0, *range(v.ndim - 1, 0, -1))):
+    for turned in (False, True):
         for axes in combinations(range(1, len(shape)), values[0].ndim - 1):
-            arrays = [turned(v) for v in values]
+            arrays = [v.transpose(0, *range(v.ndim - 1, 0, -1)) for v in values] if turned else values
             if any(n not in (1, shape[axis]) for n, axis in zip(arrays[0].shape[1:], axes, strict=True)):
                 continue
             where = dict(zip((0, *axes), arrays[0].shape, strict=True))
@@ -171,4 +231,4 @@ def _placements(values, shape):
             placed = [np.broadcast_to(v.reshape(sizes), shape) for v in arrays]
             if not any(np.array_equal(placed[0], other) for other in seen):
                 seen.append(placed[0])
-                yield placed
+                yield placed, turned

@@ -6,11 +6,13 @@ file that it calls, so every finding has a line.
 """
 
 import ast
+import contextlib
 import copy
 import inspect
 import linecache
 import textwrap
 import types
+from functools import cached_property
 
 import numpy as np
 
@@ -46,15 +48,16 @@ class Code:
         self.function = function.__func__ if inspect.ismethod(function) else function
         if not isinstance(self.function, types.FunctionType):
             raise ValueError(f"no Python source: {function!r}")
-        self.scope, self.trees = {}, {}
-        self._add(self.function)
+        self.scope, self.trees, self.owners = {}, {}, {}
+        self._add(self.function, type(self.bound))
         self.name = next(iter(self.trees))
         self.file = self.function.__code__.co_filename
         self.places = [place for tree in self.trees.values() for place in _places(tree)]
         for number, place in enumerate(self.places):
             place.node.place = number                   # survives a deep copy
 
-    def _add(self, function):
+    def _add(self, function, owner=None):
+        """Add a function, or a method of a class, and what it calls in its file."""
         tree = _parsed(function)
         if tree.name in self.trees:
             return
@@ -62,14 +65,21 @@ class Code:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         around = {name: cell.cell_contents for name, cell in cells if _filled(cell)}
         self.scope.update(around)
+        known = {**function.__globals__, **around}
         for node in ast.walk(tree):
-            called = {**function.__globals__, **around}.get(node.id) if isinstance(node, ast.Name) else None
+            called, kind = known.get(node.id) if isinstance(node, ast.Name) else None, None
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                holder = known.get(node.value.id)
+                kind = owner if node.value.id == "self" else None if inspect.ismodule(holder) else type(holder)
+                called = vars(kind).get(node.attr) if kind is not None else None
             if isinstance(called, types.FunctionType) and called.__module__ == function.__module__ \
                     and called.__code__.co_filename == function.__code__.co_filename and called is not function:
                 try:
-                    self._add(called)
+                    self._add(called, kind)
                 except ValueError:
                     continue
+                if kind is not None and self.trees.get(called.__name__) is not None:
+                    self.owners.setdefault(called.__name__, kind)
 
     def compile(self):
         """Return the function made from its trees, as they are now, in a copy of its namespace."""
@@ -80,7 +90,19 @@ class Code:
         exec(compiled, namespace)
         made = namespace[self.name]
         made.__defaults__ = made.__defaults__ or self.function.__defaults__
-        return types.MethodType(made, self.bound) if self.bound is not None else made
+        made = types.MethodType(made, self.bound) if self.bound is not None else made
+        return self._with_methods(made, namespace) if self.owners else made
+
+    def _with_methods(self, made, namespace):
+        """Return a function during whose calls the methods of its classes are those of the trees."""
+        def function(*arguments, **options):
+            with contextlib.ExitStack() as stack:
+                for name, owner in self.owners.items():
+                    stack.callback(setattr, owner, name, vars(owner)[name])
+                    setattr(owner, name, namespace[name])
+                return made(*arguments, **options)
+
+        return function
 
     def watched(self):
         """Return a function ``make(hook)`` of the same code that hands every value to a hook.
@@ -88,11 +110,12 @@ class Code:
         ``hook(place, value, scope)`` is called with the number of the place, its value and the local variables there;
         what it returns is used in place of the value.
         """
-        trees = {name: _Watching().visit(copy.deepcopy(tree)) for name, tree in self.trees.items()}
-        for tree in trees.values():
-            ast.fix_missing_locations(tree)
-        compiled = compile(ast.Module(list(trees.values()), []), self.file, "exec")
-        return lambda hook: self._made(compiled, **{WATCH: hook})
+        return lambda hook: self._made(self._watched, **{WATCH: hook})
+
+    @cached_property
+    def _watched(self):
+        trees = [_Watching().visit(copy.deepcopy(tree)) for tree in self.trees.values()]
+        return compile(ast.fix_missing_locations(ast.Module(trees, [])), self.file, "exec")
 
     def line(self, node):
         """Return the source line of a node as "line 12: dw = x.T @ dout"."""

@@ -4,6 +4,7 @@ import ast
 
 import numpy as np
 
+from ibpcl.verify.edits.edit import name_of
 from ibpcl.verify.source import is_array
 
 
@@ -24,23 +25,45 @@ class Suspects:
     def __init__(self, bench, code, recording):
         self.code, wrong = code, set(bench.evidence.wrong)
         make, right = code.watched(), set(bench.evidence.problem.wrt) - wrong
-        self.tested = {n for n, value in recording.values.items() if is_array(value)}
+        self.tested = {n for n, value in recording.values.items() if is_array(value) and not _stepwise(code.places[n])}
         reached = {n: _reached(bench, make, n) for n in self.tested}
         self.places = {n for n, inputs in reached.items() if wrong <= inputs and not inputs & right}
         self.any = bool(self.places)
+        self.innocent, self.likely = set(), set()       # statements that can't be wrong, or can be, by measurement
 
     def allow(self, edit):
         """Return whether an edit changes a suspect place, or something else in the statement of one."""
-        changed = (put[0] if isinstance(put[0], ast.For) else _old(put) for put in edit.puts)
+        changed = _changed(edit)
+        if all(hasattr(node, "place") and self._around(node) in self.innocent for node in changed):
+            return False
         return not self.any or any(map(self._suspect, changed))
+
+    def unlikely(self, edit):
+        """Return whether an edit is outside the statements that can be wrong by measurement."""
+        return bool(self.likely) and not any(self._around(node) in self.likely for node in _changed(edit))
+
+    def _around(self, node):
+        return self.code.places[node.place].statement if hasattr(node, "place") else node
 
     def _suspect(self, node):
         number = getattr(node, "place", None)
         if number in self.tested and not isinstance(node, ast.stmt):
             return number in self.places
-        around = node if number is None else self.code.places[number].statement
+        around = self._around(node)
         tested = {getattr(part, "place", None) for part in ast.walk(around)} & self.tested
         return not tested or bool(tested & self.places)         # nothing is known of a statement without values
+
+
+def _stepwise(place):
+    """Return whether a value is compared or ranked, so that a small change of it need not show."""
+    parent = place.parent
+    ranked = isinstance(parent, ast.Call) and name_of(parent.func) in (
+        "sign", "argmax", "argmin", "argsort", "floor", "ceil", "round", "digitize", "searchsorted", "where")
+    return isinstance(parent, ast.Compare) or ranked
+
+
+def _changed(edit):
+    return [put[0] if isinstance(put[0], ast.For) else _old(put) for put in edit.puts]
 
 
 def _old(put):

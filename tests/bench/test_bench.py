@@ -90,6 +90,7 @@ def test_what_is_missing_is_said(tmp_path, monkeypatch):
     assert "tests/benchmarks" in frameworks.missing("torch", tmp_path)
 
 
+@pytest.mark.slow
 def test_a_new_process_measures_import_compilation_and_memory(tmp_path):
     measured = fresh.measure(SMALL, tmp_path)
     assert set(measured) == {"import_s", "compile_s", "peak_step_mb"} and list(tmp_path.iterdir())

@@ -1,47 +1,60 @@
-"""The formats that points are exported to, as JSON schemas, and a small validator for the words used here."""
+"""The formats that points are exported to, field by field, and a small validator for the words used here.
 
-NUMBER, TEXT, FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
+The fields are those that the systems document; what is not among them is refused, and so is a field that is left out
+although the system needs it, or although we promise it.  ``most`` names a field that a number may not exceed.
+"""
+
+NUMBER, POINTS = {"type": "number"}, {"type": "number", "minimum": 0}
+TEXT, NAME, FLAG = {"type": "string"}, {"type": "string", "nonempty": True}, {"type": "boolean"}
 VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
 FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
 
-GRADESCOPE = {
-    "type": "object", "additionalProperties": False,
-    "properties": {
-        "score": NUMBER, "execution_time": NUMBER, "output": TEXT, "output_format": FORMAT,
-        "test_output_format": FORMAT, "test_name_format": FORMAT,
-        "visibility": VISIBILITY, "stdout_visibility": VISIBILITY,
-        "extra_data": {"type": "object"}, "leaderboard": {"type": "array"},
-        "tests": {"type": "array", "items": {
-            "type": "object", "additionalProperties": False,
-            "properties": {"score": NUMBER, "max_score": NUMBER, "status": {"enum": ["passed", "failed"]}, "name": TEXT,
-                           "name_format": FORMAT, "number": TEXT, "output": TEXT, "output_format": FORMAT,
-                           "tags": {"type": "array", "items": TEXT}, "visibility": VISIBILITY,
-                           "extra_data": {"type": "object"}}}}}}
-CLASSROOM50 = {
-    "type": "object", "additionalProperties": False,
-    "required": ["schema", "classroom", "assignment", "submission", "commit", "release", "review", "datetime",
-                 "max-score", "tests"],
-    "properties": {
-        "schema": {"enum": ["classroom50/result/v1"]}, "classroom": TEXT, "assignment": TEXT, "submission": TEXT,
-        "commit": TEXT, "release": TEXT, "review": TEXT, "datetime": TEXT, "score": NUMBER, "max-score": NUMBER,
-        "tests": {"type": "array", "items": {
-            "type": "object", "additionalProperties": False, "required": ["test-name", "passed", "score", "max-score"],
-            "properties": {"test-name": TEXT, "passed": FLAG, "score": NUMBER, "max-score": NUMBER}}}}}
-AUTOLAB = {
-    "type": "object", "additionalProperties": False, "required": ["scores"],
-    "properties": {"scores": {"type": "object", "values": NUMBER}, "scoreboard": {"type": "array"}}}
-PRAIRIELEARN = {
-    "type": "object", "additionalProperties": False, "required": ["gradable"],
-    "properties": {
-        "gradable": FLAG, "score": {"type": "number", "minimum": 0, "maximum": 1}, "message": TEXT, "output": TEXT,
-        "format_errors": {"type": "array", "items": TEXT},
-        "tests": {"type": "array", "items": {
-            "type": "object", "additionalProperties": False, "required": ["name", "points", "max_points"],
-            "properties": {"name": TEXT, "points": NUMBER, "max_points": NUMBER, "message": TEXT, "output": TEXT}}}}}
+
+def record(required, optional=(), **fields):
+    """Return the schema of an object with these fields and no others."""
+    assert set(required) | set(optional) == set(fields)
+    return {"type": "object", "additionalProperties": False, "required": list(required), "properties": fields}
+
+
+def listed(items, **more):
+    """Return the schema of an array."""
+    return {"type": "array", "items": items, **more}
+
+
+# https://gradescope-autograders.readthedocs.io/en/latest/specs/: "score" overrides the sum of the tests.
+GRADESCOPE = record(
+    ["output", "output_format", "visibility", "stdout_visibility", "extra_data"],
+    ["score", "execution_time", "tests", "test_output_format", "test_name_format", "leaderboard"],
+    score=POINTS, execution_time=POINTS, output=NAME, output_format=FORMAT, test_output_format=FORMAT,
+    test_name_format=FORMAT, visibility=VISIBILITY, stdout_visibility=VISIBILITY, extra_data={"type": "object"},
+    leaderboard=listed(record(["name", "value"], ["order"], name=NAME, value=NUMBER, order={"enum": ["asc", "desc"]})),
+    tests=listed(record(
+        ["score", "max_score", "status", "name", "number", "output", "output_format", "visibility"],
+        ["name_format", "tags", "extra_data"],
+        score={**POINTS, "most": "max_score"}, max_score=POINTS, status={"enum": ["passed", "failed"]}, name=NAME,
+        name_format=FORMAT, number=NAME, output=TEXT, output_format=FORMAT, tags=listed(TEXT), visibility=VISIBILITY,
+        extra_data={"type": "object"}), nonempty=True))
+CLASSROOM50 = record(
+    ["schema", "classroom", "assignment", "submission", "commit", "release", "review", "datetime", "max-score",
+     "tests"], ["score"],
+    schema={"enum": ["classroom50/result/v1"]}, classroom=TEXT, assignment=NAME, submission=TEXT, commit=TEXT,
+    release=TEXT, review=TEXT, datetime=TEXT, score={**POINTS, "most": "max-score"}, **{"max-score": POINTS},
+    tests=listed(record(["test-name", "passed", "score", "max-score"], passed=FLAG,
+                        **{"test-name": NAME, "score": {**POINTS, "most": "max-score"}, "max-score": POINTS})))
+AUTOLAB = record(["scores", "scoreboard"], scores={"type": "object", "values": POINTS}, scoreboard=listed(POINTS))
+PRAIRIELEARN = record(
+    ["gradable", "message"], ["score", "output", "format_errors", "tests"],
+    gradable=FLAG, score={"type": "number", "minimum": 0, "maximum": 1}, message=NAME, output=TEXT,
+    format_errors=listed(NAME, nonempty=True),
+    tests=listed(record(["name", "points", "max_points", "message", "output"], name=NAME, message=TEXT, output=TEXT,
+                        points={**POINTS, "most": "max_points"}, max_points=POINTS), nonempty=True))
 SCHEMAS = {"gradescope": GRADESCOPE, "classroom50": CLASSROOM50, "autolab": AUTOLAB, "prairielearn": PRAIRIELEARN}
-NBGRADER = ["assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email", "raw_score",
-            "late_submission_penalty", "score", "max_score"]
-MOODLE = ["Identifier", "Full name", "Username", "Status", "Grade", "Maximum grade"]
+# The columns of the tables, in order, and which of them hold numbers where they are filled in.
+NBGRADER = {"assignment": "", "duedate": "", "timestamp": "", "student_id": "", "last_name": "", "first_name": "",
+            "email": "", "raw_score": "number", "late_submission_penalty": "number", "score": "number",
+            "max_score": "number"}
+MOODLE = {"Identifier": "", "Full name": "", "Username": "", "Status": "", "Grade": "number",
+          "Maximum grade": "number"}
 TYPES = {"object": dict, "array": list, "string": str, "number": (int, float), "boolean": bool}
 
 
@@ -51,8 +64,10 @@ def errors(value, schema, place="$"):
         return [] if value in schema["enum"] else [f"{place}: {value!r} is none of {schema['enum']}"]
     if not isinstance(value, TYPES[schema["type"]]) or (schema["type"] == "number" and isinstance(value, bool)):
         return [f"{place}: {value!r} is no {schema['type']}"]
-    found = [f"{place}: {value} is outside" for bound, sign in (("minimum", 1), ("maximum", -1))
-             if bound in schema and sign * value < sign * schema[bound]]
+    found = [f"{place}: is empty"] if schema.get("nonempty") and not value else []
+    if schema["type"] == "number":
+        low, high = schema.get("minimum", float("-inf")), schema.get("maximum", float("inf"))
+        found += [] if low <= value <= high else [f"{place}: {value} is outside {low}..{high}"]
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         found += [f"{place}: {key} is missing" for key in schema.get("required", ()) if key not in value]
@@ -60,7 +75,10 @@ def errors(value, schema, place="$"):
             found += [f"{place}: {key} is unknown" for key in value if key not in properties]
         for key, item in value.items():
             if key in properties or "values" in schema:
-                found += errors(item, properties.get(key) or schema["values"], f"{place}.{key}")
+                wanted = properties.get(key) or schema["values"]
+                found += errors(item, wanted, f"{place}.{key}")
+                if "most" in wanted and not found and item > value[wanted["most"]]:
+                    found.append(f"{place}.{key}: {item} is more than {wanted['most']}")
     if isinstance(value, list) and "items" in schema:
         for at, item in enumerate(value):
             found += errors(item, schema["items"], f"{place}[{at}]")

@@ -74,7 +74,7 @@ def test_exports_have_their_formats(course, system):
     paths = sorted(folder.rglob("*.json"))
     assert len(paths) == 4
     for path in paths:
-        table = json.loads(path.read_text())
+        table = json.loads(path.read_text(), parse_constant=float)
         assert not errors(table, SCHEMAS[system]), path
         ungraded = "dee" in str(path.relative_to(folder))
         if system == "autolab":
@@ -93,35 +93,68 @@ def test_tables_have_their_columns(course, system, columns, tmp_path):
     command = ["class", "export", str(course / "out"), "--to", system]
     assert main([*command, "--roster", str(roster), "--out", str(out)]) == 0
     rows = list(csv.DictReader(out.read_text().splitlines()))
-    assert list(rows[0]) == columns and len(rows) == 4
+    assert list(rows[0]) == list(columns) and len(rows) == 4
+    for row in rows:
+        for name, kind in columns.items():
+            assert kind != "number" or not row[name] or 0 <= float(row[name]) <= 100, (name, row)
     assert "Lovelace" in "".join(rows[0].values()) and "90.0" in rows[0].values()
     assert rows[3]["score" if system == "csv" else "Grade"] == ""
 
 
+@pytest.mark.parametrize(("system", "spoil", "told"), [
+    ("gradescope", {"score": "90"}, "$.score: '90' is no number"),
+    ("gradescope", {"visibility": "always"}, "$.visibility: 'always' is none of"),
+    ("gradescope", {"tests": [{"score": 2}]}, "$.tests[0]: max_score is missing"),
+    ("gradescope", {"tests": []}, "$.tests: is empty"),
+    ("classroom50", {"schema": "classroom50/result/v2"}, "$.schema: 'classroom50/result/v2' is none of"),
+    ("classroom50", {"score": 91.0}, "$.score: 91.0 is more than max-score"),
+    ("autolab", {"scores": {"1a": -1}}, "$.scores.1a: -1 is outside 0..inf"),
+    ("prairielearn", {"score": 1.5}, "$.score: 1.5 is outside 0..1"),
+    ("prairielearn", {"points": 3}, "$: points is unknown"),
+])
+def test_the_schemas_refuse_what_the_systems_would(system, spoil, told):
+    from ibpcl.classroom import exports
+    from ibpcl.classroom.verdict import Result, Verdict
+    right = Verdict("1a", "forward", "Draw a weight", "public", 90.0, 90.0, "right")
+    table = getattr(exports, system)(Result("01_gaussian_weights", "ada", "base", "0" * 64, verdicts=[right]), first())
+    assert errors(table, SCHEMAS[system]) == []
+    assert any(each.startswith(told) for each in errors({**table, **spoil}, SCHEMAS[system]))
+
+
 @needs_box
 def test_the_pack_runs_as_on_gradescope(course, tmp_path):
-    packed = tmp_path / "pack.zip"
+    """Run its own ``run_autograder``; only the paths are others, and the interpreter is this one."""
+    packed, root = tmp_path / "pack.zip", tmp_path / "autograder"
     command = ["class", "pack", "1", "--for", "gradescope", "--key", str(course / "course.key"), "--out"]
     assert main([*command, str(packed)]) == 0 and main([*command, str(tmp_path / "again.zip")]) == 0
     assert packed.read_bytes() == (tmp_path / "again.zip").read_bytes()
     with zipfile.ZipFile(packed) as archive:
-        archive.extractall(tmp_path / "source")
-        assert {"setup.sh", "run_autograder"} <= set(archive.namelist())
-    (tmp_path / "submission").mkdir()
-    (tmp_path / "submission_metadata.json").write_text(json.dumps({"users": [{"email": "ada", "id": 1, "name": "A"}]}))
+        archive.extractall(root / "source")
+        for name in ("setup.sh", "run_autograder"):
+            assert archive.getinfo(name).external_attr >> 16 & 0o111, f"{name} is not executable"
+    subprocess.run(["bash", "-n", str(root / "source" / "setup.sh")], check=True)
+    script = (root / "source" / "run_autograder").read_text()
+    assert script.count("/autograder/") == 2
+    (root / "source" / "run_autograder").write_text(script.replace("/autograder", str(root)))
+    python = root / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -P "$@"\n')
+    python.chmod(0o755)
+    (root / "submission").mkdir()
+    (root / "submission_metadata.json").write_text(json.dumps({"users": [{"email": "ada", "id": 1, "name": "A"}]}))
 
     def run(text):
-        (tmp_path / "submission" / "hw.py").write_text(text)
+        (root / "submission" / "hw.py").write_text(text)
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        subprocess.run([sys.executable, "-P", str(tmp_path / "source" / "run.py"), str(tmp_path)], check=True,
-                       env=clean, cwd=tmp_path)
-        table = json.loads((tmp_path / "results" / "results.json").read_text())
+        subprocess.run(["bash", str(root / "source" / "run_autograder")], check=True, env=clean, cwd=tmp_path)
+        table = json.loads((root / "results" / "results.json").read_text())
         assert not errors(table, SCHEMAS["gradescope"])
         return table
 
-    assert run((course / "hand-ins" / "ada.py").read_text())["score"] == 90
+    graded = run((course / "hand-ins" / "ada.py").read_text())
+    assert graded["score"] == 90 and len(graded["tests"]) == len(first().tasks)
     assert "score" not in run("from ibpcl.primitives import gaussian\n")
-    (tmp_path / "submission_metadata.json").unlink()
+    (root / "submission_metadata.json").unlink()
     assert "not graded: FileNotFoundError" in run("x = 1\n")["output"]
 
 
@@ -155,7 +188,8 @@ def test_a_student_checks_and_submits(tmp_path, capsys):
     file.write_text('ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n' + source)
     assert main(["class", "check", str(file), "--html", str(tmp_path / "page.html")]) == 1
     told = capsys.readouterr().out
-    assert "mu: the sign is wrong: it is minus the true gradient" in told and "1d" not in told
+    assert "mu: the sign is wrong: it is minus the true gradient" in told and "1d  " not in told
+    assert "not checked here: 1d" in told
     assert "<svg" in (tmp_path / "page.html").read_text()
     assert main(["class", "submit", str(file)]) == 0 and main(["class", "submit", str(file)]) == 0
     packed = out / "gaussian_weights.zip"

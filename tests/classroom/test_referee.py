@@ -18,7 +18,7 @@ def solution():
 
 
 def test_the_gate_holds():
-    outcomes = list(selftest.run(TOY, BOX))
+    outcomes = list(selftest.run(TOY, BOX, jobs=1))
     assert len(outcomes) == 5 and all(each.ok and each.named is not False for each in outcomes), outcomes
 
 
@@ -35,6 +35,19 @@ def test_the_lines_are_those_of_the_file_that_is_handed_out(tmp_path):
     for task, mistake in MISTAKES.items():
         wrong = [line for line in mistake["by"].splitlines() if line not in mistake["replace"].splitlines()]
         assert handed_out[lines[task] - 1] == wrong[0]
+
+
+def test_the_stub_names_the_function_of_each_task():
+    text = blank(TOY, "base", "selftest", KEY)
+    for task, mistake in MISTAKES.items():
+        assert f'"{task}": {{"kind": "", "line": 0}},        # {mistake["function"]}_vjp\n' in text
+        assert f"refute {mistake['function']}_vjp" in text[text.index(f"def proof_{task}"):]
+
+
+def test_exhibits_that_were_handed_out_are_not_taken_for_a_copy():
+    from ibpcl.classroom import similarity
+    eighth = find("8")
+    assert similarity.copied({"ada": selftest.solution(eighth, key=KEY)}, eighth) == []
 
 
 def test_each_part_of_an_answer_has_its_share():

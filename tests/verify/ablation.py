@@ -17,6 +17,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_students import MISTAKES, verdict_on
 
 import ibpcl.verify.diagnosis as diagnosis
+import ibpcl.verify.edits as edits
+import ibpcl.verify.edits.expressions as expressions
+import ibpcl.verify.edits.indices as indices
+import ibpcl.verify.edits.statements as statements
+import ibpcl.verify.edits.variables as variables
 import ibpcl.verify.gradcheck as gradcheck
 import ibpcl.verify.paths as paths
 import ibpcl.verify.shapes as shapes
@@ -30,8 +35,8 @@ def without(module, name, result=None):
 def without_stage(stage):
     """Return a change that leaves out one stage of the search for what a place would have to be."""
     def change():
-        fill = diagnosis.fill
-        diagnosis.fill = lambda hole, known, at: None if at == stage else fill(hole, known, at)
+        match = diagnosis.Search._match
+        diagnosis.Search._match = lambda self, hole, at, views: None if at == stage else match(self, hole, at, views)
     return change
 
 
@@ -44,14 +49,32 @@ def without_steps():
 PARTS = {
     "nothing": lambda: None,
     "changes of one place of the source": without(diagnosis, "edits_of", list),
+    "... of calls": without(expressions, "of_call", list),
+    "... of constants": without(expressions, "_of_constant", list),
+    "... of signs and transposes": without(expressions, "_of_value", list),
+    "... of what stands beside a name": without(expressions, "_beside_name", list),
+    "... of matrix products": without(expressions, "of_matrix_product", list),
+    "... of indices and slices": without(indices, "other_indices", list),
+    "... of indices one off": without(expressions, "of_index", list),
+    "... of strides": without(expressions, "of_counter", list),
+    "... of statements": without(edits, "of_statements", list),
+    "... ... another step at the end of a loop": without(statements, "_last_step", list),
+    "... of names": without(edits, "of_variables", list),
+    "... ... exchanged": without(variables, "_exchanged", list),
+    "... ... other entries of the cache": without(variables, "_other_entries", list),
     "expressions grafted into loops": without(diagnosis, "grafts_of", list),
     "paths held constant": without(diagnosis, "forgotten_path", dict),
     "paths in some steps of a loop": without_steps,
     "two paths at once": without(paths, "_pair"),
-    "what a place would have to be": without(diagnosis, "fill"),
+    "places measured": without(diagnosis, "holes", lambda: ([], set())),
+    "what a place would have to be": without(diagnosis.Search, "_match"),
+    "... known arrays and constants": without_stage("plain"),
+    "... functions of them": without_stage("one"),
     "... products of matrices": without_stage("matrix"),
     "... sums": without_stage("sum"),
+    "... in a part of the entries": without_stage("part"),
     "... two factors": without_stage("two"),
+    "what right values and own have in common": without(diagnosis, "patterned"),
     "transposed, reversed, shifted": without(shapes, "rearranged"),
     "permuted": without(shapes, "permuted"),
     "rearranged cotangents": without(shapes, "by_cotangent"),

@@ -175,7 +175,7 @@ def softmax_one_term(d, p):
 @pytest.mark.parametrize(("vjp", "kind", "words"), [
     (softmax_wrong_axis, "summed", "axis 1 belongs there"),
     (softmax_one_term, "missing_term", "`- sum(p * d, axis=1)`"),
-    (lambda d, p: p * (1 - p) * d, "missing_term", "do not flow back"),
+    (lambda d, p: p * (1 - p) * d, "missing_term", "`p * (d - sum(p * d, axis=1))` belongs"),
 ])
 def test_softmax_whose_entries_mix(vjp, kind, words):
     report = check(softmax, vjp, (RNG.standard_normal((3, 3)),))
@@ -381,3 +381,28 @@ def test_a_size_as_a_factor_with_the_wrong_sign_is_named_with_both():
                     (RNG.standard_normal((3, 4)),))["x"]
     assert "-3 (= minus the size of axis 0" in verdict.words
     assert "the sign is wrong too" in verdict.words
+
+
+class Scaled:
+    """A layer as a class, whose gradient is a method."""
+
+    def forward(self, x, w):
+        h = np.tanh(x @ w)
+        return h, (x, w, h)
+
+    def backward(self, dout, cache):
+        x, w, h = cache
+        da = dout * (1 - h)
+        return da @ w.T, x.T @ da
+
+
+LAYER = Scaled()
+
+
+def test_methods_are_followed_and_left_as_they_were():
+    backward = Scaled.backward
+    report = check(lambda x, w: LAYER.forward(x, w), lambda dout, cache: LAYER.backward(dout, cache),
+                   (RNG.standard_normal((3, 2)), RNG.standard_normal((2, 4))))
+    assert "`h ** 2` belongs where `h` stands" in report["x"].words
+    assert "da = dout * (1 - h)" in report["x"].numbers["where"]
+    assert Scaled.backward is backward

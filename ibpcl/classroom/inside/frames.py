@@ -69,7 +69,7 @@ def lengths(prefix):
 
 
 def _described(value, pieces, depth):
-    """Return what the header says of a value, and append its arrays' bytes to ``pieces``."""
+    """Return the header's entry for a value, and append its arrays' bytes to ``pieces``."""
     if depth > MOST_DEPTH:
         raise FrameError("nested too deeply")
     if value is None or type(value) in (bool, int, float):

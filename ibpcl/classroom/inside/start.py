@@ -19,18 +19,26 @@ def read(count):
 
 
 class Finder:
-    """Finds the packages of a hand-in by name, and nothing beside them."""
+    """Finds the packages of a hand-in by name, modules that came as texts, and nothing beside them."""
 
-    def __init__(self, packages):
-        self.packages = packages
+    def __init__(self, packages, texts):
+        self.packages, self.texts = packages, texts
 
     def find_spec(self, name, path=None, target=None):
-        """Return the specification of a package on the list."""
-        if name not in self.packages:
-            return None
-        folder = self.packages[name]
-        return importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"),
-                                                      submodule_search_locations=[folder])
+        """Return the specification of a package on the list, or of a module that there is a text of."""
+        if name in self.packages:
+            folder = self.packages[name]
+            return importlib.util.spec_from_file_location(name, os.path.join(folder, "__init__.py"),
+                                                          submodule_search_locations=[folder])
+        package = any(other.startswith(f"{name}.") for other in self.texts)
+        return importlib.util.spec_from_loader(name, self, is_package=package) if name in self.texts else None
+
+    def create_module(self, spec):
+        """Return None: an ordinary module will do."""
+
+    def exec_module(self, module):
+        """Run the text of a module."""
+        exec(compile(self.texts[module.__name__], f"<{module.__name__}>", "exec"), module.__dict__)
 
 
 def main():
@@ -55,7 +63,7 @@ def main():
         modules["limits"].drop_privileges(order["nobody"])
     if order["seccomp"]:
         modules["seccomp"].restrict()
-    sys.meta_path.append(Finder(order["packages"]))
+    sys.meta_path.append(Finder(order["packages"], order["library"]))
     modules["worker"].serve(requests, replies)
 
 

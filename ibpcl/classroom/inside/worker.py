@@ -4,6 +4,7 @@ Everything here shares a process with the hand-in, so nothing that it answers is
 A cache stays here; the judge has its number.
 """
 
+import importlib
 import linecache
 import os
 import sys
@@ -17,31 +18,7 @@ except ImportError:
     from ibpcl.classroom.inside import frames
 
 MOST_CACHES = 64
-MOST_PRINTED = 1 << 16
-
-
-class Printed:
-    """Standard output and error of the hand-in: what exceeds 64 KB is dropped."""
-
-    encoding, errors = "utf-8", "replace"
-
-    def __init__(self, descriptor):
-        self.descriptor, self.left = descriptor, MOST_PRINTED
-
-    def write(self, text):
-        """Write as much as there is room for."""
-        data = str(text).encode("utf-8", "replace")[:self.left]
-        self.left -= len(data)
-        if data:
-            os.write(self.descriptor, data)
-        return len(text)
-
-    def flush(self):
-        """Do nothing: nothing is held back."""
-
-    def isatty(self):
-        """Return False."""
-        return False
+MOST_WORDS = 1000
 
 
 class Worker:
@@ -51,13 +28,13 @@ class Worker:
         self.module, self.file, self.caches, self.last = None, "", OrderedDict(), 0
 
     def load(self, source, file):
-        """Run the hand-in's module and return the names of its functions."""
+        """Run the hand-in's module."""
         self.module, self.file = types.ModuleType("handin"), file
         self.module.__file__ = file
         sys.modules["handin"] = self.module               # dataclasses look their module up
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         exec(compile(source, file, "exec"), self.module.__dict__)
-        return {"functions": sorted(name for name, value in vars(self.module).items() if callable(value))}
+        return {"loaded": True}
 
     def function(self, name):
         """Return a function of the hand-in."""
@@ -115,6 +92,20 @@ class Worker:
             sys.setprofile(None)
         return {"counts": dict(list(counts.items())[:100])}
 
+    def locate(self, checker, function, forward, inputs, wrt, seconds):
+        """Have the checker compare a gradient function with its own forward, and look at its text.
+
+        Returns
+        -------
+        dict
+            ``found``: for each mistake that has a place the input, the mistake in words, and where it is.
+        """
+        check = importlib.import_module(checker).check    # a text that the judge has sent
+        report = check(self.function(forward), self.function(function), tuple(inputs.values()), list(wrt),
+                       names=list(inputs), timeout=seconds)
+        return {"found": [(item.name, item.words[:MOST_WORDS], item.numbers["where"][:MOST_WORDS])
+                          for item in report.inputs if not item.ok and item.numbers.get("where")]}
+
     def error(self, error):
         """Describe an exception: its type, its message, and the line of the hand-in."""
         line, trace = 0, error.__traceback__
@@ -134,8 +125,7 @@ class Worker:
 def serve(requests, replies):
     """Answer requests until the pipe is closed."""
     worker = Worker()
-    sys.stdout = sys.stderr = Printed(2)
-    actions = {name: getattr(worker, name) for name in ("load", "forward", "pull", "plain", "calls")}
+    actions = {name: getattr(worker, name) for name in ("load", "forward", "pull", "plain", "calls", "locate")}
     while True:
         prefix = _read(requests, frames.LENGTHS.size)
         header, body = frames.lengths(prefix)

@@ -25,18 +25,30 @@ def of_call(place, values):
     array = node.func.value if method else node.args[0] if node.args else None
     if array is None or isinstance(array, ast.Starred):
         return
-    if name in (*_SUMS, *_CUMULATIVE):
-        yield from _of_sum(place, array, name, values)
     if name in _TWINS:
         twin = _TWINS[name]
         new = ast.Call(sibling(node.func, twin), node.args, node.keywords)
         yield replaced(3 if name in _OFTEN else LATE, "elementwise_factor", place, new,
                        f"`{twin}` belongs here, not `{name}`")
+    if name in (*_SUMS, *_CUMULATIVE):
+        yield from _of_sum(place, array, name, values)
+    else:
+        yield from _of_axis(place, array, values)
     yield from _of_arguments(place, name, method, array, values)
     alone = len(node.args) + method == 1 and not node.keywords
     if name and alone and name not in (*_SUMS, *_CUMULATIVE) \
             and np.shape(value_at(node, values)) == np.shape(value_at(array, values)):
         yield replaced(5, _NEEDLESS.get(name, "elementwise_factor"), place, array, f"`{name}` must not be applied here")
+
+
+def _of_axis(place, array, values):
+    """Yield another axis of a function that takes one."""
+    node = place.node
+    for n, word in enumerate(node.keywords):
+        for axis in range(np.ndim(value_at(array, values))) if word.arg == "axis" else ():
+            if isinstance(word.value, ast.Constant) and word.value.value != axis:
+                changed = [*node.keywords[:n], ast.keyword("axis", ast.Constant(axis)), *node.keywords[n + 1:]]
+                yield replaced(3, "summed", place, ast.Call(node.func, node.args, changed), "along the wrong axis")
 
 
 def _is_method(function, values):
@@ -55,10 +67,7 @@ def _of_arguments(place, name, method, array, values):
     def again(*arguments):
         return ast.Call(node.func, list(arguments), node.keywords)
 
-    if name == "polygamma" and count == 2:
-        yield replaced(4, "elementwise_factor", place, ast.Call(sibling(node.func, "digamma"), others, []),
-                       "`digamma` belongs here, the first derivative of gammaln")
-    elif name == "where" and count == 3:
+    if name == "where" and count == 3:
         yield replaced(3, "elementwise_factor", place, again(first, *reversed(others)),
                        "the two branches are exchanged")
     elif name == "solve_triangular" and count >= 2:
@@ -82,13 +91,7 @@ def _of_arguments(place, name, method, array, values):
     elif name == "roll" and count >= 2:
         yield replaced(2, "shifted", place, again(first, negated(second), *others[1:]),
                        "shifted in the wrong direction")
-    elif name == "flip":
-        for axis in range(np.ndim(value_at(array, values))):
-            yield replaced(2, "shifted", place, call("flip", array, ast.Constant(axis)), "the wrong axis is reversed")
     elif name == "solve" and count >= 2:
-        if count == 2:
-            yield replaced(4, "elementwise_factor", place, ast.BinOp(first, ast.MatMult(), second),
-                           "a product with the matrix itself, not with its inverse")
         yield replaced(3, "transposed", place, again(attribute_t(first), *others), "the matrix must be transposed")
 
 
@@ -115,10 +118,6 @@ def _of_sum(place, array, name, values):
         yield replaced(1, "mean" if name == "mean" else "constant_factor", place, made(other, given),
                        f"a {name} where a {other} belongs")
         yield replaced(4, "summed", place, array, "summed where no sum belongs")
-        for a, b in ((0, 1), (0, 2), (1, 2)) if ndim > 2 and axis != "other" else ():
-            both = ast.Tuple([ast.Constant(a), ast.Constant(b)], ast.Load())
-            yield replaced(2, "summed", place, made(name, both),
-                           f"summed over axis {axis}, but axes {a} and {b} belong there")
     for n in (*range(ndim), *(() if name in _CUMULATIVE else (None,))):
         if axis != n and not (isinstance(axis, int) and axis < 0 and n == axis % max(ndim, 1)):
             where = "all axes belong" if n is None else f"axis {n} belongs"

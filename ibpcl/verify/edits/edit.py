@@ -25,6 +25,8 @@ class Edit(NamedTuple):
         for parent, field, index, new in self.puts:
             old = getattr(parent, field) if index is None else getattr(parent, field)[index]
             undone.append((parent, field, index, old))
+            if isinstance(new, ast.AST):
+                ast.fix_missing_locations(new)
             if index is None:
                 setattr(parent, field, new)
             else:
@@ -58,7 +60,7 @@ def put_all(rank, kind, places, make, words):
 
 def in_place(place, new):
     """Return the item of ``puts`` for a new node, which gets the position of the one that it replaces."""
-    return place.parent, place.field, place.index, ast.fix_missing_locations(ast.copy_location(new, place.node))
+    return place.parent, place.field, place.index, ast.copy_location(new, place.node)
 
 
 def belongs(new, old, shown=None):
@@ -69,7 +71,7 @@ def belongs(new, old, shown=None):
 
 def around(place):
     """Return the smallest expression around a place that shows what it belongs to."""
-    return place.parent if isinstance(place.parent, (ast.BinOp, ast.Call, ast.UnaryOp)) else place.node
+    return place.parent if isinstance(place.parent, (ast.BinOp, ast.Call, ast.Compare, ast.UnaryOp)) else place.node
 
 
 def exchanges(items):
@@ -78,13 +80,6 @@ def exchanges(items):
         changed = list(items)
         changed[a], changed[b] = items[b], items[a]
         yield changed, items[a], items[b]
-
-
-def index_exchanges(parts):
-    """Yield the indices of a subscript with two different ones exchanged."""
-    for changed, a, b in exchanges(parts):
-        if ast.dump(a) != ast.dump(b):
-            yield changed
 
 
 def text(node):

@@ -11,20 +11,22 @@ from ibpcl.verify.edits.edit import (
     call,
     is_numeric,
     is_sum,
+    name_of,
     negated,
     replaced,
     text,
     transposed,
     value_at,
 )
-from ibpcl.verify.edits.indices import of_index, of_subscript
+from ibpcl.verify.edits.indices import of_counter, of_index, of_subscript
 from ibpcl.verify.edits.products import of_matrix_product
 
+RANKING = ("argmax", "argmin", "argsort", "max", "min", "sort")     # their sign is another function
 _COMPARISONS = {ast.Gt: (ast.Lt, ast.GtE), ast.Lt: (ast.Gt, ast.LtE), ast.GtE: (ast.LtE, ast.Gt),
                 ast.LtE: (ast.GtE, ast.Lt), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,)}
 
 
-def of_expression(place, values):
+def of_expression(place, values, scope, slices):
     """Yield the edits of one expression.
 
     Parameters
@@ -32,6 +34,10 @@ def of_expression(place, values):
     place : ibpcl.verify.source.Place
     values : dict of int to object
         First recorded value of each place.
+    scope : dict
+        The variables that the function had when it returned.
+    slices : list of ast.Slice
+        All slices of the function.
 
     Yields
     ------
@@ -40,6 +46,8 @@ def of_expression(place, values):
     node = place.node
     if place.inside in ("index", "range"):
         yield from of_index(place)
+    if isinstance(node, ast.Name) and isinstance(value_at(node, values), (int, np.integer)):
+        yield from of_counter(place, scope)
     if place.inside != "formula":
         return
     if isinstance(node, ast.BinOp):
@@ -51,7 +59,7 @@ def of_expression(place, values):
     elif isinstance(node, ast.Constant):
         yield from _of_constant(place)
     elif isinstance(node, ast.Subscript):
-        yield from of_subscript(place, values)
+        yield from of_subscript(place, values, scope, slices)
     elif isinstance(node, ast.Attribute) and node.attr == "T":
         yield replaced(3, "transposed", place, node.value, "transposed once too often")
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -69,8 +77,8 @@ def _of_value(place, value):
     """Yield the negative of an array or number, its transpose, its conjugate and its entries in reversed order."""
     node, parent, shape = place.node, place.parent, value.shape
     first_term = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add) and place.field == "left"
-    if not isinstance(node, (ast.Constant, ast.UnaryOp)) and (
-            place.whole or isinstance(parent, ast.Call) or first_term):
+    called = isinstance(parent, ast.Call) and name_of(parent.func) not in RANKING
+    if not isinstance(node, (ast.Constant, ast.UnaryOp)) and (place.whole or called or first_term):
         yield replaced(0 if place.whole else 1, "sign", place, negated(node), "the sign is wrong")
     factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
     if len(shape) >= 2 and shape[-1] == shape[-2] and not factor:
@@ -89,22 +97,20 @@ def _of_value(place, value):
 
 
 def _beside_name(place):
-    """Yield one more term or factor beside a name, and functions of it."""
+    """Yield one more term or factor beside a name."""
     node, one, two = place.node, ast.Constant(1), ast.Constant(2)
-    for new in (ast.BinOp(node, ast.Sub(), one), ast.BinOp(one, ast.Sub(), node), ast.BinOp(node, ast.Add(), one)):
+    for new in (ast.BinOp(node, ast.Sub(), one), ast.BinOp(node, ast.Add(), one)):
         yield replaced(4, "missing_term", place, new, "a term is missing", around(place))
-    yield replaced(5, "elementwise_factor", place, ast.BinOp(node, ast.Pow(), two), f"a factor `{node.id}` is missing",
+    yield replaced(4, "elementwise_factor", place, ast.BinOp(one, ast.Sub(), node), "one minus it is meant",
                    around(place))
-    for name in ("exp", "log", "sqrt"):
-        yield replaced(8, "elementwise_factor", place, call(name, node), f"`{name}` is missing", around(place))
-    yield replaced(8, "elementwise_factor", place, ast.BinOp(one, ast.Div(), call("sqrt", node)), "a root is missing",
+    yield replaced(5, "elementwise_factor", place, ast.BinOp(node, ast.Pow(), two), f"a factor `{node.id}` is missing",
                    around(place))
 
 
 def _of_operator(place, values):
     node = place.node
     if is_sum(node):
-        yield from _of_sum(place, node.left, node.right, isinstance(node.op, ast.Add))
+        yield from _of_sum(place, node.left, node.right, isinstance(node.op, ast.Add), value_at(node, values))
     elif isinstance(node.op, ast.Mult):
         yield from _of_product(place, node.left, node.right, values)
     elif isinstance(node.op, ast.Div):
@@ -116,11 +122,12 @@ def _of_operator(place, values):
         yield from of_matrix_product(place, node.left, node.right, lambda a, b: ast.BinOp(a, ast.MatMult(), b))
 
 
-def _of_sum(place, left, right, plus):
+def _of_sum(place, left, right, plus, value):
+    kind = "constant_factor" if isinstance(value, (int, np.integer)) else "missing_term"        # N - 1, K + 1
     new = ast.BinOp(left, ast.Sub() if plus else ast.Add(), right)
     yield replaced(1, "sign", place, new, f"the sign is wrong: this must be a {'difference' if plus else 'sum'}")
     for kept, gone in ((left, right), (right if plus else negated(right), left)):
-        yield replaced(3, "missing_term", place, kept, f"a term too many, `{text(gone)}`")
+        yield replaced(3, kind, place, kept, f"a term too many, `{text(gone)}`")
     if not plus:
         yield replaced(2, "sign", place, ast.BinOp(right, ast.Sub(), left),
                        "the operands are exchanged, so the sign is wrong")
@@ -158,9 +165,9 @@ def _of_constant(place):
     """Yield other numbers: one more or less, half or twice as much, the negative, and small ones."""
     c, parent = place.node.value, place.parent
     operator = type(parent.op) if isinstance(parent, ast.BinOp) else None
-    second = place.field == "right"
-    power = operator is ast.Pow and second
-    never_zero = operator in (ast.Add, ast.Sub) or (operator is ast.Div and second)
+    power = any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and node.right in (place.node, parent)
+                for node in ast.walk(place.statement))
+    never_zero = operator in (ast.Add, ast.Sub) or (operator is ast.Div and place.field == "right")
     for value in dict.fromkeys((c - 1, c + 1, 0.5 * c, 2 * c, -c, 1, 2, 0.5, 3)):
         if value != c and not (value == 0 and never_zero):
             yield replaced(2, "elementwise_factor" if power else "constant_factor", place, ast.Constant(value),

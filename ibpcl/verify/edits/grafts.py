@@ -36,6 +36,10 @@ def grafts_of(code, values, counts):
             factor = isinstance(target.parent, ast.BinOp) and isinstance(target.parent.op, (ast.Mult, ast.Div))
             if factor or not (looped or shape):             # a factor of a factor is one of the whole product
                 continue
+            for constant in (2, 0.5, 3) if looped else ():
+                yield replaced(LATE, "constant_factor", target,
+                               ast.BinOp(ast.Constant(constant), ast.Mult(), target.node),
+                               f"a constant factor {constant} is missing", around(target))
             for text, other in sources.items():
                 try:
                     joined = np.broadcast_shapes(shape, other)

@@ -1,12 +1,12 @@
 """Edits of indices and slices: one off, reversed, mirrored, exchanged; and of the bounds of a loop."""
 
 import ast
+import copy
+
+import numpy as np
 
 from ibpcl.verify.bench import OTHER
-from ibpcl.verify.edits.edit import index_exchanges, is_sum, negated, number, replaced, stepped, value_at
-
-MIRRORED = "an index is mirrored (the order is reversed)"
-EXCHANGED = "two indices are exchanged"
+from ibpcl.verify.edits.edit import exchanges, is_sum, negated, number, replaced, stepped, value_at
 
 
 def of_index(place):
@@ -22,37 +22,86 @@ def of_index(place):
     elif isinstance(node, ast.Name) and not is_sum(place.parent):
         for new in stepped(node):
             yield replaced(3, kind, place, new, why, place.around)
-        yield replaced(6, kind, place, ast.BinOp(node, ast.Mult(), ast.Constant(2)), "a stride is missing in an index",
+
+
+def of_counter(place, scope):
+    """Yield the product of a whole number with others: a stride, a dilation, a width."""
+    for factor in _counts(scope, place.node.id):
+        yield replaced(6, "shifted", place, ast.BinOp(place.node, ast.Mult(), factor), "a stride is missing",
                        place.around)
 
 
-def of_subscript(place, values):
-    """Yield other slices of an array, its indices exchanged, and the array itself."""
+def of_subscript(place, values, scope, slices):
+    """Yield other indices and slices of an array, and the array itself."""
     node = place.node
     if value_at(node.value, values) is OTHER:
         return
     parts = parts_of(node)
-
-    def rebuilt(new):
-        return subscript(node.value, new, ast.Load())
-
-    for n, part in enumerate(parts):
-        for new, why in other_slices(part):
-            yield replaced(3, "shifted", place, rebuilt([*parts[:n], new, *parts[n + 1:]]), why)
-    slices = [part for part in parts if isinstance(part, ast.Slice)]
-    model = next((part for part in slices if part.lower or part.upper or part.step), parts[0])
-    alike = [isinstance(part, ast.Slice) and ast.dump(part) == ast.dump(model) for part in parts]
-    if sum(alike) > 1:
-        for new, why in other_slices(model):
-            yield replaced(4, "shifted", place, rebuilt([new if same else part for part, same in zip(
-                parts, alike, strict=True)]), why)
-    for new in index_exchanges(parts):
-        yield replaced(4, "transposed", place, rebuilt(new), EXCHANGED)
-    if (new := unmirrored(parts)) is not None:
-        yield replaced(3, "shifted", place, rebuilt(new), MIRRORED)
-    if len(slices) == len(parts):
+    for rank, kind, new, why in other_indices(parts, scope, slices):
+        yield replaced(rank, kind, place, subscript(node.value, new, ast.Load()), why)
+    if all(isinstance(part, ast.Slice) for part in parts):
         yield replaced(4, "shifted", place, node.value,
                        "only a part is taken (or the order is reversed) where the whole array belongs")
+
+
+def other_indices(parts, scope, slices):
+    """Yield (rank, kind, indices, reason): other indices than those of a subscript.
+
+    Parameters
+    ----------
+    parts : list of ast.AST
+        Its indices.
+    scope : dict
+        The variables that the function had when it returned.
+    slices : list of ast.Slice
+        All slices of the function.
+    """
+    alike = [n for n, part in enumerate(parts) if isinstance(part, ast.Slice) and _dump(part) == _dump(next(
+        (other for other in parts if isinstance(other, ast.Slice) and (other.lower or other.upper or other.step)),
+        part))]
+    for n, part in enumerate(parts):
+        for new, why in _other_slices(part):
+            yield 3, "shifted", [*parts[:n], new, *parts[n + 1:]], why
+        for new in slices if isinstance(part, ast.Slice) else ():
+            if _dump(new) != _dump(part):
+                yield 4.5, "shifted", [*parts[:n], new, *parts[n + 1:]], "another slice is meant (exchanged)"
+    for new, why in _other_slices(parts[alike[0]]) if len(alike) > 1 else ():
+        yield 4, "shifted", [new if n in alike else part for n, part in enumerate(parts)], why
+    for changed, a, b in exchanges(parts):
+        if _dump(a) != _dump(b):
+            yield 4, "transposed", changed, "two indices are exchanged"
+    if any(map(_mirrored, parts)):
+        yield 3, "shifted", [part.right if _mirrored(part) else part for part in parts], \
+            "an index is mirrored (the order is reversed)"
+    names = {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}
+    for name in sorted(names):
+        for factor in _counts(scope, name) if isinstance(scope.get(name), (int, np.integer)) else ():
+            yield 6, "shifted", [_Strided(name, factor).visit(copy.deepcopy(part)) for part in parts], \
+                "a stride is missing"
+
+
+class _Strided(ast.NodeTransformer):
+    """Multiply a name by a number wherever it stands."""
+
+    def __init__(self, name, factor):
+        self.name, self.factor = name, factor
+
+    def visit_Name(self, node):                         # the name that ast.NodeTransformer calls
+        return ast.BinOp(node, ast.Mult(), self.factor) if node.id == self.name else node
+
+
+def _counts(scope, without):
+    """Return nodes for the whole numbers greater than one of a function, and for two."""
+    names = [name for name, value in scope.items() if isinstance(value, (int, np.integer)) and value > 1]
+    return [ast.Constant(2), *(ast.Name(name, ast.Load()) for name in names if name != without)]
+
+
+def _dump(node):
+    return ast.dump(node)
+
+
+def _mirrored(part):
+    return isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub) and isinstance(part.right, ast.Name)
 
 
 def parts_of(node):
@@ -65,16 +114,7 @@ def subscript(array, parts, context):
     return ast.Subscript(array, parts[0] if len(parts) == 1 else ast.Tuple(list(parts), ast.Load()), context)
 
 
-def unmirrored(parts):
-    """Return indices with ``i`` where ``n - i`` stands, or None."""
-    mirrored = [isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub) and isinstance(part.right, ast.Name)
-                for part in parts]
-    if not any(mirrored):
-        return None
-    return [part.right if turned else part for part, turned in zip(parts, mirrored, strict=True)]
-
-
-def other_slices(part):
+def _other_slices(part):
     """Yield slices one off at an end, and in the other order, with the reason; nothing for an index."""
     if not isinstance(part, ast.Slice):
         return

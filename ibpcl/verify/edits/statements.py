@@ -11,23 +11,18 @@ from ibpcl.verify.edits.edit import (
     call,
     exchanges,
     in_place,
-    index_exchanges,
     is_numeric,
     name_of,
     put,
-    put_all,
-    sibling,
     stepped,
     text,
 )
-from ibpcl.verify.edits.indices import EXCHANGED, MIRRORED, other_slices, parts_of, subscript, unmirrored
+from ibpcl.verify.edits.indices import other_indices, parts_of, subscript
 
 MOST_UNPACKED = 6       # names on the left of one assignment that are exchanged
-_BLOCKS = (ast.For, ast.If, ast.While)
-_PAIRS = (("sin", "cos"), ("sinh", "cosh"), ("exp", "log"), ("real", "imag"))
 
 
-def of_statements(tree, scope):
+def of_statements(tree, scope, slices):
     """Yield the edits of the statements of a function.
 
     Parameters
@@ -35,6 +30,8 @@ def of_statements(tree, scope):
     tree : ast.FunctionDef
     scope : dict
         The variables that it had when it returned.
+    slices : list of ast.Slice
+        All slices of the function.
 
     Yields
     ------
@@ -46,25 +43,18 @@ def of_statements(tree, scope):
             statements = getattr(parent, field, None)
             for index, statement in enumerate(statements if isinstance(statements, list) else ()):
                 slot = Slot(statement, parent, field, index)
-                yield from _of_statement(slot, known, scope)
-                if not isinstance(statement, (*_BLOCKS, ast.FunctionDef)):
-                    yield from _exchanged_functions(statement)
-                for other in statements[index + 1:]:
-                    yield from _exchanged_targets(statement, other)
-                if index and not isinstance(statement, (*_BLOCKS, ast.Return)):
-                    before = statements[index - 1]
-                    if not isinstance(before, _BLOCKS):
-                        yield _moved_up(slot, before)
+                yield from _of_statement(slot, known, scope, slices)
 
 
-def _of_statement(slot, known, scope):
+def _of_statement(slot, known, scope, slices):
     statement = slot.node
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        yield from _of_assignment(slot, known, scope)
+        yield from _of_assignment(slot, known, scope, slices)
     elif isinstance(statement, ast.AugAssign):
-        yield from _of_accumulation(slot)
+        yield from _of_accumulation(slot, scope, slices)
     elif isinstance(statement, ast.For):
         yield from _of_loop(statement)
+        yield from _last_step(statement, scope)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         yield _left_out(4, "missing_term", slot, "a step too many")
 
@@ -74,60 +64,26 @@ def _left_out(rank, kind, slot, why, after=""):
     return put(rank, kind, slot, ast.Pass(), lambda: f"{why}: `{text(slot.node)}`{after}")
 
 
-def _moved_up(slot, before):
-    def words():
-        return f"two steps in the wrong order: `{text(slot.node)}` belongs before `{text(before)}`"
-
-    puts = ((slot.parent, slot.field, slot.index, before), (slot.parent, slot.field, slot.index - 1, slot.node))
-    return Edit(6, "missing_term", words, slot.node, puts)
-
-
-def _exchanged_functions(statement):
-    """Yield a statement in which two functions, such as sine and cosine, change places."""
-    calls = [Slot(node.func, node, "func", None) for node in ast.walk(statement)
-             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    for a, b in _PAIRS:
-        uses = [slot for slot in calls if slot.node.attr in (a, b)]
-        if len(uses) > 1:
-            edit = put_all(5, "elementwise_factor", uses,
-                           lambda node, a=a, b=b: sibling(node, a if node.attr == b else b),
-                           lambda a=a, b=b: f"`{a}` and `{b}` are exchanged in `{text(statement)}`")
-            yield edit._replace(node=statement)
-
-
-def _exchanged_targets(first, second):
-    """Yield two statements that write to each other's place."""
-    if not isinstance(first, (ast.Assign, ast.AugAssign)) or type(first) is not type(second):
-        return
-    a, b = (Slot(s.targets[0], s, "targets", 0) if isinstance(s, ast.Assign) else Slot(s.target, s, "target", None)
-            for s in (first, second))
-    one, two = a.node, b.node
-    if isinstance(one, ast.Subscript) and isinstance(two, ast.Subscript) and ast.dump(one) != ast.dump(two) \
-            and ast.dump(one.value) == ast.dump(two.value):
-        def words():
-            return f"`{text(one)}` and `{text(two)}` are exchanged (shifted the wrong way)"
-
-        yield Edit(5, "shifted", words, first, ((*a[1:], two), (*b[1:], one)))
-
-
-def _of_assignment(slot, known, scope):
+def _of_assignment(slot, known, scope, slices):
     """Yield the edits of an assignment; ``known`` are the names that were assigned before it, and grows."""
     statement = slot.node
     target = statement.targets[0]
     store, element = text(target), isinstance(target, ast.Subscript)
     if isinstance(target, ast.Tuple):
         known.update(item.id for item in target.elts if isinstance(item, ast.Name))
-        yield from _unpacked(slot, target)
+        yield from _unpacked(slot, target, scope)
         return
     if element or store in known:
         yield put(1, "missing_term", slot, ast.AugAssign(target, ast.Add(), statement.value),
                   lambda: f"`{store}` is overwritten where contributions must be accumulated (a term of each earlier "
                           f"one is missing): `{store} += ...` belongs there")
-    if element and isinstance(statement.value, ast.Constant):
-        yield _left_out(0, "few_entries", slot, "a step too many", " overwrites what must stay")
     if element:
+        if isinstance(statement.value, ast.Constant):
+            yield _left_out(0, "few_entries", slot, "a step too many", " overwrites what must stay")
+        else:
+            yield _left_out(2, "few_entries", slot, "a step too many")
         yield _scattered(slot, target)
-        yield from _other_target(slot, target)
+        yield from _other_target(slot, target, scope, slices)
     if store in known and isinstance(target, ast.Name):
         yield _left_out(4, "missing_term", slot, "a step too many")
     known.add(store)
@@ -138,9 +94,11 @@ def _of_assignment(slot, known, scope):
                 yield from _one_more_term(slot, target, name)
 
 
-def _unpacked(slot, target):
+def _unpacked(slot, target, scope):
     for items, a, b in exchanges(target.elts) if len(target.elts) <= MOST_UNPACKED else ():
-        yield put(5, "shifted", slot, ast.Assign([ast.Tuple(items, ast.Store())], slot.node.value),
+        indices = all(isinstance(scope.get(text(item)), (int, np.integer)) for item in (a, b))
+        yield put(5, "transposed" if indices else "shifted", slot,
+                  ast.Assign([ast.Tuple(items, ast.Store())], slot.node.value),
                   lambda a=a, b=b: f"`{text(a)}` and `{text(b)}` are unpacked in the wrong order (exchanged) in "
                                    f"`{text(slot.node)}`")
 
@@ -159,30 +117,23 @@ def _scattered(slot, target):
                                                        "contribution only: accumulate with np.add.at")
 
 
-def _other_target(slot, target):
-    """Yield other indices to write to: one off, exchanged, or other ends of slices."""
+def _other_target(slot, target, scope, slices):
+    """Yield other indices to write to."""
     statement, parts = slot.node, parts_of(target)
-
-    def made(new, kind, why):
+    options = list(other_indices(parts, scope, slices))
+    for n, part in enumerate(parts):
+        if isinstance(part, (ast.Name, ast.Constant, ast.BinOp)) and getattr(part, "value", 0) is not None:
+            options += [(3, "shifted", [*parts[:n], new, *parts[n + 1:]], "off by one in an index (shifted)")
+                        for new in stepped(part)]
+    for rank, kind, new, why in options:
         written = subscript(target.value, new, ast.Store())
         changed = ast.Assign([written], statement.value) if isinstance(statement, ast.Assign) else \
             ast.AugAssign(written, statement.op, statement.value)
-        return put(3, kind, slot, changed,
-                   lambda: f"{why}: `{text(written)}` belongs where `{text(target)}` is written to")
-
-    for n, part in enumerate(parts):
-        options = list(other_slices(part))
-        if isinstance(part, (ast.Name, ast.Constant, ast.BinOp)) and getattr(part, "value", 0) is not None:
-            options += [(new, "off by one in an index (shifted)") for new in stepped(part)]
-        for new, why in options:
-            yield made([*parts[:n], new, *parts[n + 1:]], "shifted", why)
-    if (new := unmirrored(parts)) is not None:
-        yield made(new, "shifted", MIRRORED)
-    for new in index_exchanges(parts):
-        yield made(new, "transposed", EXCHANGED)
+        yield put(rank, kind, slot, changed, lambda written=written, why=why:
+                  f"{why}: `{text(written)}` belongs where `{text(target)}` is written to")
 
 
-def _of_accumulation(slot):
+def _of_accumulation(slot, scope, slices):
     statement = slot.node
     target, value = statement.target, statement.value
     if isinstance(statement.op, (ast.Add, ast.Sub)):
@@ -195,7 +146,7 @@ def _of_accumulation(slot):
     if isinstance(target, ast.Subscript):
         if isinstance(statement.op, ast.Add):
             yield _scattered(slot, target)
-        yield from _other_target(slot, target)
+        yield from _other_target(slot, target, scope, slices)
 
 
 def _of_loop(statement):
@@ -213,6 +164,33 @@ def _of_loop(statement):
             f"{way}, so that terms of later steps flow back to earlier ones"
 
     yield Edit(2, "shifted", words, statement, (in_place(Slot(order, statement, "iter", None), new),))
+
+
+def _last_step(statement, scope):
+    """Yield a step more at the end of a loop: what is carried on is multiplied, or starts from zero again."""
+    changed = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)
+               and isinstance(node.ctx, ast.Store) and is_numeric(scope.get(node.id))}
+    read = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for name in sorted(changed & read):
+        others = [other for other in scope if is_numeric(scope[other]) and other != name
+                  and _fits(scope[other], scope[name])]
+        for factor, kind, why in (*((ast.Name(other, ast.Load()), "elementwise_factor", "") for other in others),
+                                  (ast.Constant(0), "missing_term", ": it has been used up, and is a term too many")):
+            step = ast.Assign([ast.Name(name, ast.Store())],
+                              ast.BinOp(ast.Name(name, ast.Load()), ast.Mult(), factor))
+
+            def words(step=step, why=why):
+                return f"a step is missing at the end of the loop: `{text(step)}`{why}"
+
+            ast.fix_missing_locations(ast.copy_location(step, statement.body[-1]))
+            yield Edit(6, kind, words, statement, ((statement, "body", None, [*statement.body, step]),))
+
+
+def _fits(value, other):
+    try:
+        return np.broadcast_shapes(np.shape(value), np.shape(other)) == np.shape(other)
+    except ValueError:
+        return False
 
 
 def _called(name, argument):

@@ -1,22 +1,36 @@
 """Edits of names: another variable in one use or in all, two variables exchanged, one transposed throughout."""
 
 import ast
+import copy
 from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, is_sum, put_all, text, transposed
+from ibpcl.verify.edits.edit import (
+    Edit,
+    around,
+    in_place,
+    is_numeric,
+    is_sum,
+    put_all,
+    replaced,
+    text,
+    transposed,
+    value_at,
+)
 
 MOST_USES = 6           # of a variable, of which some may stand for another one
 
 
-def of_variables(function, code, scope):
+def of_variables(function, code, values, scope):
     """Yield another variable of the same shape in the place of one: in one of its uses, then in all.
 
     Parameters
     ----------
     function : str
     code : Code
+    values : dict of int to object
+        First recorded value of each place.
     scope : dict
         The variables that the function had when it returned.
 
@@ -24,31 +38,66 @@ def of_variables(function, code, scope):
     ------
     Edit
     """
-    uses, by_statement = {}, {}
+    names, parts = {}, {}
     for place in code.places:
-        if place.function == function and isinstance(place.node, ast.Name) and place.inside == "formula":
-            uses.setdefault(place.node.id, []).append(place)
-    for name, places in uses.items():
-        for place in places:
-            by_statement.setdefault(id(place.statement), {}).setdefault(name, []).append(place)
+        if place.function == function and place.inside == "formula" and is_numeric(
+                value_at(place.node, values), "fiubc"):
+            if isinstance(place.node, ast.Name):
+                names.setdefault(place.node.id, []).append(place)
+            elif isinstance(place.node, (ast.Subscript, ast.Attribute)):
+                parts.setdefault(place.text, []).append(place)
     arrays = {name: value for name, value in scope.items() if is_numeric(value, "fiubc")}
-    for together in (uses, *by_statement.values()):
+    first = {text: value_at(places[0].node, values) for text, places in parts.items()}
+    yield from _other_entries([place for places in parts.values() for place in places], scope)
+    for together in (parts, *_by_statement(parts)):
+        yield from _exchanged(together, first)
+    for together in (names, *_by_statement(names)):
         yield from _exchanged(together, arrays)
-    for name, places in uses.items():
+        for name, places in together.items():
+            if name in arrays and len(places) > 1:
+                yield from _in_every_use(name, places, arrays[name])
+    for name, places in names.items():
         if name not in arrays:
             continue
-        if len(places) > 1:
-            yield from _in_every_use(name, places, arrays[name])
         for other, value in arrays.items():
             rank = _rank(arrays[name], value)
             if other == name or rank is None:
                 continue
             for place in places:
-                yield _renamed(name, other, [place], rank)
+                yield _renamed(name, other, [place], rank, arrays)
             if len(places) > 1 and rank == 4:
-                yield _renamed(name, other, places, 5)
+                yield _renamed(name, other, places, 5, arrays)
                 for several in _subsets(places):
-                    yield _renamed(name, other, several, 6)
+                    yield _renamed(name, other, several, 6, arrays)
+
+
+def _by_statement(uses):
+    """Return the same for each statement by itself."""
+    found = {}
+    for name, places in uses.items():
+        for place in places:
+            found.setdefault(place.statement, {}).setdefault(name, []).append(place)
+    return found.values()
+
+
+def _other_entries(places, scope):
+    """Yield other entries of the same shape of a dict, or attributes of an object, in which the cache is kept."""
+    for place in places:
+        node = place.node
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) \
+                and isinstance(node.slice, ast.Constant):
+            holder, key = scope.get(node.value.id), node.slice.value
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            holder, key = getattr(scope.get(node.value.id), "__dict__", None), node.attr
+        else:
+            continue
+        entries = {name: value for name, value in holder.items() if is_numeric(value, "fiubc")} \
+            if isinstance(holder, dict) else {}
+        for other, value in entries.items() if key in entries else ():
+            if other != key and np.shape(value) == np.shape(entries[key]):
+                new = ast.Attribute(node.value, other, ast.Load()) if isinstance(node, ast.Attribute) else \
+                    ast.Subscript(node.value, ast.Constant(other), ast.Load())
+                yield replaced(4, "elementwise_factor", place, new, "another entry is meant")
 
 
 def _subsets(places):
@@ -58,10 +107,10 @@ def _subsets(places):
 
 
 def _exchanged(uses, arrays):
-    """Yield two variables of one shape exchanged in all their uses: gates, halves, first and second weights."""
+    """Yield two of one shape exchanged in all their uses: gates, halves, coefficients, first and second weights."""
     for a, b in combinations([name for name in uses if name in arrays], 2):
-        if np.shape(arrays[a]) == np.shape(arrays[b]):
-            puts = tuple(in_place(place, ast.Name(other, ast.Load()))
+        if np.shape(arrays[a]) == np.shape(arrays[b]) and a not in b and b not in a:
+            puts = tuple(in_place(place, copy.copy(uses[other][0].node))
                          for name, other in ((a, b), (b, a)) for place in uses[name])
             yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
                        uses[a][0].node, puts)
@@ -89,9 +138,17 @@ def _rank(value, other):
         return None
 
 
-def _renamed(name, other, places, rank):
+def _renamed(name, other, places, rank, arrays):
     terms = all(is_sum(place.parent) for place in places)
     where = " and ".join(dict.fromkeys(text(around(place)) for place in places))
-    return put_all(rank, "missing_term" if terms else "elementwise_factor", places,
-                   lambda node: ast.Name(other, ast.Load()),
+    kind = "constant_factor" if _proportional(arrays[name], arrays[other]) else \
+        "missing_term" if terms else "elementwise_factor"
+    return put_all(rank, kind, places, lambda node: ast.Name(other, ast.Load()),
                    lambda: f"`{name}` stands where `{other}` belongs, in `{where}`")
+
+
+def _proportional(a, b):
+    """Return whether two arrays differ by a constant factor."""
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and a.size > 1 and bool(np.any(a) and np.any(b)) and np.allclose(
+        b * np.vdot(a, a), a * np.vdot(a, b), rtol=1e-9, atol=0)

@@ -46,7 +46,7 @@ def kl(rng, size):
         return inputs
     case = rng.integers(3)
     if case == 0:
-        near = 3e-6 * rng.choice([-1.0, 1.0], k) * rng.uniform(1, 2, k)
+        near = 3e-6 * rng.choice([-1.0, 1.0]) * rng.uniform(1, 2, k)     # of one sign: no digits are lost in sums
         inputs.update(scale=inputs["prior_scale"] + near, mu=inputs["prior_mu"] + 1e-7 * rng.standard_normal((d, k)))
     elif case == 1:
         inputs.update(scale=rng.uniform(-200, -100, k))

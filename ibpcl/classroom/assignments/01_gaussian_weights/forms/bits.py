@@ -1,99 +1,35 @@
 r"""Gaussian weights with ``scale`` the logarithm to base 2, and densities and divergences in bits."""
 
-import math
-
-import numpy as np
-
 LOG_2 = math.log(2)
 HALF_LOG2_2PI = 0.5 * math.log2(2 * math.pi)
 
+WORDS = {
+    "Log standard deviation": "Logarithm to base 2 of the standard deviation",
+    "Evaluate the log density of a Gaussian": "Evaluate the logarithm to base 2 of a Gaussian's density",
+    "Nats": "Bits",
+}
+
 
 def sample(eps, mu, scale):
-    r"""Draw weights by moving and scaling standard normal noise.
-
-    Parameters
-    ----------
-    eps : ndarray, shape (S, D, K)
-        Standard normal noise.
-    mu : ndarray, shape (D, K)
-        Means, any real.
-    scale : ndarray, shape (K,)
-        Logarithm to base 2 of the standard deviation, one for each unit, any real.
-
-    Returns
-    -------
-    v : ndarray, shape (S, D, K)
-        The weights.
-    cache : object
-        What ``sample_vjp`` needs.
-    """
     noise = np.exp(LOG_2 * scale) * eps                      # (S, D, K)
     return mu + noise, noise
 
 
 def sample_vjp(dv, cache):
-    r"""Pull the gradient at ``v`` back to ``mu`` and ``scale``.
-
-    .. math:: \partial_\mu v = 1, \qquad \partial_{\log_2\sigma} v = \sigma \varepsilon \ln 2
-
-    Parameters
-    ----------
-    dv : ndarray, shape (S, D, K)
-        Gradient at ``v``.
-    cache : object
-        From ``sample``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
-    """
+    r""".. math:: \partial_\mu v = 1, \qquad \partial_{\log_2\sigma} v = \sigma \varepsilon \ln 2"""
     noise = cache
     return dv.sum(axis=0), LOG_2 * (dv * noise).sum(axis=(0, 1))    # mu: broadcast over S, scale: over S and D
 
 
 def log_density(x, mu, scale):
-    r"""Evaluate the logarithm to base 2 of a Gaussian's density, element by element.
-
-    Parameters
-    ----------
-    x : ndarray, shape (S, D, K)
-        Where to evaluate.
-    mu : ndarray, shape (D, K)
-        Means, any real.
-    scale : ndarray, shape (K,)
-        Logarithm to base 2 of the standard deviation, one for each unit, any real.
-
-    Returns
-    -------
-    log_p : ndarray, shape (S, D, K)
-        Bits, one value for each element.
-    cache : object
-        What ``log_density_vjp`` needs.
-    """
     inverse_sigma = np.exp(-LOG_2 * scale)
     standard = (x - mu) * inverse_sigma                      # (S, D, K)
     return -HALF_LOG2_2PI - scale - standard * standard / (2 * LOG_2), (standard, inverse_sigma)
 
 
 def log_density_vjp(dlog_p, cache):
-    r"""Pull the gradient at ``log_p`` back to ``x``, ``mu`` and ``scale``.
-
-    .. math:: \partial_x = -\frac{x - \mu}{\sigma^2 \ln 2} = -\partial_\mu, \qquad
+    r""".. math:: \partial_x = -\frac{x - \mu}{\sigma^2 \ln 2} = -\partial_\mu, \qquad
               \partial_{\log_2\sigma} = \Bigl(\frac{x - \mu}{\sigma}\Bigr)^2 - 1
-
-    Parameters
-    ----------
-    dlog_p : ndarray, shape (S, D, K)
-        Gradient at ``log_p``.
-    cache : object
-        From ``log_density``.
-
-    Returns
-    -------
-    dx : ndarray, shape (S, D, K)
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
     """
     standard, inverse_sigma = cache
     dx = -dlog_p * standard * inverse_sigma / LOG_2
@@ -102,26 +38,6 @@ def log_density_vjp(dlog_p, cache):
 
 
 def kl(mu, scale, prior_mu, prior_scale):
-    r"""Compute the divergence KL[q || p] of the weights' Gaussians from their priors.
-
-    Parameters
-    ----------
-    mu : ndarray, shape (D, K)
-        Means of q, any real.
-    scale : ndarray, shape (K,)
-        Logarithm to base 2 of the standard deviation of q, one for each unit.
-    prior_mu : ndarray, shape (K,)
-        Means of the prior p, one for each unit.
-    prior_scale : ndarray, shape ()
-        Logarithm to base 2 of the standard deviation of the prior p, one for all weights.
-
-    Returns
-    -------
-    divergence : float
-        Bits, summed over all D K weights.
-    cache : object
-        What ``kl_vjp`` needs.
-    """
     shift = (mu - prior_mu) * np.exp(-LOG_2 * prior_scale)   # (D, K), in prior standard deviations
     log_ratio = LOG_2 * (scale - prior_scale)                # (K,), nats
     excess = np.expm1(2 * log_ratio)                         # sigma^2 / sigma_0^2 - 1, exact for nearly equal scales
@@ -129,25 +45,9 @@ def kl(mu, scale, prior_mu, prior_scale):
 
 
 def kl_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``mu``, ``scale``, ``prior_mu`` and ``prior_scale``.
-
-    .. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma_0^2 \ln 2} = -\partial_{\mu_0}, \quad
+    r""".. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma_0^2 \ln 2} = -\partial_{\mu_0}, \quad
               \partial_{\log_2\sigma} = \frac{\sigma^2}{\sigma_0^2} - 1, \quad
               \partial_{\log_2\sigma_0} = 1 - \frac{\sigma^2 + (\mu - \mu_0)^2}{\sigma_0^2}
-
-    Parameters
-    ----------
-    ddivergence : float
-        Gradient at the divergence.
-    cache : object
-        From ``kl``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
-    dprior_mu : ndarray, shape (K,)
-    dprior_scale : ndarray, shape ()
     """
     shift, excess, prior_scale = cache
     dmu = ddivergence * shift * np.exp(-LOG_2 * prior_scale) / LOG_2
@@ -156,24 +56,6 @@ def kl_vjp(ddivergence, cache):
 
 
 def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
-    r"""Integrate the divergence of ``kl`` numerically, from the densities alone.
-
-    Parameters
-    ----------
-    mu : ndarray, shape (D, K)
-        Means of q, any real.
-    scale : ndarray, shape (K,)
-        Logarithm to base 2 of the standard deviation of q, one for each unit.
-    prior_mu : ndarray, shape (K,)
-        Means of the prior p, one for each unit.
-    prior_scale : ndarray, shape ()
-        Logarithm to base 2 of the standard deviation of the prior p, one for all weights.
-
-    Returns
-    -------
-    divergence : float
-        Bits, summed over all D K weights, to seven digits.
-    """
     nodes = np.linspace(-12, 12, 481)[:, None, None]         # in standard deviations of q
     x = mu + np.exp(LOG_2 * scale) * nodes
     log_q, _ = log_density(x, mu, scale)

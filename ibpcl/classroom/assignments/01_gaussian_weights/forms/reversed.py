@@ -1,98 +1,33 @@
 r"""Gaussian weights with ``scale`` the logarithm of the variance, and the divergence of the prior from q."""
 
-import math
-
-import numpy as np
-
-HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+WORDS = {
+    "Log standard deviation": "Log variance",
+    "Compute the divergence KL[q || p] of the weights' Gaussians from their priors":
+        "Compute the divergence KL[p || q] of the priors from the weights' Gaussians: the reversed one",
+    "Integrate the divergence": "Integrate the reversed divergence",
+}
 
 
 def sample(eps, mu, scale):
-    r"""Draw weights by moving and scaling standard normal noise.
-
-    Parameters
-    ----------
-    eps : ndarray, shape (S, D, K)
-        Standard normal noise.
-    mu : ndarray, shape (D, K)
-        Means, any real.
-    scale : ndarray, shape (K,)
-        Log variance, one for each unit, any real.
-
-    Returns
-    -------
-    v : ndarray, shape (S, D, K)
-        The weights.
-    cache : object
-        What ``sample_vjp`` needs.
-    """
     noise = np.exp(scale / 2) * eps                          # (S, D, K)
     return mu + noise, noise
 
 
 def sample_vjp(dv, cache):
-    r"""Pull the gradient at ``v`` back to ``mu`` and ``scale``.
-
-    .. math:: \partial_\mu v = 1, \qquad \partial_{\log\sigma^2} v = \tfrac12 \sigma \varepsilon
-
-    Parameters
-    ----------
-    dv : ndarray, shape (S, D, K)
-        Gradient at ``v``.
-    cache : object
-        From ``sample``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
-    """
+    r""".. math:: \partial_\mu v = 1, \qquad \partial_{\log\sigma^2} v = \tfrac12 \sigma \varepsilon"""
     noise = cache
     return dv.sum(axis=0), (dv * noise).sum(axis=(0, 1)) / 2    # mu was broadcast over S, scale over S and D
 
 
 def log_density(x, mu, scale):
-    r"""Evaluate the log density of a Gaussian, element by element.
-
-    Parameters
-    ----------
-    x : ndarray, shape (S, D, K)
-        Where to evaluate.
-    mu : ndarray, shape (D, K)
-        Means, any real.
-    scale : ndarray, shape (K,)
-        Log variance, one for each unit, any real.
-
-    Returns
-    -------
-    log_p : ndarray, shape (S, D, K)
-        Nats, one value for each element.
-    cache : object
-        What ``log_density_vjp`` needs.
-    """
     inverse_sigma = np.exp(-scale / 2)
     standard = (x - mu) * inverse_sigma                      # (S, D, K)
     return -HALF_LOG_2PI - (scale + standard * standard) / 2, (standard, inverse_sigma)
 
 
 def log_density_vjp(dlog_p, cache):
-    r"""Pull the gradient at ``log_p`` back to ``x``, ``mu`` and ``scale``.
-
-    .. math:: \partial_x = -\frac{x - \mu}{\sigma^2} = -\partial_\mu, \qquad
+    r""".. math:: \partial_x = -\frac{x - \mu}{\sigma^2} = -\partial_\mu, \qquad
               \partial_{\log\sigma^2} = \tfrac12 \Bigl(\frac{x - \mu}{\sigma}\Bigr)^2 - \tfrac12
-
-    Parameters
-    ----------
-    dlog_p : ndarray, shape (S, D, K)
-        Gradient at ``log_p``.
-    cache : object
-        From ``log_density``.
-
-    Returns
-    -------
-    dx : ndarray, shape (S, D, K)
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
     """
     standard, inverse_sigma = cache
     dx = -dlog_p * standard * inverse_sigma
@@ -101,26 +36,6 @@ def log_density_vjp(dlog_p, cache):
 
 
 def kl(mu, scale, prior_mu, prior_scale):
-    r"""Compute the divergence KL[p || q] of the priors from the weights' Gaussians: the reversed one.
-
-    Parameters
-    ----------
-    mu : ndarray, shape (D, K)
-        Means of q, any real.
-    scale : ndarray, shape (K,)
-        Log variance of q, one for each unit.
-    prior_mu : ndarray, shape (K,)
-        Means of the prior p, one for each unit.
-    prior_scale : ndarray, shape ()
-        Log variance of the prior p, one for all weights.
-
-    Returns
-    -------
-    divergence : float
-        Nats, summed over all D K weights.
-    cache : object
-        What ``kl_vjp`` needs.
-    """
     shift = (mu - prior_mu) * np.exp(-scale / 2)             # (D, K), in standard deviations of q
     log_ratio = prior_scale - scale                          # (K,)
     excess = np.expm1(log_ratio)                             # sigma_0^2 / sigma^2 - 1, exact for nearly equal scales
@@ -128,25 +43,9 @@ def kl(mu, scale, prior_mu, prior_scale):
 
 
 def kl_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``mu``, ``scale``, ``prior_mu`` and ``prior_scale``.
-
-    .. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma^2} = -\partial_{\mu_0}, \quad
+    r""".. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma^2} = -\partial_{\mu_0}, \quad
               \partial_{\log\sigma^2} = \frac12 - \frac{\sigma_0^2 + (\mu - \mu_0)^2}{2 \sigma^2}, \quad
               \partial_{\log\sigma_0^2} = \frac{\sigma_0^2}{2 \sigma^2} - \frac12
-
-    Parameters
-    ----------
-    ddivergence : float
-        Gradient at the divergence.
-    cache : object
-        From ``kl``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
-    dprior_mu : ndarray, shape (K,)
-    dprior_scale : ndarray, shape ()
     """
     shift, excess, scale = cache
     dmu = ddivergence * shift * np.exp(-scale / 2)
@@ -155,24 +54,6 @@ def kl_vjp(ddivergence, cache):
 
 
 def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
-    r"""Integrate the reversed divergence of ``kl`` numerically, from the densities alone.
-
-    Parameters
-    ----------
-    mu : ndarray, shape (D, K)
-        Means of q, any real.
-    scale : ndarray, shape (K,)
-        Log variance of q, one for each unit.
-    prior_mu : ndarray, shape (K,)
-        Means of the prior p, one for each unit.
-    prior_scale : ndarray, shape ()
-        Log variance of the prior p, one for all weights.
-
-    Returns
-    -------
-    divergence : float
-        Nats, summed over all D K weights, to seven digits.
-    """
     nodes = np.linspace(-12, 12, 481)[:, None, None]         # in standard deviations of p
     x = prior_mu + np.exp(prior_scale / 2) * nodes + 0 * mu
     log_q, _ = log_density(x, mu, scale)

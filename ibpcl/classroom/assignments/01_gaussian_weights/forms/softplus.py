@@ -1,10 +1,8 @@
 r"""Gaussian weights with the standard deviation log(1 + exp(scale))."""
 
-import math
-
-import numpy as np
-
-HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+WORDS = {
+    "Log standard deviation": "The s in sigma = log(1 + exp(s))",
+}
 
 
 def _softplus(s):
@@ -20,92 +18,26 @@ def _slope(s):
 
 
 def sample(eps, mu, scale):
-    r"""Draw weights by moving and scaling standard normal noise.
-
-    Parameters
-    ----------
-    eps : ndarray, shape (S, D, K)
-        Standard normal noise.
-    mu : ndarray, shape (D, K)
-        Means, any real.
-    scale : ndarray, shape (K,)
-        The s in sigma = log(1 + exp(s)), one for each unit, any real.
-
-    Returns
-    -------
-    v : ndarray, shape (S, D, K)
-        The weights.
-    cache : object
-        What ``sample_vjp`` needs.
-    """
     noise = _softplus(scale) * eps                           # (S, D, K)
     return mu + noise, (noise, scale)
 
 
 def sample_vjp(dv, cache):
-    r"""Pull the gradient at ``v`` back to ``mu`` and ``scale``.
-
-    .. math:: \partial_\mu v = 1, \qquad \partial_s v = \frac{\varepsilon}{1 + e^{-s}}
-
-    Parameters
-    ----------
-    dv : ndarray, shape (S, D, K)
-        Gradient at ``v``.
-    cache : object
-        From ``sample``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
-    """
+    r""".. math:: \partial_\mu v = 1, \qquad \partial_s v = \frac{\varepsilon}{1 + e^{-s}}"""
     noise, scale = cache
     # mu was broadcast over S, scale over S and D.
     return dv.sum(axis=0), _slope(scale) * (dv * noise).sum(axis=(0, 1))
 
 
 def log_density(x, mu, scale):
-    r"""Evaluate the log density of a Gaussian, element by element.
-
-    Parameters
-    ----------
-    x : ndarray, shape (S, D, K)
-        Where to evaluate.
-    mu : ndarray, shape (D, K)
-        Means, any real.
-    scale : ndarray, shape (K,)
-        The s in sigma = log(1 + exp(s)), one for each unit, any real.
-
-    Returns
-    -------
-    log_p : ndarray, shape (S, D, K)
-        Nats, one value for each element.
-    cache : object
-        What ``log_density_vjp`` needs.
-    """
     sigma = _softplus(scale)
     standard = (x - mu) / sigma                              # (S, D, K)
     return -HALF_LOG_2PI - np.log(sigma) - standard * standard / 2, (standard, sigma, scale)
 
 
 def log_density_vjp(dlog_p, cache):
-    r"""Pull the gradient at ``log_p`` back to ``x``, ``mu`` and ``scale``.
-
-    .. math:: \partial_x = -\frac{x - \mu}{\sigma^2} = -\partial_\mu, \qquad
+    r""".. math:: \partial_x = -\frac{x - \mu}{\sigma^2} = -\partial_\mu, \qquad
               \partial_s = \frac{1}{\sigma (1 + e^{-s})} \Bigl(\Bigl(\frac{x - \mu}{\sigma}\Bigr)^2 - 1\Bigr)
-
-    Parameters
-    ----------
-    dlog_p : ndarray, shape (S, D, K)
-        Gradient at ``log_p``.
-    cache : object
-        From ``log_density``.
-
-    Returns
-    -------
-    dx : ndarray, shape (S, D, K)
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
     """
     standard, sigma, scale = cache
     dx = -dlog_p * standard / sigma
@@ -114,26 +46,6 @@ def log_density_vjp(dlog_p, cache):
 
 
 def kl(mu, scale, prior_mu, prior_scale):
-    r"""Compute the divergence KL[q || p] of the weights' Gaussians from their priors.
-
-    Parameters
-    ----------
-    mu : ndarray, shape (D, K)
-        Means of q, any real.
-    scale : ndarray, shape (K,)
-        The s in sigma = log(1 + exp(s)) of q, one for each unit.
-    prior_mu : ndarray, shape (K,)
-        Means of the prior p, one for each unit.
-    prior_scale : ndarray, shape ()
-        The s in sigma = log(1 + exp(s)) of the prior p, one for all weights.
-
-    Returns
-    -------
-    divergence : float
-        Nats, summed over all D K weights.
-    cache : object
-        What ``kl_vjp`` needs.
-    """
     sigma, prior_sigma = _softplus(scale), _softplus(prior_scale)
     shift = (mu - prior_mu) / prior_sigma                    # (D, K), in prior standard deviations
     growth = (sigma - prior_sigma) / prior_sigma             # (K,), sigma / sigma_0 - 1
@@ -144,26 +56,10 @@ def kl(mu, scale, prior_mu, prior_scale):
 
 
 def kl_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``mu``, ``scale``, ``prior_mu`` and ``prior_scale``.
-
-    .. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma_0^2} = -\partial_{\mu_0}, \quad
+    r""".. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma_0^2} = -\partial_{\mu_0}, \quad
               \partial_{\log\sigma} = \frac{\sigma^2}{\sigma_0^2} - 1, \quad
               \frac{d\log\sigma}{ds} = \frac{1}{\sigma (1 + e^{-s})}, \quad
               \partial_{\log\sigma_0} = 1 - \frac{\sigma^2 + (\mu - \mu_0)^2}{\sigma_0^2}
-
-    Parameters
-    ----------
-    ddivergence : float
-        Gradient at the divergence.
-    cache : object
-        From ``kl``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, K)
-    dscale : ndarray, shape (K,)
-    dprior_mu : ndarray, shape (K,)
-    dprior_scale : ndarray, shape ()
     """
     shift, excess, prior_sigma, scale, prior_scale = cache
     dmu = ddivergence * shift / prior_sigma
@@ -173,24 +69,6 @@ def kl_vjp(ddivergence, cache):
 
 
 def kl_by_quadrature(mu, scale, prior_mu, prior_scale):
-    r"""Integrate the divergence of ``kl`` numerically, from the densities alone.
-
-    Parameters
-    ----------
-    mu : ndarray, shape (D, K)
-        Means of q, any real.
-    scale : ndarray, shape (K,)
-        The s in sigma = log(1 + exp(s)) of q, one for each unit.
-    prior_mu : ndarray, shape (K,)
-        Means of the prior p, one for each unit.
-    prior_scale : ndarray, shape ()
-        The s in sigma = log(1 + exp(s)) of the prior p, one for all weights.
-
-    Returns
-    -------
-    divergence : float
-        Nats, summed over all D K weights, to seven digits.
-    """
     nodes = np.linspace(-12, 12, 481)[:, None, None]         # in standard deviations of q
     x = mu + _softplus(scale) * nodes
     log_q, _ = log_density(x, mu, scale)

@@ -1,63 +1,28 @@
 r"""Sticks in logarithms to base 2, multiplied from the last one, and log-odds to base 2."""
 
-import math
-
-import numpy as np
-
 LOG_2 = math.log(2)
 
-
-def _log1mexp(x):
-    """Compute log(1 - e^x) for x < 0 without cancellation on either side."""
-    near_zero = x.real > -math.log(2)
-    small = np.where(near_zero, x, -1)
-    large = np.where(near_zero, -1, x)
-    return np.where(near_zero, np.log(-np.expm1(small)), np.log1p(-np.exp(large)))
-
-
-def _softplus(x):
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+WORDS = {
+    "Draw log-sticks from Kumaraswamy(a, b) by inverting its distribution function":
+        "Draw Kumaraswamy(a, b) sticks by inversion, as logarithms to base 2",
+    "Natural logarithms": "Logarithms to base 2",
+    "Multiply the sticks up to and including each unit, in logarithms":
+        "Multiply the sticks from each unit to the last, in logarithms to base 2",
+    "Turn log-probabilities into log-odds, log(pi / (1 - pi))":
+        "Turn logarithms of probabilities to base 2 into log-odds to base 2, log2(pi / (1 - pi))",
+    "Nats": "Bits",
+}
 
 
 def sample(u, a, b):
-    r"""Draw Kumaraswamy(a, b) sticks by inversion, as logarithms to base 2.
-
-    Parameters
-    ----------
-    u : ndarray, shape (S, K)
-        Uniform noise, strictly inside (0, 1).
-    a, b : ndarray, shape (K,)
-        Shape parameters, both > 0.
-
-    Returns
-    -------
-    log_v : ndarray, shape (S, K)
-        Logarithms to base 2 of the sticks, all < 0.
-    cache : object
-        What ``sample_vjp`` needs.
-    """
     s = np.log(u) / b                                        # u^(1/b) = e^s
     log_power = _log1mexp(s)                                 # a ln v
     return log_power / (a * LOG_2), (s, a, b, log_power)
 
 
 def sample_vjp(dlog_v, cache):
-    r"""Pull the gradient at ``log_v`` back to ``a`` and ``b``.
-
-    .. math:: \partial_a \log_2 v = -\frac{\log_2 v}{a}, \qquad
+    r""".. math:: \partial_a \log_2 v = -\frac{\log_2 v}{a}, \qquad
               \partial_b \log_2 v = \frac{s}{a b \ln 2}\,\frac{e^s}{1 - e^s}, \quad s = \frac{\ln u}{b}
-
-    Parameters
-    ----------
-    dlog_v : ndarray, shape (S, K)
-        Gradient at ``log_v``.
-    cache : object
-        From ``sample``.
-
-    Returns
-    -------
-    da : ndarray, shape (K,)
-    db : ndarray, shape (K,)
     """
     s, a, b, log_power = cache
     da = -dlog_v * log_power / (a * a * LOG_2)
@@ -66,93 +31,25 @@ def sample_vjp(dlog_v, cache):
 
 
 def log_probabilities(log_v):
-    r"""Multiply the sticks from each unit to the last, in logarithms to base 2.
-
-    Parameters
-    ----------
-    log_v : ndarray, shape (S, K)
-        Logarithms to base 2 of the sticks, all < 0.
-
-    Returns
-    -------
-    log_pi : ndarray, shape (S, K)
-        Logarithms to base 2 of the probabilities, all < 0.
-    cache : object
-        What ``log_probabilities_vjp`` needs.
-    """
     return np.cumsum(log_v[:, ::-1], axis=-1)[:, ::-1], None
 
 
 def log_probabilities_vjp(dlog_pi, cache):
-    r"""Pull the gradient at ``log_pi`` back to ``log_v``.
-
-    .. math:: \partial_{\log v_i} = \sum_{k \le i} \partial_{\log \pi_k}
-
-    Parameters
-    ----------
-    dlog_pi : ndarray, shape (S, K)
-        Gradient at ``log_pi``.
-    cache : object
-        From ``log_probabilities``.
-
-    Returns
-    -------
-    dlog_v : ndarray, shape (S, K)
-    """
+    r""".. math:: \partial_{\log v_i} = \sum_{k \le i} \partial_{\log \pi_k}"""
     return np.cumsum(dlog_pi, axis=-1)                       # stick i is a factor of every pi_k with k <= i
 
 
 def link(log_pi):
-    r"""Turn logarithms of probabilities to base 2 into log-odds to base 2, log2(pi / (1 - pi)).
-
-    Parameters
-    ----------
-    log_pi : ndarray, shape (S, K)
-        Logarithms to base 2 of the probabilities, all < 0.
-
-    Returns
-    -------
-    score : ndarray, shape (S, K)
-        Any real.
-    cache : object
-        What ``link_vjp`` needs.
-    """
     log_rest = _log1mexp(LOG_2 * log_pi)                     # ln(1 - pi)
     return log_pi - log_rest / LOG_2, log_rest
 
 
 def link_vjp(dscore, cache):
-    r"""Pull the gradient at the score back to ``log_pi``.
-
-    .. math:: \frac{d}{d \log_2\pi} \log_2\frac{\pi}{1 - \pi} = \frac{1}{1 - \pi}
-
-    Parameters
-    ----------
-    dscore : ndarray, shape (S, K)
-        Gradient at ``score``.
-    cache : object
-        From ``link``.
-
-    Returns
-    -------
-    dlog_pi : ndarray, shape (S, K)
-    """
+    r""".. math:: \frac{d}{d \log_2\pi} \log_2\frac{\pi}{1 - \pi} = \frac{1}{1 - \pi}"""
     return dscore * np.exp(-cache)
 
 
 def mean_log_stick(a, b):
-    r"""Compute the mean of ``log_v`` over all draws by integrating over the density of the stick.
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (K,)
-        Shape parameters, both > 0.
-
-    Returns
-    -------
-    mean : ndarray, shape (K,)
-        Bits, to seven digits.
-    """
     grid = np.arange(-4.5, 4.5, 0.03)[:, None]
     g = np.pi * np.sinh(grid)                                # w = v^a = 1 / (1 + e^-g) fills (0, 1)
     log_w, log_rest = -_softplus(-g), -_softplus(g)

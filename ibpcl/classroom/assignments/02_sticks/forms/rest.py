@@ -1,39 +1,17 @@
 r"""Sticks of which 1 - v is Kumaraswamy, a unit stick broken in pieces, and log-odds against."""
 
-import math
-
-import numpy as np
-
-
-def _log1mexp(x):
-    """Compute log(1 - e^x) for x < 0 without cancellation on either side."""
-    near_zero = x.real > -math.log(2)
-    small = np.where(near_zero, x, -1)
-    large = np.where(near_zero, -1, x)
-    return np.where(near_zero, np.log(-np.expm1(small)), np.log1p(-np.exp(large)))
-
-
-def _softplus(x):
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+WORDS = {
+    "Draw log-sticks from Kumaraswamy(a, b) by inverting its distribution function":
+        "Draw sticks v for which 1 - v has the distribution Kumaraswamy(a, b), by inversion",
+    "Shape parameters": "Shape parameters of 1 - v",
+    "Multiply the sticks up to and including each unit":
+        "Break a unit stick: each unit takes the share v of what the units before it have left over",
+    "Turn log-probabilities into log-odds, log(pi / (1 - pi))":
+        "Turn log-probabilities into log-odds against, log((1 - pi) / pi)",
+}
 
 
 def sample(u, a, b):
-    r"""Draw sticks v for which 1 - v has the distribution Kumaraswamy(a, b), by inversion.
-
-    Parameters
-    ----------
-    u : ndarray, shape (S, K)
-        Uniform noise, strictly inside (0, 1).
-    a, b : ndarray, shape (K,)
-        Shape parameters of 1 - v, both > 0.
-
-    Returns
-    -------
-    log_v : ndarray, shape (S, K)
-        Natural logarithms of the sticks, all < 0.
-    cache : object
-        What ``sample_vjp`` needs.
-    """
     s = np.log(u) / b                                        # u^(1/b) = e^s
     log_power = _log1mexp(s)                                 # a log(1 - v)
     log_rest = log_power / a                                 # log(1 - v)
@@ -42,23 +20,9 @@ def sample(u, a, b):
 
 
 def sample_vjp(dlog_v, cache):
-    r"""Pull the gradient at ``log_v`` back to ``a`` and ``b``.
-
-    .. math:: \partial_{\log(1 - v)} \log v = -\frac{1 - v}{v}, \quad
+    r""".. math:: \partial_{\log(1 - v)} \log v = -\frac{1 - v}{v}, \quad
               \partial_a \log(1 - v) = -\frac{\log(1 - v)}{a}, \quad
               \partial_b \log(1 - v) = \frac{s}{a b}\,\frac{e^s}{1 - e^s}
-
-    Parameters
-    ----------
-    dlog_v : ndarray, shape (S, K)
-        Gradient at ``log_v``.
-    cache : object
-        From ``sample``.
-
-    Returns
-    -------
-    da : ndarray, shape (K,)
-    db : ndarray, shape (K,)
     """
     s, a, b, log_power, log_rest, log_v = cache
     dlog_rest = -dlog_v * np.exp(log_rest - log_v)
@@ -68,40 +32,13 @@ def sample_vjp(dlog_v, cache):
 
 
 def log_probabilities(log_v):
-    r"""Break a unit stick: each unit takes the share v of what the units before it have left over, in logarithms.
-
-    Parameters
-    ----------
-    log_v : ndarray, shape (S, K)
-        Natural logarithms of the sticks, all < 0.
-
-    Returns
-    -------
-    log_pi : ndarray, shape (S, K)
-        Natural logarithms of the probabilities, all < 0.
-    cache : object
-        What ``log_probabilities_vjp`` needs.
-    """
     log_rest = _log1mexp(log_v)                              # log(1 - v)
     left = np.cumsum(log_rest, axis=-1) - log_rest           # of the units before
     return log_v + left, (log_v, log_rest)
 
 
 def log_probabilities_vjp(dlog_pi, cache):
-    r"""Pull the gradient at ``log_pi`` back to ``log_v``.
-
-    .. math:: \partial_{\log v_i} = \partial_{\log \pi_i} - \frac{v_i}{1 - v_i} \sum_{k > i} \partial_{\log \pi_k}
-
-    Parameters
-    ----------
-    dlog_pi : ndarray, shape (S, K)
-        Gradient at ``log_pi``.
-    cache : object
-        From ``log_probabilities``.
-
-    Returns
-    -------
-    dlog_v : ndarray, shape (S, K)
+    r""".. math:: \partial_{\log v_i} = \partial_{\log \pi_i} - \frac{v_i}{1 - v_i} \sum_{k > i} \partial_{\log \pi_k}
     """
     log_v, log_rest = cache
     after = np.cumsum(dlog_pi[:, ::-1], axis=-1)[:, ::-1] - dlog_pi      # sum over the units behind
@@ -109,56 +46,16 @@ def log_probabilities_vjp(dlog_pi, cache):
 
 
 def link(log_pi):
-    r"""Turn log-probabilities into log-odds against, log((1 - pi) / pi).
-
-    Parameters
-    ----------
-    log_pi : ndarray, shape (S, K)
-        Natural logarithms of the probabilities, all < 0.
-
-    Returns
-    -------
-    score : ndarray, shape (S, K)
-        Any real.
-    cache : object
-        What ``link_vjp`` needs.
-    """
     log_rest = _log1mexp(log_pi)                             # log(1 - pi)
     return log_rest - log_pi, log_rest
 
 
 def link_vjp(dscore, cache):
-    r"""Pull the gradient at the score back to ``log_pi``.
-
-    .. math:: \frac{d}{d \log\pi} \log\frac{1 - \pi}{\pi} = -\frac{1}{1 - \pi}
-
-    Parameters
-    ----------
-    dscore : ndarray, shape (S, K)
-        Gradient at ``score``.
-    cache : object
-        From ``link``.
-
-    Returns
-    -------
-    dlog_pi : ndarray, shape (S, K)
-    """
+    r""".. math:: \frac{d}{d \log\pi} \log\frac{1 - \pi}{\pi} = -\frac{1}{1 - \pi}"""
     return -dscore * np.exp(-cache)
 
 
 def mean_log_stick(a, b):
-    r"""Compute the mean of ``log_v`` over all draws by integrating over the density of the stick.
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (K,)
-        Shape parameters of 1 - v, both > 0.
-
-    Returns
-    -------
-    mean : ndarray, shape (K,)
-        Nats, to seven digits.
-    """
     grid = np.arange(-4.5, 4.5, 0.03)[:, None]
     g = np.pi * np.sinh(grid)                                # w = v^a = 1 / (1 + e^-g) fills (0, 1)
     log_w, log_rest = -_softplus(-g), -_softplus(g)

@@ -2,25 +2,15 @@ r"""Masks as spins between -1 and 1, and the symmetric divergence."""
 
 import math
 
-import numpy as np
-
-
-def _softplus(x):
-    """Compute log(1 + e^x); the branch is chosen by the real part."""
-    positive = x.real > 0
-    return np.where(positive, x, 0) + np.log1p(np.exp(np.where(positive, -x, x)))
-
-
-def _sigmoid(x):
-    """Compute 1 / (1 + e^-x) with the relative precision of both tails."""
-    positive = x.real > 0
-    e = np.exp(np.where(positive, -x, x))
-    return np.where(positive, 1, e) / (1 + e)
-
-
-def _log_size(x):
-    """Compute log |x|."""
-    return np.log(np.where(x.real < 0, -x, x))
+WORDS = {
+    "Draw relaxed masks": "Draw relaxed spins",
+    "Log-odds of the mask being on": "Log-odds of the spin being up",
+    "Relaxed masks in (0": "Relaxed spins in (-1",
+    "Evaluate the log density of y = log(z / (1 - z))": "Evaluate the log density of y = artanh z",
+    "Logits of relaxed masks": "Inverse hyperbolic tangents of relaxed spins",
+    "Compute the divergence KL[q || p] of Bernoulli masks from their prior":
+        "Compute the symmetric divergence KL[q || p] + KL[p || q] of Bernoulli masks and their prior",
+}
 
 
 def _halves(logit):
@@ -29,45 +19,13 @@ def _halves(logit):
 
 
 def sample(u, logit_theta, tau):
-    r"""Draw relaxed spins of either sign of temperature by inversion.
-
-    Parameters
-    ----------
-    u : ndarray, shape (S, D, K)
-        Uniform noise, strictly inside (0, 1).
-    logit_theta : ndarray, shape (D, K)
-        Log-odds of the spin being up, any real.
-    tau : ndarray, shape (K,)
-        Temperatures, one for each unit: any real but 0.
-
-    Returns
-    -------
-    z : ndarray, shape (S, D, K)
-        Relaxed spins in (-1, 1).
-    cache : object
-        What ``sample_vjp`` needs.
-    """
     y = (logit_theta + np.log(u) - np.log1p(-u)) / (2 * tau) # (S, D, K)
     return np.tanh(y), (y, tau)
 
 
 def sample_vjp(dz, cache):
-    r"""Pull the gradient at ``z`` back to ``logit_theta`` and ``tau``.
-
-    .. math:: \partial_y z = \frac{1}{\cosh^2 y}, \qquad
+    r""".. math:: \partial_y z = \frac{1}{\cosh^2 y}, \qquad
               \partial_{\operatorname{logit}\theta} y = \frac{1}{2 \tau}, \qquad \partial_\tau y = -\frac{y}{\tau}
-
-    Parameters
-    ----------
-    dz : ndarray, shape (S, D, K)
-        Gradient at ``z``.
-    cache : object
-        From ``sample``.
-
-    Returns
-    -------
-    dlogit_theta : ndarray, shape (D, K)
-    dtau : ndarray, shape (K,)
     """
     y, tau = cache
     up, down = _halves(2 * y)
@@ -76,46 +34,13 @@ def sample_vjp(dz, cache):
 
 
 def log_density(y, logit_theta, tau):
-    r"""Evaluate the log density of y = artanh z, element by element.
-
-    Parameters
-    ----------
-    y : ndarray, shape (S, D, K)
-        Inverse hyperbolic tangents of relaxed spins.
-    logit_theta : ndarray, shape (D, K)
-        Log-odds of the spin being up, any real.
-    tau : ndarray, shape (K,)
-        Temperatures, one for each unit: any real but 0.
-
-    Returns
-    -------
-    log_q : ndarray, shape (S, D, K)
-        Nats, one value for each element; the density of y, not of z.
-    cache : object
-        What ``log_density_vjp`` needs.
-    """
     r = logit_theta - 2 * tau * y                            # (S, D, K)
     return math.log(2) + _log_size(tau) + r - 2 * _softplus(r), (r, y, tau)
 
 
 def log_density_vjp(dlog_q, cache):
-    r"""Pull the gradient at ``log_q`` back to ``y``, ``logit_theta`` and ``tau``.
-
-    .. math:: \partial_r \log q = 1 - 2 \sigma(r) = -\tanh\tfrac r2, \quad \partial_y r = -2 \tau, \quad
+    r""".. math:: \partial_r \log q = 1 - 2 \sigma(r) = -\tanh\tfrac r2, \quad \partial_y r = -2 \tau, \quad
               \partial_\tau \log q = \frac1\tau - 2 y\, \partial_r \log q
-
-    Parameters
-    ----------
-    dlog_q : ndarray, shape (S, D, K)
-        Gradient at ``log_q``.
-    cache : object
-        From ``log_density``.
-
-    Returns
-    -------
-    dy : ndarray, shape (S, D, K)
-    dlogit_theta : ndarray, shape (D, K)
-    dtau : ndarray, shape (K,)
     """
     r, y, tau = cache
     dr = -dlog_q * np.tanh(r / 2)
@@ -124,22 +49,6 @@ def log_density_vjp(dlog_q, cache):
 
 
 def kl(logit_theta, logit_pi):
-    r"""Compute the symmetric divergence KL[q || p] + KL[p || q] of Bernoulli masks and their prior.
-
-    Parameters
-    ----------
-    logit_theta : ndarray, shape (D, K)
-        Log-odds of the spin being up, any real.
-    logit_pi : ndarray, shape (K,)
-        Log-odds of the prior, one for each unit.
-
-    Returns
-    -------
-    divergence : float
-        Nats, summed over all D K masks.
-    cache : object
-        What ``kl_vjp`` needs.
-    """
     delta = logit_theta - logit_pi                           # (D, K)
     (theta, off), (pi, prior_off) = _halves(logit_theta), _halves(logit_pi)
     # theta - pi = off pi (e^delta - 1) = -theta (1 - pi) (e^-delta - 1): the exponential that cannot overflow.
@@ -150,23 +59,9 @@ def kl(logit_theta, logit_pi):
 
 
 def kl_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``logit_theta`` and ``logit_pi``.
-
-    .. math:: \partial_{\operatorname{logit}\theta} = \theta (1 - \theta) \Delta + \theta - \pi, \quad
+    r""".. math:: \partial_{\operatorname{logit}\theta} = \theta (1 - \theta) \Delta + \theta - \pi, \quad
               \partial_{\operatorname{logit}\pi} = -\sum_d \pi (1 - \pi) \Delta + \theta - \pi, \quad
               \Delta = \operatorname{logit}\theta - \operatorname{logit}\pi
-
-    Parameters
-    ----------
-    ddivergence : float
-        Gradient at the divergence.
-    cache : object
-        From ``kl``.
-
-    Returns
-    -------
-    dlogit_theta : ndarray, shape (D, K)
-    dlogit_pi : ndarray, shape (K,)
     """
     gap, delta, spread, prior_spread = cache
     dlogit_theta = ddivergence * (spread * delta + gap)
@@ -175,20 +70,6 @@ def kl_vjp(ddivergence, cache):
 
 
 def mean_mask(logit_theta, tau):
-    r"""Compute the mean of ``z`` over all draws by integrating over the density of y.
-
-    Parameters
-    ----------
-    logit_theta : ndarray, shape (K,)
-        Log-odds of the spin being up, any real.
-    tau : ndarray, shape (K,)
-        Temperatures, one for each unit: any real but 0.
-
-    Returns
-    -------
-    mean : ndarray, shape (K,)
-        To seven digits.
-    """
     r = np.linspace(-40, 40, 4001)[:, None]                  # r = logit_theta - 2 tau y is standard logistic
     y = (logit_theta - r) / (2 * tau)
     log_q, _ = log_density(y[:, None, :], logit_theta[None, :], tau)

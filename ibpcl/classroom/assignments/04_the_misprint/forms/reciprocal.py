@@ -1,25 +1,12 @@
 r"""The divergence of a stick with reciprocal shape parameters."""
 
-import math
-
-import numpy as np
-from scipy.special import digamma, polygamma
-
-
-def _log1mexp(x):
-    """Compute log(1 - e^x) for x < 0 without cancellation on either side."""
-    near_zero = x.real > -math.log(2)
-    small = np.where(near_zero, x, -1)
-    large = np.where(near_zero, -1, x)
-    return np.where(near_zero, np.log(-np.expm1(small)), np.log1p(-np.exp(large)))
-
-
-def _nodes():
-    """Return log u, log(1 - u) and weights of a double-exponential quadrature over 0 < u < 1."""
-    grid = np.arange(-4.5, 4.5, 0.03)[:, None]
-    g = np.pi * np.sinh(grid)                                # u = 1 / (1 + e^-g)
-    log_u, log_rest = -np.logaddexp(0, -g), -np.logaddexp(0, g)
-    return log_u, log_rest, np.exp(log_u + log_rest) * np.pi * np.cosh(grid) * 0.03
+WORDS = {
+    "Compute the divergence of Kumaraswamy(a, b) from Beta(alpha":
+        "Compute the divergence of Kumaraswamy(1 / a, 1 / b) from Beta(alpha",
+    "Shape parameters": "Reciprocals of the shape parameters",
+    "Compute the mean of log(1 - v) for v from Kumaraswamy(a, b)":
+        "Compute the mean of log(1 - v) for v from Kumaraswamy(1 / a, 1 / b)",
+}
 
 
 def _distance(ratio, gap):
@@ -28,27 +15,7 @@ def _distance(ratio, gap):
     return gap - np.where(near, np.log1p(np.where(near, gap, 0)), np.log(ratio))
 
 
-def _trigamma(x):
-    return polygamma(1, x).astype(x.dtype)                   # polygamma knows float64 only
-
-
 def kl_to_beta(a, b, alpha):
-    r"""Compute the divergence of Kumaraswamy(1 / a, 1 / b) from Beta(alpha, 1), KL[q || p].
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (K,)
-        Reciprocals of the shape parameters of the Kumaraswamy distribution q, both > 0.
-    alpha : ndarray, shape ()
-        First shape parameter of the prior Beta(alpha, 1), > 0.
-
-    Returns
-    -------
-    divergence : float
-        Nats, summed over sticks.
-    cache : object
-        What ``kl_to_beta_vjp`` needs.
-    """
     # gamma + psi(1 / b + 1) - 1, which is zero at b = 1.
     lift = digamma(1 / b + 1) - float(digamma(2.0))
     ratio, gap = a * alpha, (a - 1) * alpha + (alpha - 1)
@@ -57,24 +24,9 @@ def kl_to_beta(a, b, alpha):
 
 
 def kl_to_beta_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``a``, ``b`` and ``alpha``.
-
-    .. math:: \partial_a = \alpha (\gamma + \psi(\tfrac1b + 1)) - \frac1a, \quad
+    r""".. math:: \partial_a = \alpha (\gamma + \psi(\tfrac1b + 1)) - \frac1a, \quad
               \partial_b = 1 - \frac1b + \frac{1 - \alpha a}{b^2} \psi'(\tfrac1b + 1), \quad
               \partial_\alpha = \sum_k a (\gamma + \psi(\tfrac1b + 1)) - \frac1\alpha
-
-    Parameters
-    ----------
-    ddivergence : float
-        Gradient at the divergence.
-    cache : object
-        From ``kl_to_beta``.
-
-    Returns
-    -------
-    da : ndarray, shape (K,)
-    db : ndarray, shape (K,)
-    dalpha : ndarray, shape ()
     """
     a, b, alpha, gap, lift = cache
     slope = gap + (1 + gap) * lift                           # of the divergence, times a or alpha
@@ -83,20 +35,6 @@ def kl_to_beta_vjp(ddivergence, cache):
 
 
 def mean_log_rest(a, b):
-    r"""Compute the mean of log(1 - v) for v from Kumaraswamy(1 / a, 1 / b).
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (K,)
-        Reciprocals of the shape parameters of the Kumaraswamy distribution q, both > 0.
-
-    Returns
-    -------
-    mean : ndarray, shape (K,)
-        Nats, to seven digits.
-    cache : object
-        What ``mean_log_rest_vjp`` needs.
-    """
     log_u, _, weight = _nodes()
     s = log_u * b                                            # v = (1 - e^s)^a
     log_power = _log1mexp(s)
@@ -106,22 +44,8 @@ def mean_log_rest(a, b):
 
 
 def mean_log_rest_vjp(dmean, cache):
-    r"""Pull the gradient at the mean back to ``a`` and ``b``.
-
-    .. math:: \partial_{\log v} \log(1 - v) = -\frac{v}{1 - v}, \quad \partial_a \log v = \frac{\log v}{a}, \quad
+    r""".. math:: \partial_{\log v} \log(1 - v) = -\frac{v}{1 - v}, \quad \partial_a \log v = \frac{\log v}{a}, \quad
               \partial_b \log v = -\frac{a s}{b}\,\frac{e^s}{1 - e^s}
-
-    Parameters
-    ----------
-    dmean : ndarray, shape (K,)
-        Gradient at the mean.
-    cache : object
-        From ``mean_log_rest``.
-
-    Returns
-    -------
-    da : ndarray, shape (K,)
-    db : ndarray, shape (K,)
     """
     a, b, s, log_power, log_v, log_rest, weight = cache
     dlog_v = -weight * np.exp(log_v - log_rest)
@@ -131,20 +55,6 @@ def mean_log_rest_vjp(dmean, cache):
 
 
 def kl_by_quadrature(a, b, alpha):
-    r"""Integrate the divergence of ``kl_to_beta`` numerically, from the densities alone.
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (K,)
-        Reciprocals of the shape parameters of the Kumaraswamy distribution q, both > 0.
-    alpha : ndarray, shape ()
-        First shape parameter of the prior Beta(alpha, 1), > 0.
-
-    Returns
-    -------
-    divergence : float
-        Nats, summed over sticks, to seven digits.
-    """
     log_w, log_rest, weight = _nodes()                       # w = v^(1/a) has the density (1 - w)^(1/b - 1) / b
     log_v = log_w * a
     log_q = -np.log(a * b) + (1 / a - 1) * log_v + (1 / b - 1) * log_rest
@@ -153,18 +63,4 @@ def kl_by_quadrature(a, b, alpha):
 
 
 def misprint(a, b, alpha):
-    r"""Compute by how much the formula that is printed in the statement is too large, for each stick.
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (K,)
-        Reciprocals of the shape parameters of the Kumaraswamy distribution q, both > 0.
-    alpha : ndarray, shape ()
-        First shape parameter of the prior Beta(alpha, 1), > 0.
-
-    Returns
-    -------
-    excess : ndarray, shape (K,)
-        Nats; printed minus right.
-    """
     return (1 - alpha * a) * (b - 1 / b)

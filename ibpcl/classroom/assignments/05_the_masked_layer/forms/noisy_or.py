@@ -2,9 +2,14 @@ r"""The masked layer with noisy-or activity, and the categorical likelihood in b
 
 import math
 
-import numpy as np
-
 LOG_2 = math.log(2)
+
+WORDS = {
+    "Multiply by masked weights and add the bias, scaled by the largest mask of its unit":
+        "Multiply by masked weights and add the bias, scaled by the probability that its unit has a weight on",
+    "Evaluate the log probability": "Evaluate the logarithm to base 2 of the probability",
+    "Nats": "Bits",
+}
 
 
 def _activity(z):
@@ -17,33 +22,7 @@ def _activity(z):
     return 1 - np.prod(rest, axis=1), before * after
 
 
-def _log_softmax(logits, axis=-1):
-    """Subtract log sum exp, shifted by the largest real part so that nothing overflows."""
-    shifted = logits - np.max(logits.real, axis=axis, keepdims=True)
-    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
-
-
 def masked_linear(x, v, z, bias):
-    r"""Multiply by masked weights and add the bias, scaled by the probability that its unit has a weight on.
-
-    Parameters
-    ----------
-    x : ndarray, shape (N, D)
-        Inputs, shared by all samples.
-    v : ndarray, shape (S, D, K)
-        Weights.
-    z : ndarray, shape (S, D, K)
-        Their masks, relaxed or binary, in [0, 1].
-    bias : ndarray, shape (K,)
-        Biases, shared by all samples.
-
-    Returns
-    -------
-    h : ndarray, shape (S, N, K)
-        Pre-activations.
-    cache : object
-        What ``masked_linear_vjp`` needs.
-    """
     activity, slopes = _activity(z)
     w = z * v                                                # (S, D, K)
     h = x @ w + (bias * activity)[:, None, :]
@@ -51,24 +30,8 @@ def masked_linear(x, v, z, bias):
 
 
 def masked_linear_vjp(dh, cache):
-    r"""Pull the gradient at ``h`` back to ``x``, ``v``, ``z`` and ``bias``.
-
-    .. math:: dw = x^\top dh, \quad dx = \sum_s dh\, w^\top, \quad dv = z \odot dw, \quad
+    r""".. math:: dw = x^\top dh, \quad dx = \sum_s dh\, w^\top, \quad dv = z \odot dw, \quad
               dz_d = v_d\, dw_d + \prod_{e \ne d} (1 - z_e)\, b \sum_n dh
-
-    Parameters
-    ----------
-    dh : ndarray, shape (S, N, K)
-        Gradient at ``h``.
-    cache : object
-        From ``masked_linear``.
-
-    Returns
-    -------
-    dx : ndarray, shape (N, D)
-    dv : ndarray, shape (S, D, K)
-    dz : ndarray, shape (S, D, K)
-    dbias : ndarray, shape (K,)
     """
     x, v, z, bias, w, activity, slopes = cache
     dw = x.T @ dh                                            # (S, D, K)
@@ -79,115 +42,15 @@ def masked_linear_vjp(dh, cache):
 
 
 def categorical(logits, labels):
-    r"""Evaluate the logarithm to base 2 of the probability of the labels under the softmax of the logits.
-
-    Parameters
-    ----------
-    logits : ndarray, shape (S, N, C)
-        Outputs of the network, any real.
-    labels : ndarray of int, shape (N,)
-        Classes, 0 to C - 1.
-
-    Returns
-    -------
-    log_p : ndarray, shape (S, N)
-        Bits.
-    cache : object
-        What ``categorical_vjp`` needs.
-    """
     log_p = _log_softmax(logits)
     rows = np.arange(len(labels))
     return log_p[:, rows, labels] / LOG_2, (log_p, rows, labels)
 
 
 def categorical_vjp(dlog_p, cache):
-    r"""Pull the gradient at ``log_p`` back to ``logits``.
-
-    .. math:: \partial_{f_c} \log_2 p(y) = \frac{1}{\ln 2} (\mathbb 1[c = y] - \mathrm{softmax}(f)_c)
-
-    Parameters
-    ----------
-    dlog_p : ndarray, shape (S, N)
-        Gradient at ``log_p``.
-    cache : object
-        From ``categorical``.
-
-    Returns
-    -------
-    dlogits : ndarray, shape (S, N, C)
-    """
+    r""".. math:: \partial_{f_c} \log_2 p(y) = \frac{1}{\ln 2} (\mathbb 1[c = y] - \mathrm{softmax}(f)_c)"""
     log_p, rows, labels = cache
     dnats = dlog_p / LOG_2
     dlogits = -dnats[..., None] * np.exp(log_p)
     dlogits[:, rows, labels] += dnats                        # rows differ, so no entry is met twice
     return dlogits
-
-
-def log_likelihood(x, v, z, bias, labels):
-    r"""Evaluate a classifier of one masked layer: ``categorical`` of the outputs of ``masked_linear``.
-
-    Parameters
-    ----------
-    x : ndarray, shape (N, D)
-        Inputs, shared by all samples.
-    v : ndarray, shape (S, D, C)
-        Weights.
-    z : ndarray, shape (S, D, C)
-        Their masks, relaxed or binary, in [0, 1].
-    bias : ndarray, shape (C,)
-        Biases, shared by all samples.
-    labels : ndarray of int, shape (N,)
-        Classes, 0 to C - 1.
-
-    Returns
-    -------
-    log_p : ndarray, shape (S, N)
-        Bits.
-    cache : object
-        What ``log_likelihood_vjp`` needs.
-    """
-    logits, layer = masked_linear(x, v, z, bias)
-    log_p, likelihood = categorical(logits, labels)
-    return log_p, (layer, likelihood)
-
-
-def log_likelihood_vjp(dlog_p, cache):
-    r"""Pull the gradient at ``log_p`` back to ``x``, ``v``, ``z`` and ``bias``.
-
-    The last function of the forward comes first.
-
-    Parameters
-    ----------
-    dlog_p : ndarray, shape (S, N)
-        Gradient at ``log_p``.
-    cache : object
-        From ``log_likelihood``.
-
-    Returns
-    -------
-    dx : ndarray, shape (N, D)
-    dv : ndarray, shape (S, D, C)
-    dz : ndarray, shape (S, D, C)
-    dbias : ndarray, shape (C,)
-    """
-    layer, likelihood = cache
-    return masked_linear_vjp(categorical_vjp(dlog_p, likelihood), layer)
-
-
-def label_frequencies(gumbel, logits):
-    r"""Draw labels by the largest of logit plus Gumbel noise, and count them.
-
-    Parameters
-    ----------
-    gumbel : ndarray, shape (M, S, N, C)
-        Standard Gumbel noise for M draws.
-    logits : ndarray, shape (S, N, C)
-        Outputs of the network.
-
-    Returns
-    -------
-    frequencies : ndarray, shape (S, N, C)
-        Share of the draws in which each class was largest.
-    """
-    winners = np.argmax(logits + gumbel, axis=-1)            # (M, S, N)
-    return (winners[..., None] == np.arange(logits.shape[-1])).mean(axis=0)

@@ -1,53 +1,18 @@
 r"""The objective of a mixture of masked classifiers as an estimator, with its gradient."""
 
-import numpy as np
-
-
-def _softplus(x):
-    """Compute log(1 + e^x); the branch is chosen by the real part."""
-    positive = x.real > 0
-    return np.where(positive, x, 0) + np.log1p(np.exp(np.where(positive, -x, x)))
-
-
-def _sigmoid(x):
-    """Compute 1 / (1 + e^-x) with the relative precision of both tails."""
-    positive = x.real > 0
-    e = np.exp(np.where(positive, -x, x))
-    return np.where(positive, 1, e) / (1 + e)
-
-
-def _log_softmax(logits):
-    shifted = logits - np.max(logits.real, axis=-1, keepdims=True)
-    return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
+WORDS = {
+    "Log standard deviation of the weights": "The s in the weights' standard deviation, sigma = log(1 + exp(s))",
+    "Evaluate the log-likelihood of the labels for each sample of the weights":
+        "Evaluate the log-likelihood of the labels under the average prediction of the samples",
+    "log_p : ndarray, shape (S,)": "log_p : float",
+    "Estimate the evidence lower bound from a minibatch and S samples":
+        "Estimate the objective from a minibatch and S samples: the mixture's log-likelihood minus the divergence",
+    "Take a step of gradient ascent on the bound per example for each set":
+        "Take a step of gradient ascent on the objective per example for each set",
+}
 
 
 def masked_weights(eps, u, mu, scale, rho, logit_pi, tau):
-    r"""Draw masked weights: a Gaussian weight times a relaxed mask.
-
-    Parameters
-    ----------
-    eps : ndarray, shape (S, D, C)
-        Standard normal noise.
-    u : ndarray, shape (S, D, C)
-        Uniform noise, strictly inside (0, 1).
-    mu : ndarray, shape (D, C)
-        Means of the weights.
-    scale : ndarray, shape (D, C)
-        The s in the weights' standard deviation, sigma = log(1 + exp(s)).
-    rho : ndarray, shape (D, C)
-        Offsets of the masks' log-odds from the prior's.
-    logit_pi : ndarray, shape (C,)
-        Log-odds of the prior, one for each class.
-    tau : float
-        Temperature, > 0; not differentiated.
-
-    Returns
-    -------
-    w : ndarray, shape (S, D, C)
-        Masked weights.
-    cache : object
-        What ``masked_weights_vjp`` needs.
-    """
     noise = _softplus(scale) * eps
     v = mu + noise                                           # (S, D, C)
     z = _sigmoid((rho + logit_pi + np.log(u) - np.log1p(-u)) / tau)
@@ -55,24 +20,8 @@ def masked_weights(eps, u, mu, scale, rho, logit_pi, tau):
 
 
 def masked_weights_vjp(dw, cache):
-    r"""Pull the gradient at ``w`` back to ``mu``, ``scale``, ``rho`` and ``logit_pi``.
-
-    .. math:: dv = z\, dw, \quad dz = v\, dw, \quad d\rho = \sum_s dz\, z (1 - z) / \tau, \quad
+    r""".. math:: dv = z\, dw, \quad dz = v\, dw, \quad d\rho = \sum_s dz\, z (1 - z) / \tau, \quad
               ds = \sum_s dv\, \varepsilon / (1 + e^{-s})
-
-    Parameters
-    ----------
-    dw : ndarray, shape (S, D, C)
-        Gradient at ``w``.
-    cache : object
-        From ``masked_weights``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, C)
-    dscale : ndarray, shape (D, C)
-    drho : ndarray, shape (D, C)
-    dlogit_pi : ndarray, shape (C,)
     """
     noise, v, z, tau, scale = cache
     dv = dw * z                                              # the product rule
@@ -81,26 +30,6 @@ def masked_weights_vjp(dw, cache):
 
 
 def divergence(mu, scale, rho, logit_pi):
-    r"""Compute what weights and masks pay for leaving their priors.
-
-    Parameters
-    ----------
-    mu : ndarray, shape (D, C)
-        Means of the weights.
-    scale : ndarray, shape (D, C)
-        The s in the weights' standard deviation, sigma = log(1 + exp(s)).
-    rho : ndarray, shape (D, C)
-        Offsets of the masks' log-odds from the prior's.
-    logit_pi : ndarray, shape (C,)
-        Log-odds of the prior, one for each class.
-
-    Returns
-    -------
-    divergence : float
-        Nats, summed over all weights and masks.
-    cache : object
-        What ``divergence_vjp`` needs.
-    """
     sigma = _softplus(scale)
     weights = (mu * mu + sigma * sigma - 1) / 2 - np.log(sigma)          # the prior is standard normal
     logit_theta = rho + logit_pi                             # (D, C)
@@ -110,25 +39,9 @@ def divergence(mu, scale, rho, logit_pi):
 
 
 def divergence_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``mu``, ``scale``, ``rho`` and ``logit_pi``.
-
-    .. math:: \partial_\mu = \mu, \quad \partial_s = \Bigl(\sigma - \frac1\sigma\Bigr) \frac{1}{1 + e^{-s}}, \quad
+    r""".. math:: \partial_\mu = \mu, \quad \partial_s = \Bigl(\sigma - \frac1\sigma\Bigr) \frac{1}{1 + e^{-s}}, \quad
               \partial_\rho = \theta (1 - \theta) \rho, \quad
               \partial_{\operatorname{logit}\pi} = \sum_d \theta (1 - \theta) \rho + \pi - \theta
-
-    Parameters
-    ----------
-    ddivergence : float
-        Gradient at the divergence.
-    cache : object
-        From ``divergence``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, C)
-    dscale : ndarray, shape (D, C)
-    drho : ndarray, shape (D, C)
-    dlogit_pi : ndarray, shape (C,)
     """
     mu, sigma, scale, rho, logit_pi, logit_theta = cache
     dscale = (sigma - 1 / sigma) * _sigmoid(scale)
@@ -139,24 +52,6 @@ def divergence_vjp(ddivergence, cache):
 
 
 def log_likelihood(w, x, labels):
-    r"""Evaluate the log-likelihood of the labels under the average prediction of the samples.
-
-    Parameters
-    ----------
-    w : ndarray, shape (S, D, C)
-        Masked weights; the logits are x @ w.
-    x : ndarray, shape (N, D)
-        Inputs of a minibatch.
-    labels : ndarray of int, shape (N,)
-        Classes, 0 to C - 1.
-
-    Returns
-    -------
-    log_p : float
-        Nats, summed over the examples of the minibatch.
-    cache : object
-        What ``log_likelihood_vjp`` needs.
-    """
     log_p = _log_softmax(x @ w)                              # (S, N, C)
     rows = np.arange(len(labels))
     chosen = log_p[:, rows, labels]                          # (S, N)
@@ -166,21 +61,8 @@ def log_likelihood(w, x, labels):
 
 
 def log_likelihood_vjp(dlog_p, cache):
-    r"""Pull the gradient at ``log_p`` back to ``w``.
-
-    .. math:: df_{snc} = dlog\_p\, r_{sn} (\mathbb 1[c = y_n] - p_{snc}), \quad dw = x^\top df, \quad
+    r""".. math:: df_{snc} = dlog\_p\, r_{sn} (\mathbb 1[c = y_n] - p_{snc}), \quad dw = x^\top df, \quad
               r_{sn} = \frac{p_{sn}(y_n)}{\sum_t p_{tn}(y_n)}
-
-    Parameters
-    ----------
-    dlog_p : float
-        Gradient at ``log_p``.
-    cache : object
-        From ``log_likelihood``.
-
-    Returns
-    -------
-    dw : ndarray, shape (S, D, C)
     """
     x, log_p, log_ratio, rows, labels = cache
     dlogits = -np.exp(log_p)
@@ -190,38 +72,6 @@ def log_likelihood_vjp(dlog_p, cache):
 
 
 def elbo(eps, u, mu, scale, rho, logit_pi, tau, x, labels, examples):
-    r"""Estimate the objective from a minibatch and S samples: the mixture's log-likelihood minus the divergence.
-
-    Parameters
-    ----------
-    eps : ndarray, shape (S, D, C)
-        Standard normal noise.
-    u : ndarray, shape (S, D, C)
-        Uniform noise, strictly inside (0, 1).
-    mu : ndarray, shape (D, C)
-        Means of the weights.
-    scale : ndarray, shape (D, C)
-        The s in the weights' standard deviation, sigma = log(1 + exp(s)).
-    rho : ndarray, shape (D, C)
-        Offsets of the masks' log-odds from the prior's.
-    logit_pi : ndarray, shape (C,)
-        Log-odds of the prior, one for each class.
-    tau : float
-        Temperature, > 0; not differentiated.
-    x : ndarray, shape (N, D)
-        Inputs of a minibatch.
-    labels : ndarray of int, shape (N,)
-        Classes, 0 to C - 1.
-    examples : int
-        Size of the data set that the minibatch was drawn from.
-
-    Returns
-    -------
-    objective : float
-        Nats, of the whole data set.
-    cache : object
-        What ``elbo_vjp`` needs.
-    """
     w, weights = masked_weights(eps, u, mu, scale, rho, logit_pi, tau)
     log_p, likelihood = log_likelihood(w, x, labels)
     paid, price = divergence(mu, scale, rho, logit_pi)
@@ -230,67 +80,7 @@ def elbo(eps, u, mu, scale, rho, logit_pi, tau, x, labels, examples):
 
 
 def elbo_vjp(dobjective, cache):
-    r"""Pull the gradient at the objective back to ``mu``, ``scale``, ``rho`` and ``logit_pi``.
-
-    Each parameter has two paths: through the drawn weights, and through the divergence.
-
-    Parameters
-    ----------
-    dobjective : float
-        Gradient at the objective.
-    cache : object
-        From ``elbo``.
-
-    Returns
-    -------
-    dmu : ndarray, shape (D, C)
-    dscale : ndarray, shape (D, C)
-    drho : ndarray, shape (D, C)
-    dlogit_pi : ndarray, shape (C,)
-    """
     weights, likelihood, price, weight = cache
     through_weights = masked_weights_vjp(log_likelihood_vjp(dobjective * weight, likelihood), weights)
     through_divergence = divergence_vjp(-dobjective, price)
     return tuple(a + b for a, b in zip(through_weights, through_divergence, strict=True))
-
-
-def train(eps, u, mu, scale, rho, logit_pi, tau, x, labels, examples, rate):
-    r"""Take a step of gradient ascent on the objective per example for each set of noise.
-
-    Parameters
-    ----------
-    eps : ndarray, shape (T, S, D, C)
-        Standard normal noise of T steps.
-    u : ndarray, shape (T, S, D, C)
-        Uniform noise of T steps.
-    mu : ndarray, shape (D, C)
-        Means of the weights.
-    scale : ndarray, shape (D, C)
-        The s in the weights' standard deviation, sigma = log(1 + exp(s)).
-    rho : ndarray, shape (D, C)
-        Offsets of the masks' log-odds from the prior's.
-    logit_pi : ndarray, shape (C,)
-        Log-odds of the prior, one for each class.
-    tau : float
-        Temperature, > 0.
-    x : ndarray, shape (N, D)
-        Inputs of a minibatch.
-    labels : ndarray of int, shape (N,)
-        Classes, 0 to C - 1.
-    examples : int
-        Size of the data set that the minibatch was drawn from.
-    rate : float
-        Learning rate.
-
-    Returns
-    -------
-    trace : ndarray, shape (T,)
-        The objective before each step.
-    """
-    parameters, trace = [mu, scale, rho, logit_pi], []
-    for now_eps, now_u in zip(eps, u, strict=True):
-        value, cache = elbo(now_eps, now_u, *parameters, tau, x, labels, examples)
-        step = elbo_vjp(1 / examples, cache)
-        parameters = [old + rate * change for old, change in zip(parameters, step, strict=True)]
-        trace.append(value)
-    return np.array(trace)

@@ -1,0 +1,150 @@
+"""Mistakes that concern the whole gradient of an input: its sign, a constant, its precision, a few of its entries."""
+
+import numpy as np
+
+from ibpcl.verify import shapes
+from ibpcl.verify.kinds import Finding
+from ibpcl.verify.words import constant_name, count, place
+
+FEW = 1 / 3             # at most this share of wrong entries counts as "a few"
+
+
+def whole_gradient(evidence, j, wrong):
+    """Try the mistakes that concern the whole gradient; None if it is none of them."""
+    got, shape = evidence.got(j, 0), evidence.problem.shape(j)
+    if got is None or got.dtype.kind not in "fiub" or got.shape != shape:
+        return Finding(*shapes.wrong_shape(evidence, j))
+    bad = ~np.isfinite(got.astype(float))
+    if np.any(bad):
+        return Finding("non_finite", f"not finite at {bad.sum()} of {count(got.size)}, first at "
+                       f"{place(np.flatnonzero(bad)[0], shape)}; the true gradient is finite there")
+    if not np.any(evidence.truth(j).jacobian):
+        return Finding(*_flat(evidence, j))
+    if all(not np.any(evidence.got(j, t)) for t in range(len(evidence.trials))):
+        return Finding("missing_term", "the gradient is zero everywhere: the whole of it is missing")
+    if evidence.explains(j, evidence.each(lambda t: -evidence.got(j, t))):
+        return Finding("sign", "the sign is wrong: it is minus the true gradient")
+    if evidence.explains(j, evidence.each(lambda t: evidence.got(j, t))):
+        few = few_entries(evidence, j)                  # so little is off that every hypothesis would fit
+        return Finding("few_entries", few) if few else _precision(evidence, j)
+    other = shapes.swapped(evidence, j)
+    if other in wrong:
+        return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
+                       f"{evidence.problem.names[other]}")
+    for attempt in (_constant, shapes.rearranged, shapes.permuted, _outputs, shapes.by_cotangent, shapes.resummed,
+                    digits_of):
+        found = attempt(evidence, j)
+        if found is not None:
+            return Finding(*found)
+    return None
+
+
+def _flat(evidence, j):
+    """Name the claim of a derivative where the forward has none: (kind, words)."""
+    problem, x = evidence.problem, np.asarray(evidence.problem.point[j])
+    func, here = problem.function_of(j), problem.vector()
+    far = [func(x + step * (np.abs(x) + 0.1)) for step in (-1.0, -0.3, 0.3, 1.0)]
+    if any(np.any(np.isfinite(there) & (there != here)) for there in far):
+        return "piecewise_constant", "the forward is piecewise constant in this input (rounded, thresholded or " \
+            "one-hot), so its true derivative is zero; what is returned is a straight-through estimate, not a gradient"
+    return "missing_term", \
+        "the forward does not depend on this input at all, so its true gradient is zero: a term too many"
+
+
+def digits_of(evidence, j, most=1e-3):
+    """Name a gradient that is right to a few digits, everywhere and in every trial: (kind, words) or None."""
+    worst = 0.0
+    for t in range(len(evidence.trials)):
+        gap, scale = _gap_and_scale(evidence, j, t)
+        if scale == 0:
+            return None
+        worst = max(worst, gap / scale)
+    if not 0 < worst < most or (worst > 1e-6 and few_entries(evidence, j)):
+        return None
+    return _precision_words(worst)
+
+
+def _precision_words(worst):
+    digits = int(-np.log10(worst))
+    why = "float32 on the way" if 1e-9 < worst < 3e-6 else "a numerical derivative, an epsilon, or cancellation"
+    return "precision", f"right to {digits} digits only (relative error {worst:.1e}): probably {why}"
+
+
+def _precision(evidence, j):
+    gap, scale = _gap_and_scale(evidence, j, 0)
+    return Finding(*_precision_words(max(gap / (scale or 1.0), 1e-16)))
+
+
+def _gap_and_scale(evidence, j, t):
+    """Return the largest error of the gradient in a trial, and the largest entry of the true one."""
+    value, _ = evidence.expected(j, t)
+    known = ~np.isnan(value)
+    gap = np.abs(evidence.got(j, t)[known] - value[known])
+    return float(np.max(gap, initial=0.0)), float(np.max(np.abs(value[known]), initial=0.0))
+
+
+def _constant(evidence, j):
+    """Find one constant that relates the gradient to the true one in all trials."""
+    value, _ = evidence.expected(j, 0)
+    known = ~np.isnan(value)
+    got = evidence.got(j, 0)
+    square = float(np.sum(value[known] ** 2))
+    factor = float(np.sum(got[known] * value[known])) / square if square > 0 else 0.0
+    if factor == 0 or not evidence.explains(j, evidence.each(lambda t: evidence.got(j, t) / factor)):
+        return None
+    name, sizes = constant_name(factor), _sizes(evidence, j)
+    shape, outputs = evidence.problem.shape(j), evidence.problem.call()[0]
+    for n, words in sizes:
+        if n > 1 and abs(factor * n - 1) < 1e-6:
+            if (n > 2 and n not in shape) or any(out.shape.count(n) > shape.count(n) for out in outputs):
+                return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
+            return "constant_factor", f"constant factor {factor:.4g} (= 1/{n}, {words}?)"
+        if n > 1 and abs(abs(factor) / n - 1) < 1e-6:
+            minus, sign = ("minus ", "; the sign is wrong too") if factor < 0 else ("", "")
+            return "constant_factor", \
+                f"constant factor {factor:.4g} (= {minus}{words}: a sum where a mean belongs?){sign}"
+    digits = 4 if abs(factor - 1) > 1e-3 else 12
+    return "constant_factor", f"constant factor {factor:.{digits}g}{name}"
+
+
+def _sizes(evidence, j):
+    """Return (number, words) for sizes that a mean may have divided by: outputs' axes, inputs' axes, totals."""
+    sizes = []
+    for out in evidence.problem.call()[0]:
+        sizes += [(n, f"the size of axis {axis} of the output") for axis, n in enumerate(out.shape)]
+        sizes.append((out.size, "the size of the output"))
+    sizes += [(n, f"the size of axis {axis}") for axis, n in enumerate(evidence.problem.shape(j))]
+    sizes.append((int(np.prod(evidence.problem.shape(j))), "the size of this input"))
+    for name, value in zip(evidence.problem.names, evidence.problem.point, strict=True):
+        sizes += [(n, f"the size of axis {axis} of {name}") for axis, n in enumerate(np.shape(value))]
+    return sizes
+
+
+def _outputs(evidence, j):
+    weights = shapes.by_output(evidence, j)
+    if weights is None:
+        return None
+    o = int(np.argmax(np.abs(weights - 1)))
+    if weights[o] == 0:
+        return "missing_term", f"one term missing: what flows back from output {o} is ignored (dout[{o}])"
+    if weights[o] == -1:
+        return "sign", f"what flows back from output {o} has the wrong sign"
+    return "constant_factor", f"what flows back from output {o} is off by the factor {weights[o]:.4g}" \
+        f"{constant_name(weights[o])}"
+
+
+def few_entries(evidence, j):
+    """Return words on where the gradient is wrong if that is at few entries, else None."""
+    (off, known), value = evidence.off(j), evidence.expected(j, 0)[0]
+    wrong, total = int(off.sum()), int(known.sum())
+    if total < 3 or wrong == 0 or wrong > max(1, FEW * total):
+        return None
+    gap = np.where(off, np.abs(evidence.got(j, 0) - value), -1)
+    words = f"wrong at {wrong} of {total} entries, worst at {place(int(np.argmax(gap)), value.shape)}"
+    for axis, places in enumerate(np.nonzero(off)):
+        if len(set(places.tolist())) == 1 and value.ndim > 1 and wrong > 1:
+            words += f", all at index {places[0]} of axis {axis}"
+    zero = off & (evidence.got(j, 0) == 0)
+    if np.array_equal(zero, off):
+        words += "; these are zero, so nothing flows back to them"
+    return words

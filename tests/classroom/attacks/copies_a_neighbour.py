@@ -1,0 +1,2 @@
+# base: stub; form: reversed; most: 40; expect: 1a.*wrong; flag: eve and ned are alike
+@neighbour@
