@@ -185,11 +185,21 @@ def write_csv(path, columns):
     lengths = {name: column.shape for name, column in columns.items()}
     if not columns or len(set(lengths.values())) != 1 or any(len(shape) != 1 for shape in lengths.values()):
         raise ValueError(f"storage.write_csv: columns must be 1-D and of one length, got {lengths}")
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    write_text(path, _csv_text([tuple(columns), *rows]))
+
+
+def append_csv(path, row):
+    """Add a line to a table, after those that are there; an interrupt may leave a part of it."""
+    with open(path, "a", encoding="utf-8", newline="") as file:
+        file.write(_csv_text([row]))
+
+
+def _csv_text(rows):
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")      # RFC 4180; with it, \r and \n inside a cell are quoted
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    write_text(path, text.getvalue())
+    # RFC 4180; with \r\n at a line's end, \r and \n inside a cell are quoted.
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue()
 
 
 def read_csv(path):

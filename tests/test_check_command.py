@@ -59,7 +59,7 @@ def test_what_would_say_nothing_is_refused(check, tmp_path, arguments, words):
 
 
 def test_the_summary_counts_and_names_the_largest_error(check):
-    code, out, _ = check("gradients/gaussian.*", "gradients/layers.fixed")
+    code, out, _ = check("gradients/gaussian.*", "gradients/layers.Gaussian.forward")
     assert code == 0
     assert "all 4 ok" in out
     assert "largest relative error among 4 gradients" in " ".join(out.split())

@@ -16,8 +16,8 @@ from ibpcl.paper.pairs import modules
 ROOT = Path(ibpcl.__file__).parent
 # A wing may import its own floor and those before it.
 FLOORS = (
-    {"errors", "numerics", "noise", "storage", "checkpoints", "adam"}, {"verify", "primitives"}, {"kernels"},
-    {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
+    {"errors", "numerics", "noise", "storage", "checkpoints", "adam", "openblas"}, {"verify", "primitives"},
+    {"kernels"}, {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
     {"paper", "bench", "classroom"}, {"cli"}, {"__main__"},
 )
 

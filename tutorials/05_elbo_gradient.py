@@ -7,7 +7,7 @@
 # 1. one masked weight, then a layer of them;
 # 2. the way back from the masks through the stick breaking;
 # 3. a whole network with one hidden layer, forward and backward, from the primitives alone, held against the package's
-#    `Classifier` and against the complex step;
+#    network and against the complex step;
 # 4. what each part of the objective pulls on, and how noisy the gradient is.
 #
 # The paper is Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning", Sec. 3; the objective
@@ -19,8 +19,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ibpcl.inference.backend import backend
-from ibpcl.models.classifier import Classifier
-from ibpcl.models.supervised import Prior
+from ibpcl.models import elbo as package
+from ibpcl.models import starts
+from ibpcl.models.likelihoods import Softmax
+from ibpcl.models.masked import Masked
+from ibpcl.models.network import classifier
 from ibpcl.noise import Key
 from ibpcl.numerics import logit, sigmoid, softplus
 from ibpcl.primitives import (
@@ -171,14 +174,14 @@ plt.show()
 # %%
 examples, alpha, prior_log_sigma = 40, 4.0, np.log(0.7)  # N of the whole task; the prior
 x, labels = rng.standard_normal((N, D)), rng.integers(0, C, N)
-model = Classifier(D, (K,), C, activation="relu")
+model = classifier(D, (K,), Softmax(), C, Masked)
 reference = backend("numpy")
 noise = model.noise(Key(5, 0, 0, 0), S, N, reference, np.float64)
 
 
 def elbo(mu, log_sigma, bias_mu, bias_log_sigma, rho, raw_a, raw_b, head_mu, head_log_sigma, head_bias_mu,
          head_bias_log_sigma):
-    weight_eps, bias_eps, stick_u, mask_logistic = noise.hidden[0]
+    weight_eps, bias_eps, stick_u, mask_logistic = noise["hidden0"]
     # sticks -> logit pi
     a, b = softplus(raw_a), softplus(raw_b)
     log_v, c_stick = kumaraswamy.sample(stick_u, a, b)
@@ -194,7 +197,7 @@ def elbo(mu, log_sigma, bias_mu, bias_log_sigma, rho, raw_a, raw_b, head_mu, hea
     h, c_linear = linear.apply(x, z * v, bias * activity)                        # (S, N, K)
     hidden, c_relu = activations.relu(h)
     head_sigma, head_bias_sigma = np.exp(head_log_sigma), np.exp(head_bias_log_sigma)
-    outputs, c_head = local_linear.apply(noise.head, hidden, head_mu, head_sigma, head_bias_mu, head_bias_sigma)
+    outputs, c_head = local_linear.apply(noise["head"][0], hidden, head_mu, head_sigma, head_bias_mu, head_bias_sigma)
     log_p, c_likelihood = likelihoods.categorical(outputs, labels)               # (S, N)
     # divergences
     kl_masks, c_kl_masks = bernoulli.kl(logit_theta, logit_pi)                   # (S,)
@@ -295,23 +298,23 @@ for name, gradient in by_hand.items():
 # %%
 print(check(elbo, elbo_vjp, parameters))
 
-vector = model.initial(rng, (alpha,), 0.3, 0.5, np.float64)
+vector = model.initial(starts.normal(rng, 0.5), 0.3, (alpha,), np.float64)
 ours = ({"weight.mu": "mu", "weight.log_sigma": "log_sigma", "bias.mu": "bias_mu", "bias.log_sigma": "bias_log_sigma",
          "rho": "rho", "raw_a": "raw_a", "raw_b": "raw_b"},
         {"weight.mu": "head_mu", "weight.log_sigma": "head_log_sigma", "bias.mu": "head_bias_mu",
          "bias.log_sigma": "head_bias_log_sigma"})
-for views, names in zip(model.layers(vector), ours, strict=True):
+for views, names in zip(model.layout.layers(vector).values(), ours, strict=True):
     for key, name in names.items():
         views[key][...] = parameters[name]
 
 gaussians = model.layout.block("mu").stop
-prior = Prior(np.zeros(gaussians), np.full(gaussians, prior_log_sigma), np.array([alpha]))
-package_parts, package_cache = model.elbo(vector, prior, x, labels, noise, tau, examples, reference)
-package_gradient = model.elbo_vjp((1.0, -1.0, -1.0, -1.0, 0.0), package_cache)
+prior = package.Prior(np.zeros(gaussians), np.full(gaussians, prior_log_sigma), {"hidden0": alpha})
+package_parts, package_cache = package.elbo(model, vector, prior, x, labels, noise, examples, reference, None, tau)
+package_gradient = package.elbo_vjp(package.GRADIENT, package_cache)
 print("\nlargest difference in the parts:", max(abs(a - b) for a, b in zip(parts, package_parts, strict=False)))
 difference = max(np.abs(views[key] - by_hand[name]).max() for views, names in zip(
-    model.layers(package_gradient), ours, strict=True) for key, name in names.items())
-print("largest difference to Classifier.elbo_vjp:", difference)
+    model.layout.layers(package_gradient).values(), ours, strict=True) for key, name in names.items())
+print("largest difference to the package's elbo_vjp:", difference)
 assert difference < 1e-9 * np.abs(package_gradient).max()
 
 # %% [markdown]
@@ -411,8 +414,9 @@ task_labels = np.argmax(task_x[:, :C], axis=1)           # something that can be
 
 def package_elbo_gradient(chosen, samples, step):
     fresh = model.noise(Key(9, 0, step, 0), samples, len(chosen), reference, np.float64)
-    _, kept = model.elbo(vector, prior, task_x[chosen], task_labels[chosen], fresh, tau, examples, reference)
-    return model.elbo_vjp((1.0, -1.0, -1.0, -1.0, 0.0), kept)
+    _, kept = package.elbo(model, vector, prior, task_x[chosen], task_labels[chosen], fresh, examples, reference, None,
+                           tau)
+    return package.elbo_vjp(package.GRADIENT, kept)
 
 
 counts, draws = [1, 2, 4, 8, 16, 32], 80
@@ -452,13 +456,12 @@ plt.show()
 
 # %%
 whole = model.noise(Key(9, 0, 1000, 0), S, examples, reference, np.float64)
-cotangent = (1.0, -1.0, -1.0, -1.0, 0.0)
 
 
 def gradient_of(chosen, scale):
-    part = whole._replace(head=whole.head[:, chosen])    # the head's noise belongs to the examples
-    _, kept = model.elbo(vector, prior, task_x[chosen], task_labels[chosen], part, tau, scale, reference)
-    return model.elbo_vjp(cotangent, kept)
+    part = whole | {"head": (whole["head"][0][:, chosen],)}          # the head's noise belongs to the examples
+    _, kept = package.elbo(model, vector, prior, task_x[chosen], task_labels[chosen], part, scale, reference, None, tau)
+    return package.elbo_vjp(package.GRADIENT, kept)
 
 
 minibatches = np.arange(examples).reshape(5, 8)
@@ -480,8 +483,8 @@ print(f"  likelihood as it is     : {np.linalg.norm(unscaled - full) / np.linalg
 #    pass, and check.  What has become of the sticks' share in the gradient of the masks' divergence, and why?  *Hint:*
 #    tutorial 3, "Masks on sticks": which two paths cancel?
 # 2. **A second hidden layer.**  Let the output of the first be the input of the second.  Which line of the backward
-#    pass changes from `needs_dx=False`?  Compare with `Classifier(D, (K, K), C)`.  *Hint:* `noise.hidden[1]`; write the
-#    layer as a pair of its own first, and check that.
+#    pass changes from `needs_dx=False`?  Compare with `classifier(D, (K, K), ...)`.  *Hint:* `noise["hidden1"]`; write
+#    the layer as a pair of its own first, and check that.
 # 3. **Where the noise comes from.**  Measure the variance of the gradient for `mu` and for `rho` separately, at
 #    temperatures 5, 0.5 and 0.05.  Which of them grows, and what did tutorial 3 say about it?  *Hint:* "What cooling
 #    costs"; `model.layers` gives the views of a gradient by name.

@@ -29,6 +29,7 @@ from ibpcl.data.tasks import SplitStream
 from ibpcl.evaluation.figures.accuracy import accuracy_matrix
 from ibpcl.evaluation.metrics import accuracy, average_accuracy, backward_transfer
 from ibpcl.inference.backend import backend
+from ibpcl.inference.loop import Watch
 from ibpcl.methods import method
 from ibpcl.methods.npbcl_settings import FIRST
 
@@ -66,21 +67,10 @@ plt.show()
 #
 # $$ L_t(\theta) = -\frac{1}{N_t} \sum_n \log p(y_n \mid x_n, \theta) $$
 #
-# and starts each task where the last one ended.  We keep the weights after every epoch, for later.
+# and starts each task where the last one ended.  We keep the weights after every epoch, for later: `Watch` is a
+# progress bar (none here) and a function that is called after each.
 
 # %%
-class Recorder:
-    """A journal that remembers the weights after every epoch."""
-
-    resume = None
-
-    def __init__(self):
-        self.path = []
-
-    def save(self, partial):
-        self.path.append(partial.snapshot.vector)
-
-
 def make(name, **settings):
     found = method(name)
     return found.learner(found.settings(hidden=(UNITS,), batch=100, **settings), 0, "numpy")
@@ -92,8 +82,8 @@ def test(learner, task, task_id=0):
 
 naive = make("naive", single_head=True, epochs=20, rate=0.002)
 naive.learn(first, progress=False)
-theta_1, before, recorder = naive.shared, test(naive, first), Recorder()
-naive.learn(second, progress=False, journal=recorder)
+theta_1, before, trail = naive.shared, test(naive, first), []
+naive.learn(second, progress=Watch(False, lambda record, weights: trail.append(weights.copy())))
 theta_2 = naive.shared
 print(f"after A/B:  A/B {before:.1%}")
 print(f"after E/F:  A/B {test(naive, first):.1%}, E/F {test(naive, second):.1%}")
@@ -205,7 +195,7 @@ xs = np.linspace(-0.5, max(1, corner[0]) + 0.6, 21)
 ys = np.linspace(min(0, corner[1]) - 0.5, max(0, corner[1]) + 0.5, 21)
 surface = {task.name: np.array([[loss_of(theta_1 + length * (x * across + y * up), task) for x in xs] for y in ys])
            for task in (first, second)}
-path = np.array([place(theta) for theta in [theta_1, *recorder.path]])
+path = np.array([place(theta) for theta in [theta_1, *trail]])
 
 figure, panels = plt.subplots(1, 3, figsize=(12.5, 3.9), layout="constrained", sharey=True)
 levels = np.geomspace(0.03, 3, 13)
@@ -223,7 +213,7 @@ bar = figure.colorbar(filled, ax=panels, label="loss (nats)")
 bar.set_ticks(np.log10([0.03, 0.1, 0.3, 1, 3]), labels=["0.03", "0.1", "0.3", "1", "3"])
 plt.show()
 
-off = [np.linalg.norm(theta - theta_1 - length * (place(theta) @ np.stack([across, up]))) for theta in recorder.path]
+off = [np.linalg.norm(theta - theta_1 - length * (place(theta) @ np.stack([across, up]))) for theta in trail]
 print(f"farthest from the plane, the way is {max(off) / length:.2f} distances from theta_1 to theta_2 away from it")
 
 # %% [markdown]
@@ -532,8 +522,8 @@ for name in SETTINGS:
 #    2 L_1(0) + L_1(-h)) / h^2$, and draw that parabola beside EWC's.  What is missing in the diagonal?  And why is
 #    even the true one too flat at $s = 1$?  *Hint:* use training data for both; Question 3.
 # 4. **Which layer forgets?**  Put the *head* of $\theta_1$ back onto the hidden layer of $\theta_2$, and the other
-#    way round.  Guess first: how much of the accuracy on A/B does each bring back?  *Hint:* `network.hidden_size` is
-#    where the head begins in the vector.
+#    way round.  Guess first: how much of the accuracy on A/B does each bring back?  *Hint:* the head has the last
+#    `network.head_size` numbers of the vector.
 # 5. **A random plane.**  Replace `across` and `up` by random directions of the same length.  How high are the walls
 #    now?  What does that say about pictures of loss landscapes?  *Hint:* of thousands of directions, how many does the
 #    task care about?

@@ -7,16 +7,18 @@ import numpy as np
 from ibpcl.bench.problem import images
 from ibpcl.bench.timing import PAUSE, interleave
 from ibpcl.continual.task import ImageTask
-from ibpcl.kernels import blas
+from ibpcl.inference.loop import Watch
 from ibpcl.methods.vae_npbcl import VAENPBCL
 from ibpcl.methods.vae_npbcl_settings import Settings
-from ibpcl.models.autoencoder import Autoencoder
+from ibpcl.models.likelihoods import Bernoulli
+from ibpcl.models.network import autoencoder
+from ibpcl.openblas import all_threads
 
 DIGIT = 0
 
 
 class Clock:
-    """A journal (:mod:`ibpcl.continual.journal`) that keeps nothing but how long each epoch and, after it, ``beside``.
+    """Measures how long each epoch takes and, after it, ``beside``.
 
     Parameters
     ----------
@@ -24,15 +26,13 @@ class Clock:
         Returns the seconds of what epochs are compared with.
     """
 
-    resume = None
-
     def __init__(self, beside):
         self.beside, self.seconds, self.began = beside, {}, time.perf_counter()
 
-    def save(self, partial):
+    def on_epoch(self, record, vector):
         """Note the time of the epoch that is over."""
         epoch = time.perf_counter() - self.began
-        self.seconds.setdefault(partial.snapshot.phase, []).append((epoch, self.beside()))
+        self.seconds.setdefault(record.phase, []).append((epoch, self.beside()))
         time.sleep(PAUSE)                                    # threads of BLAS, beside, go on spinning for a while
         self.began = time.perf_counter()
 
@@ -55,15 +55,16 @@ def measure(plan, data_dir):
     found = images((DIGIT,), data_dir)
     x = (found.x[: plan.examples] / 255).astype(np.float32)
     chosen = Settings(hidden=(20, 20), latent=5, epochs=2, finetune_epochs=2) if small else Settings(finetune_epochs=9)
-    shapes = Autoencoder(x.shape[1], chosen.hidden, chosen.latent, chosen.hidden[::-1]).shapes.values()
+    network = autoencoder(x.shape[1], chosen.hidden, chosen.latent, Bernoulli())
+    shapes = [layer.shape for layer in network.layers.values()]
     multiply = products(shapes, min(chosen.batch, len(x)))
 
     def beside():
-        with blas.all_threads():
+        with all_threads():
             return interleave({"products": multiply}, 3).median("products") / 1000
 
     clock = Clock(beside)
-    VAENPBCL(chosen).learn(ImageTask("digits", x, x[:1], label=DIGIT), progress=False, journal=clock)
+    VAENPBCL(chosen).learn(ImageTask("digits", x, x[:1], label=DIGIT), progress=Watch(False, clock.on_epoch))
     steps = -(-len(x) // chosen.batch)
     (masked, _, masked_ratio), (finetune, dense, finetune_ratio) = (
         clock.medians(phase) for phase in ("masked", "finetune"))

@@ -4,16 +4,17 @@ import numpy as np
 
 from ibpcl.adam import start
 from ibpcl.bench.problem import TAU
-from ibpcl.models import layers
+from ibpcl.models.layers import Pass
 
 
 def parts(problem):
     """Return a function for each part of the step, by its name; what is left of a step is Python and copying."""
     who, model, noise = problem.backend, problem.model, problem.noise()
-    hidden, head = model.layers(problem.vector)
+    views = model.layout.layers(problem.vector)
+    hidden, head, drawn = views["hidden0"], model.layers["head"], noise["hidden0"]
     S, N, K, C = problem.sizes.S, problem.sizes.N, problem.sizes.K, problem.sizes.C
     logit_pi = np.zeros((S, K), problem.x.dtype)
-    of_weights = (noise.hidden[0].weight, noise.hidden[0].mask, hidden["weight.mu"], hidden["weight.log_sigma"],
+    of_weights = (drawn.weight, drawn.mask, hidden["weight.mu"], hidden["weight.log_sigma"],
                   hidden["rho"], logit_pi, TAU)
     sampled, weights_cache = who.sample_masked_weights(*of_weights)
     x, bias = problem.read, np.zeros((S, K), problem.x.dtype)
@@ -26,10 +27,10 @@ def parts(problem):
 
     def outputs():
         on, activation_cache = who.activations.relu(h)
-        logits, head_cache = layers.fixed(head, None, on, noise.head, who)
+        (logits, _), head_cache = head.forward(views, on, noise, Pass(who, {}))
         log_p, cache = who.likelihoods.categorical(logits, problem.labels)
         dlogits = who.likelihoods.categorical_vjp(np.full_like(log_p, 1 / (S * N)), cache)
-        who.activations.relu_vjp(layers.fixed_vjp(dlogits, head_cache)[0], activation_cache)
+        who.activations.relu_vjp(head.forward_vjp((dlogits, {}), head_cache)[0], activation_cache)
 
     def divergence():
         who.gaussian_kl_vjp(1.0, who.gaussian_kl(*gaussian)[1], needs_dprior=False)

@@ -8,9 +8,11 @@ from ibpcl.adam import start
 from ibpcl.data import registry
 from ibpcl.data.dataset import DataError
 from ibpcl.errors import UserError
-from ibpcl.models import packing
-from ibpcl.models.classifier import Classifier
-from ibpcl.models.supervised import Elbo, Prior
+from ibpcl.models import packing, starts
+from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
+from ibpcl.models.likelihoods import Softmax
+from ibpcl.models.masked import Masked
+from ibpcl.models.network import classifier
 from ibpcl.noise import Key
 
 ALPHA, SIGMA, SPREAD, TAU = 30.0, 0.05, 0.01, 1.0            # where the method starts, and a temperature on the way
@@ -87,12 +89,12 @@ class Problem:
         # Evenly over the classes, which may be sorted.
         rows = np.linspace(0, len(images.x) - 1, self.sizes.N).astype(int)
         self.x, self.labels = (images.x[rows] / scale).astype(dtype), images.labels[rows]
-        self.whole = Classifier(self.sizes.D, (sizes.K,), sizes.C)
+        self.whole = classifier(self.sizes.D, (sizes.K,), Softmax(), sizes.C, Masked)
         self.part = packing.masked_part(self.whole, images.x) if pack else packing.whole(self.whole)
-        self.model, self.read = self.part.model, self.part.columns(self.x)
-        self.vector = self.model.initial(np.random.default_rng(0), (ALPHA,), SIGMA, SPREAD, dtype)
+        self.model, self.read = self.part.network, self.part.columns(self.x)
+        self.vector = self.model.initial(starts.normal(np.random.default_rng(0), SPREAD), SIGMA, (ALPHA,), dtype)
         count = self.model.layout.block("mu").stop
-        self.prior = Prior(np.zeros(count, dtype), np.zeros(count, dtype), np.array([ALPHA], dtype))
+        self.prior = Prior(np.zeros(count, dtype), np.zeros(count, dtype), {"hidden0": dtype(ALPHA)})
         self.state, self.rates = start(self.vector), np.empty_like(self.vector)
         for block, rate in RATES.items():
             self.rates[self.model.layout.block(block)] = rate
@@ -109,9 +111,9 @@ class Problem:
 
     def elbo_and_gradient(self, noise):
         """Return the parts of the ELBO and the gradient of the loss for given noise."""
-        parts, cache = self.model.elbo(self.vector, self.prior, self.read, self.labels, noise, TAU, EXAMPLES,
-                                       self.backend)
-        return parts, self.model.elbo_vjp(WEIGHTS, cache)
+        parts, cache = elbo(self.model, self.vector, self.prior, self.read, self.labels, noise, EXAMPLES, self.backend,
+                            None, TAU)
+        return parts, elbo_vjp(WEIGHTS, cache)
 
     def step(self):
         """Take one step of training: noise, ELBO, gradient, Adam, the check that all is finite."""

@@ -7,6 +7,8 @@ Kumar et al. (2021), Sec. 4.3 and supplement, "Coreset Method Explanation"; Nguy
 import numpy as np
 
 from ibpcl.errors import TrainingError
+from ibpcl.inference.objectives import Data
+from ibpcl.openblas import on_one_thread
 
 
 def random(x, size, rng):
@@ -40,6 +42,7 @@ def random(x, size, rng):
     return rng.choice(len(x), size, replace=False)
 
 
+@on_one_thread
 def k_center(x, size, rng):
     r"""Choose examples so that none of the others is far from all of them.
 
@@ -90,6 +93,41 @@ def k_center(x, size, rng):
 
 
 SELECTIONS = {"random": random, "k_center": k_center}
+
+
+def take_out(caller, task, selection, size, rng):
+    """Split a task's examples into those to train on and its coreset.
+
+    Parameters
+    ----------
+    caller : str
+        Named in the error.
+    task : Task
+        Whose training examples are split.
+    selection : {"none", "random", "k_center"}
+        How the coreset is chosen.
+    size, rng
+        As of :func:`random`.
+
+    Returns
+    -------
+    data, coreset : Data
+        The coreset is None for "none".
+
+    Raises
+    ------
+    TrainingError
+        If nothing would be left to train on.
+    """
+    data = Data(task.x_train, task.y_train)
+    if selection == "none":
+        return data, None
+    chosen = np.zeros(len(data.x), bool)
+    chosen[SELECTIONS[selection](data.x, size, rng)] = True
+    if chosen.all():
+        raise TrainingError(f"{caller}: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
+                            "make coreset_size smaller")
+    return Data(data.x[~chosen], data.y[~chosen]), Data(data.x[chosen], data.y[chosen])
 
 
 def _check(caller, x, size):

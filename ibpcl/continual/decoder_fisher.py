@@ -11,12 +11,16 @@ as in :mod:`ibpcl.continual.fisher`.
 
 import numpy as np
 
+from ibpcl.errors import NonFiniteError
+from ibpcl.models.likelihoods import Bernoulli
+from ibpcl.openblas import on_one_thread
 from ibpcl.primitives import activations
 
 DEFINITIONS = ("sampled", "empirical")
 CHUNK = 512                                                  # images at once: bounds the memory
 
 
+@on_one_thread
 def diagonal(point, x, layers, definition, rng):
     """Compute the information of the decoder's last layers, the mean over images.
 
@@ -63,6 +67,9 @@ def diagonal(point, x, layers, definition, rng):
             if depth < layers:
                 delta = getattr(activations, point.activation + "_vjp")(delta @ point.decoder[-depth][0].T,
                                                                         caches[-depth])
+    if not all(np.isfinite(part).all() for pair in totals for part in pair):
+        raise NonFiniteError("the Fisher information is not finite: lower the learning rate, or check the scale of the "
+                             "images")
     return [(weight / len(x), bias / len(x)) for weight, bias in totals]
 
 
@@ -80,9 +87,9 @@ def _forward(point, z):
 def _slope(point, outputs, x, definition, rng):
     """Return the slope of log p(x) at the outputs, (N, D)."""
     noise = rng.random(outputs.shape, dtype=np.float32)
-    if point.likelihood == "bernoulli":
+    if isinstance(point.likelihood, Bernoulli):
         p = point.mean_of(outputs)
         return (x if definition == "empirical" else (noise < p).astype(p.dtype)) - p
     if definition == "empirical":
-        return (x - outputs) / point.pixel_sigma**2
-    return rng.standard_normal(outputs.shape, dtype=np.float32) / np.float32(point.pixel_sigma)
+        return (x - outputs) / point.likelihood.sigma**2
+    return rng.standard_normal(outputs.shape, dtype=np.float32) / np.float32(point.likelihood.sigma)

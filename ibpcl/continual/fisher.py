@@ -21,19 +21,22 @@ square of a *minibatch's* gradient, which public codes take, is another thing; `
 
 import numpy as np
 
+from ibpcl.errors import NonFiniteError
 from ibpcl.numerics import logsumexp
+from ibpcl.openblas import on_one_thread
 
 DEFINITIONS = ("exact", "sampled", "empirical")
 CHUNK = 1024                                                 # examples at once: bounds the memory
 
 
+@on_one_thread
 def diagonal(network, vector, x, labels, definition, rng):
     r"""Compute the diagonal of the Fisher information, the mean over examples.
 
     Parameters
     ----------
-    network : Network
-        A plain network with one head.
+    network : ibpcl.models.plain.PlainNetwork
+        A plain network.
     vector : ndarray, shape (P,)
         Its parameters.
     x : ndarray, shape (N, D)
@@ -57,8 +60,8 @@ def diagonal(network, vector, x, labels, definition, rng):
 
     Examples
     --------
-    >>> from ibpcl.models.plain import Network
-    >>> one = Network(1, (1,), 2)
+    >>> from ibpcl.models.plain import network
+    >>> one = network(1, (1,), 2)
     >>> w = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])     # h = x, and both classes are equally likely
     >>> diagonal(one, w, np.array([[3.0]]), None, "exact", None)[2:4]
     array([2.25, 2.25])
@@ -68,18 +71,57 @@ def diagonal(network, vector, x, labels, definition, rng):
     if len(x) == 0:
         raise ValueError("fisher.diagonal: x must hold at least one example")
     total = np.zeros_like(vector)
-    views = network.layers(total)
+    layers, views = network.weights(vector), network.weights(total)
     for start in range(0, len(x), CHUNK):
         some = slice(start, start + CHUNK)
-        inputs, logits = network.layer_inputs(vector, x[some])
+        inputs, logits = layer_inputs(layers, x[some])
         p = np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
         dlogits, weights = _slopes(p, None if labels is None else labels[some], definition, rng)
-        for (weight, bias), h, delta in zip(views, inputs, network.deltas(vector, inputs, dlogits), strict=True):
+        for (weight, bias), h, delta in zip(views, inputs, deltas(layers, inputs, dlogits), strict=True):
             # Averaged over the labels first: they share the layer's input, so one product serves all of them.
             squares = np.einsum("cn,cnk->nk", weights, delta * delta)
             weight += (h * h).T @ squares
             bias += squares.sum(axis=0)
+    if not np.isfinite(total).all():
+        raise NonFiniteError("the Fisher information is not finite: lower the learning rate, or check the scale of the "
+                             "inputs")
     return total / len(x)
+
+
+def layer_inputs(layers, x):
+    """Evaluate layers with ReLU between them for inputs (N, D): what each is given, (N, D), and the outputs (N, C)."""
+    inputs = [x]
+    for weight, bias in layers[:-1]:
+        inputs.append(np.maximum(inputs[-1] @ weight + bias, 0))
+    weight, bias = layers[-1]
+    return inputs, inputs[-1] @ weight + bias
+
+
+def deltas(layers, inputs, doutputs):
+    r"""Send gradients at the outputs down to the pre-activations of every layer, example by example.
+
+    .. math:: \delta_l = (\delta_{l + 1} W_{l + 1}^\top) \odot \mathbb 1[h_l > 0]
+
+    An example's gradient of a weight is then the product of its layer's input and delta.
+
+    Parameters
+    ----------
+    layers : list of pair of ndarray
+        Weights (D, K) and biases (K,) of each layer.
+    inputs : list of ndarray, shape (N, D)
+        From :func:`layer_inputs`.
+    doutputs : ndarray, shape (..., N, C)
+        Gradients, any number of them for an example.
+
+    Returns
+    -------
+    deltas : list of ndarray, shape (..., N, K)
+        One array per layer, the first layer first.
+    """
+    found = [doutputs]
+    for (weight, _), h in zip(layers[:0:-1], inputs[:0:-1], strict=True):
+        found.append((found[-1] @ weight.T) * (h > 0))       # a ReLU's output is positive where its input is
+    return found[::-1]
 
 
 def _slopes(p, labels, definition, rng):

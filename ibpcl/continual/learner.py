@@ -5,10 +5,13 @@ from typing import Protocol
 
 import numpy as np
 
+import ibpcl
 from ibpcl import checkpoints
-from ibpcl.continual.task import ImageTask, RegressionTask, Task
+from ibpcl.continual.task import ImageTask, RegressionTask, Task, real_rows
 from ibpcl.inference.backend import backend
 
+# Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it changes.
+FORM = 2
 DESCRIPTIONS = {Task: "a classification Task", RegressionTask: "a RegressionTask", ImageTask: "an ImageTask"}
 
 
@@ -19,7 +22,7 @@ class Learner(Protocol):
     ``masks(task_id)``: a tuple of boolean arrays (D, K), one a hidden layer.
     """
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Learn the next task; return its history, a list of :class:`ibpcl.inference.loop.Record`.
 
         Parameters
@@ -27,10 +30,8 @@ class Learner(Protocol):
         task : Task, ImageTask or RegressionTask
             All tasks of a learner are of one kind, with inputs of one width; with one head for all also of one number
             of classes.
-        progress : bool, optional
-            Show progress bars: yes, no, or (None) on a terminal only.
-        journal : ibpcl.continual.journal.Journal, optional
-            Told of every epoch, and may know where the task had been.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            Show progress bars: yes, no, or (None) on a terminal only; or who watches every epoch.
 
         Raises
         ------
@@ -78,11 +79,29 @@ class Saved:
         self.backend = backend(backend_name)
         self.inputs = None
 
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.heads)
+
+    def __repr__(self):
+        """Say what it is, how much it has learned, and which settings are not the defaults.
+
+        >>> from ibpcl.methods.npbcl import NPBCL, Settings
+        >>> NPBCL(Settings(hidden=(50,)), seed=3)
+        NPBCL(Settings(hidden=(50,)), seed=3, backend_name='numba'), 0 tasks learned
+        """
+        changed = (one.name for one in dataclasses.fields(self.settings)
+                   if getattr(self.settings, one.name) != one.default)
+        settings = ", ".join(f"{name}={getattr(self.settings, name)!r}" for name in changed)
+        return (f"{type(self).__name__}(Settings({settings}), seed={self.seed}, backend_name={self.backend.name!r}), "
+                f"{self.learned} tasks learned")
+
     def save(self, path):
         """Write the learner to one file, atomically: settings, seed, backend and all that it learned."""
         settings = dataclasses.asdict(self.settings)
         checkpoints.save(path, self.state(), {"method": type(self).__name__, "settings": settings, "seed": self.seed,
-                                              "backend": self.backend.name})
+                                              "backend": self.backend.name, **form()})
 
     @classmethod
     def load(cls, path):
@@ -91,15 +110,41 @@ class Saved:
         Raises
         ------
         FileNotFoundError, ValueError
-            If there is no such file; if it is damaged, or of another method.
+            If there is no such file; if it is damaged, of another method, or of an older version.
         """
         arrays, meta, _ = checkpoints.load(path)
+        check_form(meta, path)
         if meta.get("method") != cls.__name__:
             raise ValueError(f"{cls.__name__}.load: {path} holds a {meta.get('method')}")
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
         learner = cls(cls.settings_type(**values), meta["seed"], meta["backend"])
         learner.load_state(arrays)
         return learner
+
+
+def form():
+    """Return what a file with a learner's state says of its form: see :func:`check_form`."""
+    return {"form": FORM, "version": ibpcl.__version__}
+
+
+def check_form(meta, path):
+    """Refuse a file whose learner's state is in the form of another version.
+
+    Raises
+    ------
+    ValueError
+        Naming the version that wrote it.
+
+    Examples
+    --------
+    >>> check_form({"form": 1, "version": "0.0.9"}, "learner.npz")
+    Traceback (most recent call last):
+    ...
+    ValueError: learner.npz was written by ibpcl 0.0.9 in form 1, this version reads form 2: run the experiment again
+    """
+    if meta.get("form") != FORM:
+        raise ValueError(f"{path} was written by ibpcl {meta.get('version', '0.1.0 or older')} in form "
+                         f"{meta.get('form', 1)}, this version reads form {FORM}: run the experiment again")
 
 
 def check_task(caller, task, kind, inputs):
@@ -126,20 +171,24 @@ def under(state, start):
 
 
 def check_inputs(caller, x, inputs, task_id, learned):
-    """Refuse inputs of the wrong width and tasks that were not learned.
+    """Return the inputs of a prediction as float32 (N, D); refuse others, and tasks that were not learned.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         Saying what is allowed and what came.
     """
     check_task_id(caller, task_id, learned)
-    if np.ndim(x) != 2 or np.shape(x)[1] != inputs:
-        raise ValueError(f"{caller}: x must have shape (N, {inputs}), got {np.shape(x)}")
+    x = real_rows(x, f"{caller}: x")
+    if x.shape[1] != inputs:
+        raise ValueError(f"{caller}: x must have shape (N, {inputs}), got {x.shape}")
+    return x
 
 
 def check_task_id(caller, task_id, learned):
     """Refuse tasks that were not learned; ``caller`` is named in the error."""
+    if isinstance(task_id, bool) or not isinstance(task_id, (int, np.integer)):
+        raise TypeError(f"{caller}: task_id must be an integer, got {task_id!r}")
     if not 0 <= task_id < learned:
         known = f"0 ... {learned - 1}" if learned else "no task has been learned yet"
         raise ValueError(f"{caller}: unknown task_id {task_id}; {known}")

@@ -38,7 +38,7 @@ def learn_stream(learner, stream, progress=None, journal=None):
     progress : bool, optional
         Show progress bars: yes, no, or (None) on a terminal only.
     journal : ibpcl.experiments.journal.RunJournal, optional
-        Keeps checkpoints, and knows which tasks a run that goes on has behind it; those are yielded first.
+        Saves the learner after each task, and knows which tasks a resumed run has behind it; those are yielded first.
     """
     tests, matrix = [], np.full((len(stream), len(stream)), np.nan)
     finished = list(journal.done) if journal else []
@@ -69,11 +69,7 @@ def learn_stream(learner, stream, progress=None, journal=None):
 
 
 def learn_task(learner, task, progress=None, journal=None):
-    """Learn one task; return its history and the seconds that it took, with those before an interruption."""
-    if journal is None:
-        start = time.perf_counter()
-        history = learner.learn(task, progress)
-    else:
-        start = journal.start_task(learner)
-        history = learner.learn(task, progress, journal)
+    """Learn one task; return its history and the seconds that it took."""
+    start = time.perf_counter()
+    history = learner.learn(task, progress if journal is None else journal.watch(progress))
     return history, time.perf_counter() - start

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models.mlp import STANDARD_MASKS
+from ibpcl.models.masked import STANDARD_MASKS
+from ibpcl.models.masked import sticks as shape_parameters
 from ibpcl.numerics import sigmoid
 from ibpcl.primitives import kumaraswamy, stick_breaking, sticks
 
@@ -79,3 +80,33 @@ def posterior_probability(rho, a, b, u, model=STANDARD_MASKS):
 def threshold(probability):
     """Cut the hard mask: a weight is on if it is more likely on than off."""
     return probability > 0.5
+
+
+def probable(network, vector, samples, key, backend):
+    """Threshold the posterior probability of every mask of a network.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        With masked layers.
+    vector : ndarray, shape (P,)
+        Its parameters.
+    samples : int
+        Samples of the sticks.
+    key : Key
+        Of their noise; each masked layer has the next stream.
+    backend : Backend
+        Who draws.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        By masked layer.
+    """
+    views, masks = network.layout.layers(vector), {}
+    for i, (name, layer) in enumerate(network.masked.items()):
+        own = views[name]
+        (a, b), _ = shape_parameters(own["raw_a"], own["raw_b"])
+        u = backend.uniform(key._replace(stream=i), (samples, *a.shape), np.float32)
+        masks[name] = threshold(posterior_probability(own["rho"], a, b, u, layer.model))
+    return masks

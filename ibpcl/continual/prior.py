@@ -7,7 +7,9 @@ unit, which is used as soon as one of its weights is.
 
 import numpy as np
 
+from ibpcl.models.elbo import Prior
 from ibpcl.models.layers import GAUSSIAN
+from ibpcl.models.parameters import write
 
 
 def select(used, chosen, other):
@@ -29,3 +31,30 @@ def standard(shape, sigma, dtype=np.float32):
         "weight.mu": np.zeros(shape, dtype), "weight.log_sigma": np.full(shape, np.log(sigma), dtype),
         "bias.mu": np.zeros(shape[1], dtype), "bias.log_sigma": np.full(shape[1], np.log(sigma), dtype),
     }
+
+
+def assemble(network, layers, sticks, known=None, flat=False):
+    """Return the prior of a network from those of its layers.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        Whose prior it is.
+    layers : dict of str to dict
+        Means and log standard deviations of each Gaussian layer, by name.
+    sticks : dict of str
+        What the prior of each masked layer's sticks has.
+    known : dict of str to ndarray of bool, shape (D, K), optional
+        Which weights have a Gaussian prior, and with them their units' biases; all of them if not given.
+    flat : bool
+        Whether all others have a flat one, or none at all.
+    """
+    values, informative = np.zeros(network.layout.size, np.float32), np.zeros(network.layout.size, bool)
+    views, flags = network.layout.layers(values), network.layout.layers(informative)
+    for name, layer in layers.items():
+        write(views[name], layer)
+    for name, used in (known or {}).items():
+        write(flags[name], {"weight.mu": used, "bias.mu": used.any(axis=0)})
+    mu, log_sigma = (network.layout.block(block) for block in ("mu", "log_sigma"))
+    return Prior(values[mu], values[log_sigma], sticks,
+                 None if known is None else np.flatnonzero(informative[mu]), flat)

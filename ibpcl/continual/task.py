@@ -302,14 +302,36 @@ def _names(names, classes, where):
 
 
 def _inputs(values, what):
-    x = np.asarray(values)
+    x = real_rows(values, what)
+    if x.size == 0:
+        raise ValueError(f"{what} is empty, got shape {x.shape}; "
+                         "a task needs at least one example and one input")
+    return x
+
+
+def real_rows(values, what):
+    """Return an array of float32 (N, D), finite; ``what`` it is stands in the error.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else.
+
+    Examples
+    --------
+    >>> real_rows([[1.0, np.nan]], "x")
+    Traceback (most recent call last):
+    ...
+    ValueError: x must be finite, got 1 NaN or infinite values (the first in row 0, column 1: nan)
+    """
+    try:
+        x = np.asarray(values)
+    except ValueError as error:                              # rows of different lengths
+        raise ValueError(f"{what} must have shape (N, D), got rows that do not make an array: {error}") from error
     if x.dtype.kind not in "fiub":
         raise TypeError(f"{what} must hold real numbers, got dtype {x.dtype}")
     if x.ndim != 2:
         raise ValueError(f"{what} must have shape (N, D), got {x.shape}")
-    if x.size == 0:
-        raise ValueError(f"{what} is empty, got shape {x.shape}; "
-                         "a task needs at least one example and one input")
     with np.errstate(over="ignore"):                        # too large for float32: reported just below
         x = np.asarray(x, dtype=np.float32)
     finite = np.isfinite(x)

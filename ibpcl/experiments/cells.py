@@ -13,6 +13,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from ibpcl import checkpoints, storage
+from ibpcl.continual.learner import check_form
 from ibpcl.errors import TrainingError
 from ibpcl.experiments.benchmarks import Benchmark, Row
 from ibpcl.experiments.config import RunConfig, as_table
@@ -165,14 +166,14 @@ def _run(cell, bar):
 
 def _resumable(folder):
     try:
-        checkpoints.latest(folder)
-    except (OSError, ValueError):                            # none, or all damaged: from the beginning
+        check_form(checkpoints.latest(folder).meta, folder)
+    except (OSError, ValueError):                            # none, all damaged, or older: from the beginning
         return False
     return True
 
 
 def hoards(cell):
-    """Return whether a cell would keep so many training images that it writes gigabytes after every epoch."""
+    """Return whether a cell would keep so many training images that it writes gigabytes after every task."""
     return cell.row.method in ALL_DATA and _examples(cell) * cell.config.tasks * PIXEL_BYTES > MUCH
 
 

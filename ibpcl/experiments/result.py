@@ -150,8 +150,12 @@ def versions():
 
 
 def columns(progresses):
-    """Return the history of all tasks as the columns of a table, one row an epoch; tasks count from 0."""
-    records = [record for done in progresses for record in done.history]
+    """Return the history of all tasks as the columns of a table, one row per epoch; tasks count from 0."""
+    return as_columns([record for done in progresses for record in done.history])
+
+
+def as_columns(records):
+    """Return records as the columns of a table."""
     return {name: [getattr(record, name) for record in records] for name in Record._fields}
 
 

@@ -43,6 +43,10 @@ class Backend(NamedTuple):
     latent_kl_vjp: Callable
     adam: Callable
 
+    def __reduce__(self):
+        """Be copied and pickled as a name."""
+        return backend, (self.name,)
+
 
 BACKENDS = ("numba", "numpy")
 
@@ -66,8 +70,9 @@ def backend(name="numba"):
     >>> backend("numpy").name
     'numpy'
     """
+    from ibpcl.openblas import one_thread as session
+
     if name == "numpy":
-        from contextlib import nullcontext as session
         from operator import getitem as take
 
         from numpy import asarray as hard_mask
@@ -98,7 +103,6 @@ def backend(name="numba"):
             sticks,
         )
         from ibpcl.kernels import sparse_linear as linear
-        from ibpcl.kernels.blas import one_thread as session
         from ibpcl.kernels.local_linear import hard_mask
         from ibpcl.kernels.memory import empty
         from ibpcl.kernels.vectors import copy, take

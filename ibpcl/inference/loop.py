@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -53,24 +54,41 @@ def progress_bar(total, description, progress):
     return tqdm(total=total, desc=description, unit="step", disable=disable, leave=False)
 
 
-class Snapshot(NamedTuple):
-    """A fit after some of its epochs: all that it takes to go on, bit for bit.
+class Watch(NamedTuple):
+    """Who watches a fit: a progress bar, shown or not (None: on a terminal only), and a callable.
 
-    ``average``: the mean of the parameters since averaging began, None before.  ``trained`` (P,): of which elements of
-    the vector, if not of all, ``state`` and ``average`` are; the others stay as they are.
+    ``on_epoch(record, vector)`` is called after each epoch with its :class:`Record` and the parameters, which it may
+    read until it returns.
+    """
+
+    bar: bool | None = None
+    on_epoch: Callable | None = None
+
+
+class Fit(NamedTuple):
+    """How a fit goes.
+
+    ``phase``: its name in the history and in the progress bar.  ``epochs``, ``batch``: passes over the examples, and
+    the largest minibatch.  ``samples``: Monte-Carlo samples of a step.  ``key``: seed and task of the noise; the order
+    of the examples is a function of it and the epoch.  ``backend``: who computes.  ``progress``: a :class:`Watch`, or
+    its ``bar``.  ``rate_end``: factor of the learning rates at the last step, > 0; they fall geometrically from 1 times
+    the rates.  ``average``: share of the steps, the last ones, whose parameters are averaged, in 0 .. 1; with 0 the
+    last ones are returned.  At a constant rate the steps wander around a minimum, and their mean is nearer to it than
+    any of them (Polyak and Juditsky, 1992; Izmailov et al., 2018, for networks).  Not for a network that grows.
     """
 
     phase: str
-    epoch: int
-    vector: np.ndarray
-    state: adam.State
-    history: list
-    average: np.ndarray | None = None
-    trained: np.ndarray | None = None
+    epochs: int
+    batch: int
+    samples: int
+    key: object
+    backend: object
+    progress: bool | Watch | None = None
+    rate_end: float = 1.0
+    average: float = 0.0
 
 
-def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phase, progress=None, adapt=None,
-        resume=None, on_epoch=None, rate_end=1.0, average=0.0):
+def fit(vector, objective, rates, examples, how, adapt=None):
     """Minimize a loss that is estimated from minibatches.
 
     Parameters
@@ -83,58 +101,39 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
         the examples in ``rows``.
     rates : ndarray, shape (P,)
         Learning rate of each element.
-    examples, epochs, batch : int
-        Number of examples, of passes over them, and the largest minibatch.
-    key : Key
-        Seed and task of the noise; the order of the examples is a function of it and the epoch.
-    backend : Backend
-        Whose Adam is used.
-    phase : str
-        Name of this fit in the history and in the progress bar.
-    progress : bool, optional
-        Show a progress bar: yes, no, or (None) on a terminal only.
+    examples : int
+        Number of examples.
+    how : Fit
+        How the fit goes.
     adapt : callable, optional
         ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step; it may change them all.
-    resume : Snapshot, optional
-        Go on after this epoch instead of starting from ``vector``.
-    on_epoch : callable, optional
-        Called with a :class:`Snapshot` after each epoch.
-    rate_end : float
-        Factor of the learning rates at the last step, > 0; they fall geometrically from 1 times ``rates``.
-    average : float
-        Share of the steps, the last ones, whose parameters are averaged, in 0 .. 1; with 0 the last ones are returned.
-        At a constant rate the steps wander around a minimum, and their mean is nearer to it than any of them (Polyak
-        and Juditsky, 1992; Izmailov et al., 2018, for networks).  Not for parameters that ``adapt`` makes more.
 
     Returns
     -------
     vector : ndarray, shape (P,)
         The fitted parameters.
     history : list of Record
-        One row an epoch.
+        One row per epoch.
 
     Raises
     ------
     NonFiniteError
         When a part of the ELBO or the gradient is not finite.
     """
-    per_epoch = math.ceil(examples / batch)
-    steps, state, history, first, mean = epochs * per_epoch, adam.start(vector), [], 0, None
-    ours = False                                             # vector and moments: nobody else has them
-    if resume is not None:
-        _, first, vector, state, history, mean, _ = resume
-    averaged = round(average * steps)                        # how many of the last steps
-    with backend.session(), progress_bar(steps, phase, progress) as bar:
-        bar.update(first * per_epoch)
-        for epoch in range(first, epochs):
+    watch = how.progress if isinstance(how.progress, Watch) else Watch(how.progress)
+    per_epoch = math.ceil(examples / how.batch)
+    steps, state, history, mean = how.epochs * per_epoch, adam.start(vector), [], None
+    averaged = round(how.average * steps)                    # how many of the last steps
+    with how.backend.session(), progress_bar(steps, how.phase, watch.bar) as bar:
+        for epoch in range(how.epochs):
             rows_of_epoch, tau = [], 0.0
-            for i, rows in enumerate(minibatches(examples, batch, key._replace(step=epoch))):
+            for i, rows in enumerate(minibatches(examples, how.batch, how.key._replace(step=epoch))):
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
-                *moved, finite = backend.adam(vector, gradient, state, rates,
-                                              factor=geometric(1.0, rate_end, step, steps), in_place=ours)
-                _refuse_non_finite(parts, finite, phase, epoch, step)
-                (vector, state), ours = moved, True
+                vector, state, finite = how.backend.adam(
+                    vector, gradient, state, rates, factor=geometric(1.0, how.rate_end, step, steps),
+                    in_place=step > 0)                       # where to start is the caller's
+                _refuse_non_finite(parts, finite, how.phase, epoch, step)
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))
@@ -142,11 +141,10 @@ def fit(vector, objective, rates, *, examples, epochs, batch, key, backend, phas
                 bar.update()
             means = [float(np.mean(part)) for part in zip(*rows_of_epoch, strict=True)]
             elbo, names = means[0] - sum(means[1:]), type(parts)._fields
-            history = [*history, Record(key.task, phase, epoch, per_epoch, float(tau), elbo,
-                                        **dict(zip(names, means, strict=True)))]
-            if on_epoch is not None:
-                on_epoch(Snapshot(phase, epoch + 1, vector, state, history, mean))
-                ours = False
+            history.append(Record(how.key.task, how.phase, epoch, per_epoch, float(tau), elbo,
+                                  **dict(zip(names, means, strict=True))))
+            if watch.on_epoch is not None:
+                watch.on_epoch(history[-1], vector)
             bar.set_postfix_str(f"ELBO/N {elbo / examples:.4f}")
     return (vector if mean is None else mean), history
 

@@ -1,4 +1,4 @@
-"""The three fits of the method: maximum likelihood, masked training, and training with a fixed mask."""
+"""The fits of a network to a task: maximum likelihood, training while masks are sampled, and with given masks."""
 
 from typing import NamedTuple
 
@@ -8,39 +8,29 @@ from ibpcl.adam import State
 from ibpcl.inference.loop import fit
 from ibpcl.inference.schedules import geometric
 from ibpcl.models import packing
-from ibpcl.models.supervised import Elbo
+from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 
 
 class Data(NamedTuple):
-    """The examples of a fit: inputs (N, D), and labels (N,) or targets (N, C)."""
+    """The examples of a fit: inputs (N, D), and labels (N,) or targets (N, C); of an autoencoder the images again."""
 
     x: np.ndarray
     y: np.ndarray
 
 
-class Fit(NamedTuple):
-    """How a fit goes: passes over the data, the largest minibatch, samples a step, and who does it under which key.
+class Weighted(NamedTuple):
+    """What is maximized besides the data's share of it.
 
-    ``resume``, ``on_epoch``, ``rate_end`` and ``average`` as in :func:`ibpcl.inference.loop.fit`.
+    ``weights``: the cotangent of the parts, (1, -1, ...) for the ELBO.  ``warm_up``: share of the steps, from the
+    first on, in which the weight of the codes' divergence rises from 0 to its own.  ``held`` (P,): which parameters
+    stay where they are.  ``penalty(vector)`` returns what is added to the negative ELBO, nats for the whole task, and
+    its gradient or None; the history counts it with the weights' divergence.
     """
 
-    phase: str
-    epochs: int
-    batch: int
-    samples: int
-    key: object
-    backend: object
-    progress: bool | None = None
-    resume: object = None
-    on_epoch: object = None
-    rate_end: float = 1.0
-    average: float = 0.0
-
-    def run(self, vector, objective, rates, examples, adapt=None):
-        """Call :func:`ibpcl.inference.loop.fit`, which says what the arguments are."""
-        return fit(vector, objective, rates, examples=examples, epochs=self.epochs, batch=self.batch, key=self.key,
-                   backend=self.backend, phase=self.phase, progress=self.progress, adapt=adapt, resume=self.resume,
-                   on_epoch=self.on_epoch, rate_end=self.rate_end, average=self.average)
+    weights: Elbo
+    warm_up: float = 0.0
+    held: np.ndarray | None = None
+    penalty: object = None
 
 
 def block_rates(layout, **rate_of_block):
@@ -55,67 +45,77 @@ def block_rates(layout, **rate_of_block):
 class Packed(NamedTuple):
     """What is trained: a network, the part of it that takes part, the prior of that part, and the rest's values."""
 
-    model: object
+    network: object
     part: packing.Part
     prior: object
     rest: np.ndarray
 
 
-def maximize_likelihood(model, vector, prior, data, how, rate):
+def maximize_likelihood(network, vector, prior, data, how, rate):
     """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL")."""
-    masks = [None] * len(model.hidden)
-    examples = len(data.x)
+    def noise(rows):
+        return {name: (np.zeros((1, rows, layer.units), np.float32),) for name, layer in network.layers.items()}
 
-    def objective(vector, rows, step, steps):
-        silent = tuple(np.zeros((1, len(rows), width), np.float32) for width in (*model.hidden, model.outputs))
-        parts, cache = model.fixed_elbo(vector, prior, masks, data.x[rows], data.y[rows], silent, examples, how.backend)
-        return parts, model.fixed_elbo_vjp(Elbo(-1 / examples, 0.0, 0.0, 0.0), cache), 0.0
-
-    packed = Packed(model, packing.whole(model), prior, vector)
-    return fit_part(lambda: packed, objective, block_rates(model.layout, mu=rate, noise=rate), data, how, vector)
+    weighted, rates = Weighted(Elbo(1.0)), {"mu": rate, "noise": rate}
+    packed = Packed(network, packing.whole(network), prior, vector)
+    _, vector, history = _fit(packed, vector, data, how, rates, weighted, {}, noise=noise)
+    return vector, history
 
 
-def train_fixed(model, vector, prior, masks, data, how, rate, kl_weight=1.0):
-    """Maximize the ELBO over the weights that a fixed mask keeps (Sec. 4.5, "Selective Finetuning").
+def train_fixed(network, vector, prior, masks, data, how, rates, weighted):
+    """Maximize the ELBO over the weights that given masks keep (Sec. 4.5, "Selective Finetuning").
 
-    Weights that the mask switches off stay at their prior; if they are not there, or nothing draws them there, all
+    Weights that a mask switches off stay at their prior; if they are not there, or nothing draws them there, all
     weights are trained.  See :mod:`ibpcl.models.packing`.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        The network.
+    vector : ndarray, shape (P,)
+        Where to start.
+    prior : Prior or None
+        Of the weights; None for a network of plain layers.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        By layer; empty for a network that has none.
+    data : Data
+        The task.
+    how : Fit
+        How the fit goes.
+    rates : dict of str to float
+        Learning rate of each block of the layout.
+    weighted : Weighted
+        What is maximized.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        The fitted parameters.
+    history : list of Record
+        One row per epoch.
     """
-    examples = len(data.x)
-    part, rest = packing.whole(model), how.resume.vector if how.resume else vector
-    if kl_weight > 0 and packing.off_weights_rest(model, rest, prior, masks):
-        part, rest = packing.fixed_part(model, masks, data.x), packing.at_rest(model, rest, prior)
-    packed = Packed(model, part, packing.pack_prior(part, model, prior), rest)
-    small, masks = part.model, packing.pack_masks(part, masks, how.backend)
-    weights = Elbo(-1 / examples, kl_weight / examples, 0, 0)
-    read = part.columns(data.x)
-
-    def objective(vector, rows, step, steps):
-        noise = small.fixed_noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-        parts, cache = small.fixed_elbo(vector, packed.prior, masks, how.backend.take(read, rows), data.y[rows],
-                                        noise, examples, how.backend)
-        return parts, small.fixed_elbo_vjp(weights, cache), 0.0
-
-    rates = block_rates(small.layout, mu=rate, log_sigma=rate, noise=rate)
-    return fit_part(lambda: packed, objective, rates, data, how, vector)
+    part, rest = packing.whole(network), vector
+    if masks and weighted.weights.kl_weights and packing.off_weights_rest(network, vector, prior, masks):
+        part, rest = packing.fixed_part(network, masks, data.x), packing.at_rest(network, vector, prior)
+    packed = Packed(network, part, packing.pack_prior(part, network, prior), rest)
+    _, vector, history = _fit(packed, vector, data, how, rates, weighted, packing.pack_masks(part, masks, how.backend))
+    return vector, history
 
 
 class Growing(NamedTuple):
-    """How a network grows: every so many steps ``look(model, vector, step)`` gives (model, vector, prior), or None."""
+    """How a network grows: every so many steps ``look(network, vector, step)`` returns all three anew, or None."""
 
     every: int
     look: object
 
 
-def train_masked(model, vector, prior, data, how, rates, weights, tau, growing=None):
+def train_masked(network, vector, prior, data, how, rates, weighted, tau, growing=None):
     """Maximize the ELBO over weights, masks and sticks while the temperature falls.
 
     Parameters
     ----------
-    rates : dict of str to float
-        Learning rate of each block of the layout.
-    weights : Elbo
-        Cotangent of the parts: (1, -1, -1, -1, -1) for the true ELBO.
+    network, vector, prior, data, how, rates, weighted
+        As of :func:`train_fixed`.
     tau : (float, float)
         Temperature at the first and at the last step.
     growing : Growing, optional
@@ -123,50 +123,72 @@ def train_masked(model, vector, prior, data, how, rates, weights, tau, growing=N
 
     Returns
     -------
-    model : Supervised
+    network : Network
         The network, larger than before if it grew.
     vector : ndarray, shape (P,)
         Its parameters.
     history : list of Record
-        One row an epoch.
+        One row per epoch.
     """
-    examples = len(data.x)
-    downhill = Elbo(*(-weight / examples for weight in weights))
-    now = _masked_part(model, how.resume.vector if how.resume else vector, prior, data.x, weights)
-    read = now.part.columns(data.x)                          # a network that grows reads the same
+    packed = _masked_part(network, vector, prior, data.x, weighted.weights)
+    return _fit(packed, vector, data, how, rates, weighted, None, tau, growing)
+
+
+def _masked_part(network, vector, prior, x, weights):
+    """Leave out the inputs that are always zero; without a divergence nothing would say where their weights rest."""
+    part, rest = packing.whole(network), vector
+    if prior is not None and weights.kl_weights and weights.kl_masks and network.masked:
+        part, rest = packing.masked_part(network, x), packing.at_rest(network, vector, prior)
+        rest[network.layout.block("rho")] = 0
+    return Packed(network, part, packing.pack_prior(part, network, prior), rest)
+
+
+def _fit(packed, vector, data, how, rates, weighted, masks, tau=(1.0, 1.0), growing=None, noise=None):
+    """Fit a part of a network; return the whole network, its parameters and the history."""
+    now, examples, read = packed, len(data.x), packed.part.columns(data.x)      # a network that grows reads the same
+    downhill = Elbo(*(-weight / examples for weight in weighted.weights))
 
     def objective(vector, rows, step, steps):
-        temperature, model = geometric(*tau, step, steps), now.part.model
-        noise = model.noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-        parts, cache = model.elbo(vector, now.prior, how.backend.take(read, rows), data.y[rows], noise, temperature,
-                                  examples, how.backend)
-        return parts, model.elbo_vjp(downhill, cache), temperature
+        network, tau_now = now.part.network, 0.0 if masks is not None else geometric(*tau, step, steps)
+        drawn = noise(len(rows)) if noise else network.noise(
+            how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=masks is None)
+        y = data.y[rows] if data.y.ndim == 1 else how.backend.take(data.y, rows)
+        parts, cache = elbo(network, vector, now.prior, how.backend.take(read, rows), y, drawn, examples, how.backend,
+                            masks, tau_now)
+        weights = downhill._replace(kl_latent=downhill.kl_latent * rising(step, steps, weighted.warm_up))
+        gradient = elbo_vjp(weights, cache)
+        if weighted.penalty is not None:
+            value, dpenalty = weighted.penalty(vector)
+            if dpenalty is not None:                         # the loss that falls is in nats per example
+                parts, gradient = parts._replace(kl_weights=parts.kl_weights + value), gradient + dpenalty / examples
+        return parts, gradient, tau_now
 
-    def adapt(step, vector, state, element_rates):
+    def grow(step, vector, state, element_rates):
         nonlocal now
         if (step + 1) % growing.every:
             return vector, state, element_rates
-        grown = growing.look(now.model, packing.unpack(now.part, vector, now.rest), step)
+        grown = growing.look(now.network, packing.unpack(now.part, vector, now.rest), step)
         if grown is None:
             return vector, state, element_rates
-        larger, whole, larger_prior = grown
-        old, now = now.part.model, _masked_part(larger, whole, larger_prior, data.x, weights)
-        layout = now.part.model.layout
-        return whole[now.part.index], _grow_state(old.layout, state, layout), block_rates(layout, **rates)
+        network, whole, prior = grown
+        old, now = now.part.network.layout, _masked_part(network, whole, prior, data.x, weighted.weights)
+        layout = now.part.network.layout
+        return whole[now.part.index], _grow_state(old, state, layout), block_rates(layout, **rates)
 
-    first_rates = block_rates(now.part.model.layout, **rates)
-    vector, history = fit_part(lambda: now, objective, first_rates, data, how, vector, adapt if growing else None)
-    return now.model, vector, history
+    element_rates = block_rates(now.part.network.layout, **rates)
+    if weighted.held is not None:
+        element_rates[weighted.held[now.part.index]] = 0
+    trained, history = fit(vector[now.part.index], objective, element_rates, examples, how, grow if growing else None)
+    return now.network, packing.unpack(now.part, trained, now.rest), history
 
 
-def _masked_part(model, vector, prior, x, weights):
-    """Leave out the inputs that are always zero; without a divergence nothing would say where their weights rest."""
-    if weights.kl_weights == 0 or weights.kl_masks == 0:
-        part, rest = packing.whole(model), vector
-    else:
-        part, rest = packing.masked_part(model, x), packing.at_rest(model, vector, prior)
-        rest[model.layout.block("rho")] = 0
-    return Packed(model, part, packing.pack_prior(part, model, prior), rest)
+def rising(step, steps, warm_up):
+    """Return the factor of a weight that rises evenly from 0 to 1 within a share of the steps, and stays there.
+
+    >>> [rising(step, 8, 0.5) for step in (0, 1, 4, 7)]
+    [0.0, 0.25, 1.0, 1.0]
+    """
+    return min(1.0, step / (warm_up * steps)) if warm_up > 0 else 1.0
 
 
 def _grow_state(layout, state, larger):
@@ -177,37 +199,3 @@ def _grow_state(layout, state, larger):
         layout.transfer(part, larger, grown)
         parts.append(grown)
     return State(*parts)
-
-
-def fit_part(packed, objective, rates, data, how, vector, adapt=None):
-    """Fit the part of a network that ``packed()`` names at the moment; return the whole vector and the history.
-
-    Snapshots are of the whole network, so that what is left out may be decided anew when a run goes on.
-    """
-    def keep(snapshot):
-        part, trained = packed().part, np.zeros(packed().rest.size, bool)
-        trained[part.index] = True
-        how.on_epoch(snapshot._replace(vector=packing.unpack(part, snapshot.vector, packed().rest), trained=trained))
-
-    index, resume = packed().part.index, how.resume
-    if resume is not None:
-        nothing, state = np.zeros_like(resume.vector), resume.state
-        first, second = (_whole(moment, resume.trained, nothing.copy())[index] for moment in state[:2])
-        step = state.step if np.ndim(state.step) == 0 else _whole(
-            state.step, resume.trained, np.zeros(nothing.shape, state.step.dtype))[index]
-        average = resume.average
-        if average is not None:
-            average = _whole(average, resume.trained, resume.vector.copy())[index]
-        resume = resume._replace(vector=resume.vector[index], state=State(first, second, step),
-                                 average=average, trained=None)
-    part_how = how._replace(resume=resume, on_epoch=None if how.on_epoch is None else keep)
-    trained, history = part_how.run(vector[index], objective, rates, len(data.x), adapt)
-    return packing.unpack(packed().part, trained, packed().rest), history
-
-
-def _whole(values, trained, others):
-    """Write the values of the elements that are trained between the others, and return them all."""
-    if trained is None:
-        return values
-    others[trained] = values
-    return others

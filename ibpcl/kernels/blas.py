@@ -1,89 +1,20 @@
 """Dense matrix products: BLAS on one thread, called by ours.
 
-The threads of OpenBLAS wait for the next product by spinning, for some 25 milliseconds, and meanwhile take the cores
-from our kernels: every one of them then took twice as long.  So each of our threads computes some of the products, or
-some rows of one, by itself, which costs no more.  Compiled code calls SciPy's BLAS (Numba's ``dot`` does), so that no
-thread waits for the interpreter's lock.  What a thread computes depends on sizes alone, and so the result does not
-depend on the number of threads, of ours or of BLAS, bit for bit.
+The threads of OpenBLAS take the cores from ours (:mod:`ibpcl.openblas`).  So each of our threads computes some of the
+products, or some rows of one, by itself, which costs no more.  Compiled code calls SciPy's BLAS (Numba's ``dot`` does),
+so that no thread waits for the interpreter's lock.  What a thread computes depends on sizes alone, and so the result
+does not depend on the number of threads, of ours or of BLAS, bit for bit.
 """
 
-import contextlib
-import ctypes
-import functools
-import threading
-from pathlib import Path
-
 import numpy as np
-import scipy
 
 from ibpcl.kernels import loops, threads
 from ibpcl.kernels.compilation import compiled
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
+from ibpcl.openblas import one_thread
 
 ROWS, GROUP = 256, 12                                        # a piece; what BLAS computes together
-PLACES = ("../scipy.libs", ".dylibs", ".libs")               # where SciPy's packages keep their OpenBLAS
-NAMES = ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads")
-
-
-@functools.cache
-def _library():
-    """Return the functions that tell and set the number of threads of SciPy's OpenBLAS, or None if it has another."""
-    here = Path(scipy.__file__).parent
-    for path in (path for place in PLACES for path in sorted((here / place).glob("*openblas*"))):
-        try:
-            library = ctypes.CDLL(str(path))
-        except OSError:
-            continue
-        for name in NAMES:
-            if hasattr(library, name.format("set")):
-                return getattr(library, name.format("get")), getattr(library, name.format("set"))
-    return None
-
-
-class _OneThread:
-    """While it is entered, by whomever and however often, BLAS has one thread."""
-
-    def __init__(self):
-        self.lock, self.users, self.before = threading.RLock(), 0, 1
-
-    def __enter__(self):
-        with self.lock:
-            self.users += 1
-            if self.users == 1 and (library := _library()) is not None:
-                get, choose = library
-                self.before = get()
-                choose(1)
-
-    def __exit__(self, *error):
-        with self.lock:
-            self.users -= 1
-            if self.users == 0 and (library := _library()) is not None:
-                library[1](self.before)
-
-
-_one_thread = _OneThread()
-
-
-def one_thread():
-    """Keep BLAS to one thread in a ``with``; another BLAS than OpenBLAS is left alone, which only costs time.
-
-    Within another such ``with``, around many products, it costs next to nothing.
-    """
-    return _one_thread
-
-
-@contextlib.contextmanager
-def all_threads():
-    """Within a :func:`one_thread`, give BLAS its threads back, so that something can be compared with it."""
-    if _one_thread.users == 0 or (library := _library()) is None:
-        yield
-        return
-    library[1](_one_thread.before)
-    try:
-        yield
-    finally:
-        library[1](1)
 
 
 @compiled

@@ -18,13 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.kernels import activations, blas, loops, sparse_matrix, thin_products, threads
+from ibpcl.kernels import activations, loops, sparse_matrix, thin_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, part, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.loops import fill, flat
 from ibpcl.kernels.memory import as_arrays, several, writable
 from ibpcl.kernels.preactivations import add_through_squares, draw, pull_back
 from ibpcl.kernels.turns import BEGIN, END, another, wait_for
+from ibpcl.openblas import one_thread
 from ibpcl.primitives.activations import LEAK
 
 STRIP = 4096                                                 # weights, a piece
@@ -347,7 +348,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
             threads.run(sparse_forward, strips + 2 + pieces, *weights, *sparse, *drawing, squares.reshape(-1), mean,
                         slope, h, singly=True)
         else:
-            with blas.one_thread():
+            with one_thread():
                 threads.run(dense_forward, strips + pieces, *weights, rows, *drawing, squares, mean, slope, h,
                             small=_small(rows, columns), singly=True)
     out, apart = h.reshape(eps.shape), None
@@ -395,7 +396,7 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
                         *after, singly=True)
             dx = _dense_dx(gradients, rows, means, variances) if needs_dx else None       # images need none
         else:
-            with blas.one_thread():
+            with one_thread():
                 threads.run(dense_backward, _rows(len(rows)) + 2 + _rows(len(dx)), *given, rows, squares, means,
                             variances, *after, through, dx, small=_small(rows, K), singly=True)
     if whole:

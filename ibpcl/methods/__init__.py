@@ -5,10 +5,16 @@ made by ``Learner(settings, seed, backend_name)``, and, if it has any, ``PRESETS
 imported when its method is asked for.
 """
 
+import difflib
 import math
-from dataclasses import field
+import sys
+from dataclasses import field, fields
 from importlib import import_module
-from typing import NamedTuple
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import NamedTuple, get_args, get_origin
+
+import numpy as np
 
 # The module of each method, and the class of its learner.
 METHODS = {
@@ -134,3 +140,61 @@ def check_settings(method, settings, choices, at_least, above_zero):
 def option(default, doc):
     """Declare a field of a dataclass of settings: its default, and one sentence of documentation."""
     return field(default=default, metadata={"doc": doc})
+
+
+class _Checked(type):
+    """Makes settings only of keys that there are, and of values of the right type."""
+
+    def __call__(cls, *values, **named):
+        given = {**dict(zip((one.name for one in fields(cls)), values, strict=False)), **named}
+        known = {one.name: one.type for one in fields(cls)}
+        method = cls.__module__.rsplit(".", 1)[-1].removesuffix("_settings")
+        for name, value in given.items():
+            if name not in known:
+                close = difflib.get_close_matches(name, known, 1)
+                raise TypeError(f"{method}: there is no setting {name!r}"
+                                + (f"; did you mean {close[0]!r}?" if close else f" among {', '.join(known)}"))
+            given[name] = _as(value, known[name], f"{method}: {name}")
+        return super().__call__(**given)
+
+
+class Presets(metaclass=_Checked):
+    """A base of settings: they are checked as they are made, and some have a name.
+
+    >>> from ibpcl.methods.npbcl import Settings
+    >>> Settings.preset("paper").samples
+    10
+    >>> Settings(epoch=5)
+    Traceback (most recent call last):
+    ...
+    TypeError: npbcl: there is no setting 'epoch'; did you mean 'epochs'?
+    """
+
+    @classmethod
+    def preset(cls, name):
+        """Return the settings of a name, a key of the module's ``PRESETS``; "default" for a method without any."""
+        presets = getattr(sys.modules[cls.__module__], "PRESETS", {"default": {}})
+        if name not in presets:
+            raise ValueError(f"{cls.__module__}: preset must be one of {', '.join(presets)}, got {name!r}")
+        return cls(**presets[name])
+
+
+def _as(value, kind, what):
+    """Return a value as its type; whole numbers may stand for numbers, and lists for tuples.
+
+    >>> _as([50], tuple[int, ...], "hidden")
+    (50,)
+    """
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    if value is None and NoneType in kinds:
+        return None
+    bare = kinds[0]
+    if get_origin(bare) is tuple:
+        element = get_args(bare)[0]
+        if not isinstance(value, (list, tuple, np.ndarray)):
+            raise TypeError(f"{what} must be a tuple of {element.__name__}, such as ({value},), got {value!r}")
+        return tuple(_as(one, element, what) for one in value)
+    allowed = {bool: (bool, np.bool_), int: Integral, float: Real, str: str}[bare]
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bare is not bool):
+        raise TypeError(f"{what} must be {bare.__name__}, got {value!r}")
+    return bare(value)

@@ -33,7 +33,7 @@ from ibpcl.continual.task import Task
 from ibpcl.methods import option
 from ibpcl.methods.den_course import Course
 from ibpcl.methods.sequential import SequentialSettings
-from ibpcl.models.plain import Network
+from ibpcl.models import plain
 
 
 @dataclass(frozen=True)
@@ -85,29 +85,29 @@ class DEN(Saved):
         super().__init__(settings, seed, backend_name)
         self.shared, self.heads, self.widths = [], [], []
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Learn the next task; return the history of its phases.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
         self.inputs = task.inputs
-        course = Course(self, task, progress, journal)
+        course = Course(self, task, progress)
         if self.heads:
             course.later()
         else:
             course.first()
-        *hidden, head = [(weight.copy(), bias.copy()) for weight, bias in course.network.layers(course.vector)]
+        *hidden, head = [(weight.copy(), bias.copy()) for weight, bias in course.network.weights(course.vector)]
         self.shared, self.heads = hidden, [*self.heads, head]
         self.widths.append(course.network.hidden)
         return [record._replace(task=len(self.heads) - 1) for record in course.history]
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the units that it knows."""
-        check_inputs("den.predict", x, self.inputs, task_id, len(self.heads))
-        network = Network(self.inputs, self.widths[task_id], len(self.heads[task_id][1]))
+        x = check_inputs("den.predict", x, self.inputs, task_id, len(self.heads))
+        network = plain.network(self.inputs, self.widths[task_id], len(self.heads[task_id][1]))
         vector = np.zeros(network.layout.size, np.float32)
-        for views, values in zip(network.layers(vector), (*self.shared, self.heads[task_id]), strict=True):
+        for views, values in zip(network.weights(vector), (*self.shared, self.heads[task_id]), strict=True):
             for view, value in zip(views, values, strict=True):
                 view[...] = corner(value, view.shape)
         return network.predict(vector, x, self.backend)

@@ -1,20 +1,15 @@
 """One task of DEN under way: its phases, one after another, and the network as it grows."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from ibpcl.continual.journal import Partial
 from ibpcl.inference import sparsity
-from ibpcl.inference.loop import fit
+from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.schedules import geometric
-from ibpcl.models import expandable
-from ibpcl.models.plain import Network
-from ibpcl.models.supervised import Elbo
+from ibpcl.models import expandable, plain
+from ibpcl.models.elbo import Elbo
 from ibpcl.noise import Key, generator
 from ibpcl.primitives import quadratic
 
-PHASES = ("whole", "head", "selected", "expanded", "split")
 # Streams of the start of a task, and of what it adds; the order of the examples has a stream of its own.
 START, GROWTH = 0, 1
 
@@ -28,10 +23,8 @@ class Course:
         As the last task left it; it is not changed.
     task : Task
         What is learned.
-    progress : bool or None
-        Show progress bars.
-    journal : Journal or None
-        Told of every epoch; where it says that the task had been, it goes on.
+    progress : bool, Watch or None
+        As of :class:`ibpcl.inference.loop.Fit`.
 
     Attributes
     ----------
@@ -45,19 +38,13 @@ class Course:
         Of the phases that are over.
     """
 
-    def __init__(self, learner, task, progress, journal):
-        self.learner, self.task, self.progress, self.journal = learner, task, progress, journal
-        self.settings, self.resume = learner.settings, journal.resume if journal else None
+    def __init__(self, learner, task, progress):
+        self.learner, self.task, self.progress, self.settings = learner, task, progress, learner.settings
         self.key = Key(learner.seed, len(learner.heads), 0, START)
         self.before = learner.shared
         self.widths = learner.widths[-1] if learner.heads else self.settings.hidden
-        self.network, self.units, self.history = Network(task.inputs, self.widths, task.outputs), None, []
-        if self.resume is None:
-            self.vector = self._start(self.network, START)
-        else:
-            self.network = replace(self.network, hidden=tuple(self.resume.hidden))
-            self.vector, self.units = self.resume.snapshot.vector, self.resume.masks
-            self.history = list(self.resume.history)
+        self.network, self.units, self.history = plain.network(task.inputs, self.widths, task.outputs), None, []
+        self.vector = self._start(self.network, START)
 
     def first(self):
         """Train the whole network, sparsely."""
@@ -65,35 +52,24 @@ class Course:
         self._fit("whole", every, self._sparsity(every))
 
     def later(self):
-        """Go through the four phases, or those that are left."""
-        settings, at = self.settings, self._reached
-        if at <= PHASES.index("head"):
-            head = expandable.added(self.network, self.widths)
-            self._fit("head", head, self._sparsity(head), epochs=settings.head_epochs)
-            self.units = expandable.reached(self.network.layers(self.vector))
-        if at <= PHASES.index("selected"):
-            self._fit("selected", expandable.between(self.network, self.units), held=True)
-            if self._loss() >= settings.loss_threshold:
-                self._expand()
-        if at <= PHASES.index("expanded") and self.network.hidden != self.widths:
+        """Go through the four phases."""
+        settings = self.settings
+        head = expandable.added(self.network, self.widths)
+        self._fit("head", head, self._sparsity(head), epochs=settings.head_epochs)
+        self.units = expandable.reached(self.network.weights(self.vector))
+        self._fit("selected", expandable.between(self.network, self.units), held=True)
+        if self._loss() >= settings.loss_threshold:
+            self._expand()
             groups = expandable.incoming(self.network, self.widths)
-            new = expandable.added(self.network, self.widths)
-            self._fit("expanded", new, self._sparsity(new, groups))
+            self._fit_new("expanded", groups)
             self._drop(groups)
-        if at < PHASES.index("split"):
-            self._split()
-        if self.network.hidden != self.widths and (at == PHASES.index("split") or self._copies):
-            new = expandable.added(self.network, self.widths)
-            self._fit("split", new, self._sparsity(new))
-
-    @property
-    def _reached(self):
-        return PHASES.index(self.resume.snapshot.phase) if self.resume else 0
+        if self._split():
+            self._fit_new("split")
 
     def _start(self, network, stream):
         """Return what earlier tasks left, in a network with a fresh head, and fresh units if it is larger."""
-        vector = network.initial(generator(self.key._replace(stream=stream)), self.settings.start)
-        for (weight, bias), (old_weight, old_bias) in zip(network.layers(vector), self.before, strict=False):
+        vector = network.start(generator(self.key._replace(stream=stream)), self.settings.start)
+        for (weight, bias), (old_weight, old_bias) in zip(network.weights(vector), self.before, strict=False):
             rows, columns = old_weight.shape
             weight[:rows, :columns], bias[:columns] = old_weight, old_bias
         return vector
@@ -106,7 +82,7 @@ class Course:
     def _expand(self):
         """Add units to every layer."""
         more = tuple(width + self.settings.expand_units for width in self.widths)
-        larger = replace(self.network, hidden=more)
+        larger = self.network.resized(more)
         vector = self._start(larger, GROWTH)
         self.network.layout.transfer(self.vector, larger.layout, vector)
         self.network, self.vector = larger, vector
@@ -118,23 +94,23 @@ class Course:
         self.network, self.vector = expandable.kept_units(self.network, self.vector, keep)
 
     def _split(self):
-        """Put back the units that moved too far, and copy them."""
-        distances = expandable.drift(self.network.layers(self.vector)[:-1], self.before)
+        """Put back the units that moved too far, and copy them; return how many."""
+        distances = expandable.drift(self.network.weights(self.vector)[:-1], self.before)
         moved = [np.flatnonzero(distance > self.settings.split_threshold) for distance in distances]
-        self._copies = sum(map(len, moved))
         self.network, self.vector = expandable.split(self.network, self.vector, self.before, moved)
+        return sum(map(len, moved))
 
     def _sparsity(self, trained, groups=()):
         """Return the penalties with a kink: of each weight that is trained, biases excepted, and of groups."""
         single = np.zeros(len(trained), np.float32)
-        for weight, _ in self.network.layers(single):
+        for weight, _ in self.network.weights(single):
             weight[...] = self.settings.sparsity
         return sparsity.Sparsity(single * trained, groups, self.settings.group_sparsity)
 
     def _pulls(self, trained):
         """Return where held parameters are drawn to, and how strongly: to 0, and to what the last task left."""
         decay, drift = (np.float32(weight) * trained for weight in (self.settings.decay, self.settings.drift))
-        drift[self.network.hidden_size:] = 0                 # the new head was nowhere
+        drift[-self.network.head_size:] = 0                 # the new head was nowhere
         return (np.zeros_like(decay), decay), (self._start(self.network, START), drift)
 
     def _fit(self, phase, trained, kinks=None, held=False, epochs=None):
@@ -142,7 +118,6 @@ class Course:
         settings, task, examples = self.settings, self.task, len(self.task.x_train)
         network, computing, rates = self.network, self.learner.backend, np.float32(settings.rate) * trained
         pulls = self._pulls(trained) if held else ()
-        resume = self.resume.snapshot if self.resume and self.resume.snapshot.phase == phase else None
 
         def objective(vector, rows, step, steps):
             total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], computing)
@@ -152,19 +127,20 @@ class Course:
                 gradient += quadratic.penalty_vjp(1.0, quadratic_cache)[0]
                 penalty += value
             penalty += kinks.value(vector) if kinks else 0.0
-            return Elbo(total * examples / len(rows), penalty * examples, 0.0, 0.0), gradient, 0.0
+            return Elbo(total * examples / len(rows), penalty * examples), gradient, 0.0
 
         def shrink(step, vector, state, rates):
             factor = np.float32(geometric(1.0, settings.rate_end, step, steps))
             return kinks.shrink(vector, sparsity.step_sizes(state, rates * factor)), state, rates
 
-        def save(snapshot):
-            self.journal.save(Partial(snapshot, network.hidden, self.units, tuple(self.history)))
-
         epochs = settings.epochs if epochs is None else epochs
+        how = Fit(phase, epochs, settings.batch, 1, self.key, computing, self.progress, settings.rate_end)
         steps = epochs * -(-examples // settings.batch)
-        self.vector, records = fit(
-            self.vector, objective, rates, examples=examples, epochs=epochs, batch=settings.batch, key=self.key,
-            backend=computing, phase=phase, progress=self.progress, resume=resume, rate_end=settings.rate_end,
-            adapt=None if kinks is None or kinks.is_zero else shrink, on_epoch=save if self.journal else None)
+        adapt = None if kinks is None or kinks.is_zero else shrink
+        self.vector, records = fit(self.vector, objective, rates, examples, how, adapt)
         self.history += records
+
+    def _fit_new(self, phase, groups=()):
+        """Train what the last task did not have, sparsely."""
+        new = expandable.added(self.network, self.widths)
+        self._fit(phase, new, self._sparsity(new, groups))

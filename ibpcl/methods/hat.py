@@ -29,10 +29,13 @@ import numpy as np
 from ibpcl.continual.learner import check_inputs
 from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
-from ibpcl.models.gated import Gated, gates
-from ibpcl.models.supervised import Elbo
+from ibpcl.models import gated
+from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
+from ibpcl.models.gated import capacity, capacity_vjp, freedom, gates, gates_vjp
+from ibpcl.models.layers import Pass
 from ibpcl.noise import generator
 from ibpcl.numerics import logsumexp
+from ibpcl.openblas import on_one_thread
 
 LARGEST_EMBEDDING = 6.0                                      # Serra et al. (2018), Sec. 2.5
 LARGEST_ARGUMENT = 50.0                                      # of the cosine: beyond it the gate has no gradient left
@@ -91,46 +94,53 @@ class HAT(Sequential):
 
     settings_type = Settings
 
-    def train(self, task, progress, journal):
+    def train(self, task, progress):
         """Fit weights and embedding; return both in one vector, and the history."""
-        settings, model, examples = self.settings, Gated(self.network(task.outputs)), len(task.x_train)
-        units, used = sum(settings.hidden), self.used
-        per_epoch = -(-examples // settings.batch)
-        begin = np.concatenate([self.begin(task), generator(self.key("gates")).normal(size=units).astype(np.float32)])
+        settings, model, examples = self.settings, self.gated(task.outputs), len(task.x_train)
+        gates_block, used, per_epoch = model.layout.block("gates"), self.used, -(-examples // settings.batch)
+        embedding = generator(self.key("gates")).normal(size=len(used)).astype(np.float32)
+        begin = np.concatenate([self.begin(task), embedding])
 
         def objective(vector, rows, step, steps):
             scale = scale_at(step, per_epoch, settings.scale)
-            (total, share), cache = model.objective(vector, used, scale, task.x_train[rows], task.y_train[rows],
-                                                    self.backend)
-            gradient = model.objective_vjp((-1 / len(rows), settings.sparsity), cache)
-            model.split(gradient)[1][...] *= compensation(vector[-units:], scale, settings.scale)
-            return Elbo(total * examples / len(rows), 0.0, settings.sparsity * share * examples, 0.0), gradient, 0.0
+            parts, cache = elbo(model, vector, None, task.x_train[rows], task.y_train[rows], {}, examples, self.backend,
+                                {}, 1 / scale)
+            gradient, embedding = elbo_vjp(Elbo(-1 / examples), cache), vector[gates_block]
+            opened, gates_cache = gates(embedding, scale)
+            share, capacity_cache = capacity(opened, used)
+            dembedding = gradient[gates_block] + gates_vjp(capacity_vjp(settings.sparsity, capacity_cache), gates_cache)
+            gradient[gates_block] = dembedding * compensation(embedding, scale, settings.scale)
+            return parts._replace(kl_masks=settings.sparsity * share * examples), gradient, 0.0
 
         def clamp(step, vector, state, rates):
             vector = vector.copy()
-            vector[-units:] = vector[-units:].clip(-LARGEST_EMBEDDING, LARGEST_EMBEDDING)
+            vector[gates_block] = vector[gates_block].clip(-LARGEST_EMBEDDING, LARGEST_EMBEDDING)
             return vector, state, rates
 
-        rates = np.full(model.size, settings.rate, np.float32) * model.freedom(used)
-        rates[-units:] = settings.embedding_rate
-        return self.fit(begin, objective, examples, progress, journal, rates, clamp)
+        rates = np.full(len(begin), settings.rate, np.float32) * freedom(model, used)
+        rates[gates_block] = settings.embedding_rate
+        return self.fit(begin, objective, examples, progress, rates, clamp)
 
     def keep(self, task, vector):
         """Keep weights, head and embedding, and mark the units that the task uses."""
-        weights, embedding = Gated(self.network(task.outputs)).split(vector)
+        weights, embedding = np.split(vector, [self.network(task.outputs).layout.size])
         opened, _ = gates(embedding, self.settings.scale)
         self.memory |= {"used": np.maximum(self.used, opened), f"embedding{len(self.outputs)}": embedding.copy()}
         super().keep(task, weights)
 
+    @on_one_thread
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, behind its gates."""
-        check_inputs("hat.predict", x, self.inputs, task_id, len(self.outputs))
+        x = check_inputs("hat.predict", x, self.inputs, task_id, len(self.outputs))
         embedding = self.memory[f"embedding{task_id}"]
         vector = np.concatenate([self.shared, self.heads[task_id], embedding])
-        opened, _ = gates(embedding, self.settings.scale)
-        model = Gated(self.network(self.outputs[task_id]))
-        (logits,), _ = model.logits(vector, opened, np.asarray(x, np.float32), self.backend)
-        return np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
+        how = Pass(self.backend, {}, 1 / self.settings.scale)
+        (logits, _), _ = self.gated(self.outputs[task_id]).forward(vector, x, {}, how)
+        return np.exp(logits[0] - logsumexp(logits[0], axis=-1, keepdims=True))
+
+    def gated(self, outputs):
+        """Return the network of a task behind gates: the same parameters, then the embedding."""
+        return gated.network(self.inputs, self.settings.hidden, outputs)
 
     @property
     def used(self):

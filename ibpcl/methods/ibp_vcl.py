@@ -2,7 +2,7 @@ r"""IBP-VCL: VCL in a network whose units an Indian buffet process switches on, 
 
 Kessler, Nguyen, Zohren and Roberts (2021), "Hierarchical Indian Buffet Neural Networks for Bayesian Continual
 Learning", the model with one buffet a layer.  Hidden units are multiplied by masks (see
-:mod:`ibpcl.models.stochastic_units`), and the last posterior, of weights *and* of sticks, is the next prior:
+:mod:`ibpcl.models.units`), and the last posterior, of weights *and* of sticks, is the next prior:
 
 .. math:: \mathcal L_t = \sum_n \mathbb E_q[\log p(y_n | x_n, V, z_n)] - KL[q(V) \| q_{t - 1}(V)]
           - KL[q(v) \| q_{t - 1}(v)] - \sum_n \mathbb E_{q(v)} KL[q(z_n | v) \| p(z_n | v)],
@@ -22,17 +22,22 @@ import numpy as np
 
 from ibpcl.continual import prior as priors
 from ibpcl.inference import objectives
-from ibpcl.inference.schedules import geometric
-from ibpcl.methods import check_settings, option
+from ibpcl.inference.objectives import Weighted
+from ibpcl.methods import Presets, check_settings, option
 from ibpcl.methods.posteriors import Posteriors
-from ibpcl.models.layers import MaskModel, sticks
-from ibpcl.models.mlp import ACTIVATIONS, MASK_KLS, write
-from ibpcl.models.stochastic_units import StochasticUnits
-from ibpcl.models.supervised import Elbo
+from ibpcl.models import prediction
+from ibpcl.models.elbo import GRADIENT
+from ibpcl.models.layers import ACTIVATIONS
+from ibpcl.models.likelihoods import Softmax
+from ibpcl.models.masked import MASK_KLS, sticks
+from ibpcl.models.network import classifier
+from ibpcl.models.parameters import write
+from ibpcl.models.units import Units
+from ibpcl.numerics import inverse_softplus
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Presets):
     """The settings of IBP-VCL."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer, the truncation of its buffet.")
@@ -84,15 +89,15 @@ class IBPVCL(Posteriors):
         self.offsets = []
 
     def predict_classes(self, x, task_id):
-        """Return the :class:`ibpcl.models.classifier.Prediction`, which says how sure it is, for inputs (N, D)."""
-        task_id, model = self._network_of(x, task_id)
+        """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
+        x, task_id, model = self._network_of(x, task_id)
         vector = np.zeros(model.layout.size, np.float32)
-        *hidden, head = model.layers(vector)
-        write(head, self.heads[task_id])
-        for views, layer, rho in zip(hidden, self.posterior, self.offsets[task_id], strict=True):
-            write(views, {**layer, "rho": rho})
-        return model.predict_units(vector, np.asarray(x, np.float32), self.settings.prediction_samples,
-                                   self._key(task_id, "predict"), self.backend)
+        views = model.layout.layers(vector)
+        write(views["head"], self.heads[task_id])
+        for name, layer, rho in zip(model.layers, self.posterior, self.offsets[task_id], strict=False):
+            write(views[name], {**layer, "rho": rho})
+        return prediction.predict(model, vector, None, x, self.settings.prediction_samples,
+                                  self._key(task_id, "predict"), self.backend)
 
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
@@ -110,9 +115,12 @@ class IBPVCL(Posteriors):
 
     def sticks_prior(self, model):
         """Return the prior of the next task's sticks: the last posterior, at first Kumaraswamy(alpha, 1)."""
+        units = {name: layer for name, layer in model.layers.items() if isinstance(layer, Units)}
         if self.heads:
-            return [sticks(layer["raw_a"], layer["raw_b"])[0] for layer in self.posterior]
-        return [(np.full(width, self.settings.alpha, np.float32), np.ones(width, np.float32)) for width in model.hidden]
+            return {name: sticks(layer["raw_a"], layer["raw_b"])[0]
+                    for name, layer in zip(units, self.posterior, strict=True)}
+        return {name: (np.full(layer.units, self.settings.alpha, np.float32), np.ones(layer.units, np.float32))
+                for name, layer in units.items()}
 
     def start(self, model):
         """Return the parameters before training: the last posterior, a fresh head, and offsets at 0.
@@ -120,35 +128,30 @@ class IBPVCL(Posteriors):
         With one head for all tasks, head and offsets go on.
         """
         vector = super().start(model)
-        if self.settings.single_head and self.heads:
-            for views, rho in zip(model.layers(vector), self.offsets[-1], strict=False):
-                views["rho"][...] = rho
+        views = model.layout.layers(vector)
+        if not self.heads:
+            for i in range(len(self.settings.hidden)):
+                write(views[f"hidden{i}"], {"raw_a": inverse_softplus(float(self.settings.alpha)),
+                                            "raw_b": inverse_softplus(1.0)})
+        elif self.settings.single_head:
+            for i, rho in enumerate(self.offsets[-1]):
+                write(views[f"hidden{i}"], {"rho": rho})
         return vector
 
     def _maximize_elbo(self, model, vector, prior, data, how):
         """Fit weights, sticks and offsets."""
-        settings, examples, sticks_prior = self.settings, len(data.x), self.sticks_prior(model)
-        weights = Elbo(-1 / examples, 1 / examples, 1 / examples, 1 / examples)
-
-        def objective(vector, rows, step, steps):
-            tau = geometric(settings.tau_start, settings.tau_end, step, steps)
-            noise = model.unit_noise(how.key._replace(step=step), how.samples, len(rows), how.backend)
-            parts, cache = model.unit_elbo(vector, prior, sticks_prior, data.x[rows], data.y[rows], noise, tau,
-                                           examples, how.backend)
-            return parts, model.unit_elbo_vjp(weights, cache), tau
-
-        rates = objectives.block_rates(model.layout, mu=settings.rate, log_sigma=settings.rate,
-                                       sticks=settings.mask_rate, rho=settings.mask_rate * settings.offsets)
-        return how.run(vector, objective, rates, examples)
+        settings = self.settings
+        rates = {"mu": settings.rate, "log_sigma": settings.rate, "sticks": settings.mask_rate,
+                 "rho": settings.mask_rate * settings.offsets}
+        _, *found = objectives.train_masked(model, vector, prior, data, how, rates, Weighted(GRADIENT),
+                                            (settings.tau_start, settings.tau_end))
+        return found
 
     def _keep(self, model, vector, coreset):
         super()._keep(model, vector, coreset)
-        rho = [layer["rho"].copy() for layer in model.layers(vector)[:-1]]
+        rho = [layer["rho"].copy() for layer in model.layout.layers(vector).values() if "rho" in layer]
         self.offsets = [rho] * len(self.heads) if self.settings.single_head else [*self.offsets, rho]
 
-    def _alpha(self, model):
-        return np.full(len(model.hidden), self.settings.alpha, np.float32)
-
     def _model(self, outputs):
-        return StochasticUnits(self.inputs, self.settings.hidden, outputs, self.settings.activation,
-                               MaskModel(self.settings.mask_kl))
+        return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, Units, self.settings.activation,
+                          kl=self.settings.mask_kl)

@@ -9,18 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.journal import Partial
-from ibpcl.continual.learner import Saved, check_inputs, check_task
+from ibpcl.continual.learner import Saved, check_inputs, check_task, check_task_id
 from ibpcl.continual.task import Task
-from ibpcl.inference.loop import fit
-from ibpcl.methods import option
-from ibpcl.models.plain import STARTS, Network
-from ibpcl.models.supervised import Elbo
+from ibpcl.inference import objectives
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data, Weighted
+from ibpcl.methods import Presets, option
+from ibpcl.models import plain
+from ibpcl.models.elbo import Elbo
+from ibpcl.models.starts import STARTS
 from ibpcl.noise import Key, generator
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Presets):
     """The settings of the reference."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer of each network.")
@@ -52,39 +54,33 @@ class Independent(Saved):
         super().__init__(settings, seed, backend_name)
         self.networks = []                                   # (network, its parameters) of each task
 
-    def learn(self, task, progress=None, journal=None):
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.networks)
+
+    def learn(self, task, progress=None):
         """Maximize the likelihood of the task in a new network; return the history of its training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         check_task("independent", task, Task, None)
-        settings, examples = self.settings, len(task.x_train)
-        network = Network(task.inputs, settings.hidden, task.outputs)
+        settings = self.settings
+        network = plain.network(task.inputs, settings.hidden, task.outputs)
         key = Key(self.seed, len(self.networks), 0, 0)
-        start = network.initial(generator(key), settings.start)
+        start = network.start(generator(key), settings.start)
 
-        def objective(vector, rows, step, steps):
-            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
-            parts = Elbo(total * examples / len(rows), 0.0, 0.0, 0.0)
-            return parts, network.log_likelihood_vjp(-1 / len(rows), cache), 0.0
-
-        def save(snapshot):
-            journal.save(Partial(snapshot, settings.hidden, None, ()))
-
-        resumed = journal.resume.snapshot if journal and journal.resume else None
-        vector, history = fit(
-            start, objective, np.full(network.layout.size, settings.rate, np.float32), examples=examples,
-            epochs=settings.epochs, batch=settings.batch, key=key, backend=self.backend, phase="independent",
-            progress=progress, resume=resumed, on_epoch=save if journal else None)
+        how = Fit("independent", settings.epochs, settings.batch, 1, key, self.backend, progress)
+        vector, history = objectives.train_fixed(network, start, None, {}, Data(task.x_train, task.y_train), how,
+                                                 {"plain": settings.rate}, Weighted(Elbo(1.0)))
         self.networks.append((network, vector))
         return history
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        learned = len(self.networks)
-        inputs = self.networks[task_id][0].inputs if 0 <= task_id < learned else None
-        check_inputs("independent.predict", x, inputs, task_id, learned)
+        check_task_id("independent.predict", task_id, len(self.networks))
         network, vector = self.networks[task_id]
+        x = check_inputs("independent.predict", x, network.inputs, task_id, len(self.networks))
         return network.predict(vector, x, self.backend)
 
     def state(self):
@@ -94,10 +90,10 @@ class Independent(Saved):
 
     def load_state(self, state):
         """Become the learner whose :meth:`state` this was."""
-        layers, self.networks = range(len(self.settings.hidden) + 1), []
-        while (start := f"task{len(self.networks)}.") + "weight0" in state:
-            shapes = [state[f"{start}weight{i}"].shape for i in layers]
-            network = Network(shapes[0][0], tuple(width for _, width in shapes[:-1]), shapes[-1][1])
+        names, self.networks = [*(f"hidden{i}" for i in range(len(self.settings.hidden))), "head"], []
+        while (start := f"task{len(self.networks)}.") + "hidden0.weight.mu" in state:
+            shapes = [state[f"{start}{name}.weight.mu"].shape for name in names]
+            network = plain.network(shapes[0][0], tuple(width for _, width in shapes[:-1]), shapes[-1][1])
             vector = np.zeros(network.layout.size, np.float32)
             for name, view in network.layout.views(vector).items():
                 view[...] = state[start + name]

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.methods import option
-from ibpcl.methods.pooled import Pooled
+from ibpcl.methods.pooled import Group, Pooled
 from ibpcl.methods.sequential import SequentialSettings
-from ibpcl.models.plain import Group
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,14 @@ class Joint(Pooled):
 
     def groups(self, task, rows):
         """Return a minibatch of the pool by tasks; the rows count through the tasks in their order."""
-        kept = [self.remembered(t) for t in range(len(self.outputs))]
-        kept.append(Group(task.x_train, task.y_train, self.head(len(self.outputs))))
+        kept = [self.remembered(t, 1.0) for t in range(len(self.outputs))]
+        kept.append(Group(task.x_train, task.y_train, self.head(len(self.outputs)), 1.0))
         ends = np.cumsum([len(group.x) for group in kept])
         chosen = []
         for group, end in zip(kept, ends, strict=True):
             own = rows[(rows >= end - len(group.x)) & (rows < end)] - (end - len(group.x))
-            chosen.append(group._replace(x=group.x[own], labels=group.labels[own]))
-        return chosen, [ends[-1] / len(rows)] * len(kept), ends[-1]
+            chosen.append(group._replace(x=group.x[own], labels=group.labels[own], scale=ends[-1] / len(rows)))
+        return chosen, ends[-1]
 
     def remember(self, task, vector):
         """Keep all training examples of the task."""

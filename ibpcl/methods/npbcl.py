@@ -4,8 +4,10 @@ Kumar et al. (2021), Algorithm 1.  For every task: masked training under the pri
 task; selective fine-tuning with that mask; then the posterior becomes, masked by Eq. 11, the next task's prior.  (The
 algorithm prints arg min of the ELBO; it is the maximum.)
 
-What a task does not use is not touched: given its hard mask, the ELBO's maximum over an unused weight is that weight's
-prior, so unused weights return exactly to what earlier tasks left.
+Given a hard mask, the ELBO's maximum over a weight that it drops is that weight's prior.  So a weight that earlier
+tasks use returns exactly to the posterior that they left.  A weight that no task uses has a prior to return to only
+with ``unused_prior = "gaussian"``.  By default it has none, stays where masked training has left it, and starts afresh
+with the next task.
 """
 
 import numpy as np
@@ -13,19 +15,18 @@ import numpy as np
 from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
-from ibpcl.inference.objectives import Data, Fit, Growing
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data, Growing, Weighted
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
-from ibpcl.models import packing
-from ibpcl.models.classifier import Classifier
-from ibpcl.models.layers import sticks
-from ibpcl.models.mlp import write
-from ibpcl.models.regressor import Regressor
-from ibpcl.models.supervised import Elbo, Prior
+from ibpcl.models import likelihoods, packing, prediction, starts
+from ibpcl.models.elbo import Elbo, Prior
+from ibpcl.models.masked import Masked, sticks
+from ibpcl.models.network import classifier
+from ibpcl.models.parameters import write
 from ibpcl.noise import Key, generator
 from ibpcl.primitives import weibull
 
@@ -54,64 +55,47 @@ class NPBCL(Saved):
         self._coresets = []                                  # the examples kept from each task
         self._refined = {}                                   # task -> its parameters after its coreset
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Run one turn of Algorithm 1; return the history of its training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
-        self._check(task)
-        settings, resumed = self.settings, journal.resume if journal else None
-        self._refined, self.inputs, self.kind = {}, task.x_train.shape[1], type(task)
-        masks, done = None, []
-        if resumed is not None:
-            self.hidden, masks, done = resumed.hidden, resumed.masks, list(resumed.history)
-        model, (data, coreset) = self._model(task), self._split(task)
-        prior, vector = self._prior(model), self._start(model)
-        epochs, finetune_epochs = settings.epochs_for(len(data.x))
+        self._accept(task)
+        network = self._network(self._likelihood.width(task.outputs), self.hidden)
 
-        def how(phase, epochs):
-            return phase_fit(self, phase, epochs, self._key(len(self.heads), phase), progress, journal,
-                             lambda now: Partial(now, self.hidden, masks, tuple(done)))
+        # Observe D_t, and update the coresets (supplement C).
+        data, coreset = self._split(task)
+        # p_t is the last posterior where a task uses a weight, else p_0 (Eq. 11); Theta_t starts likewise.
+        prior, vector = self._prior(network), self._start(network)
+        vector, warming = self._warm_up(network, vector, prior, data, progress)
+        # Masked training: Theta_t <- arg max L_t, the ELBO with relaxed masks (Eq. 8).
+        how = self._how("masked", data, progress)
+        network, vector, training = self._train_masked(network, vector, prior, data, how)
+        # The mask of the task: every weight that is more likely on than off (Sec. 4.5).
+        prior, masks = self._prior(network), self._cut(network, vector)
+        # What it drops returns to its prior: given the mask, that is the ELBO's maximum.
+        self._drop(network, vector, prior, masks)
+        # Selective fine-tuning: the IBP and the mask are fixed, Theta_t <- arg max L_t over what the mask keeps.
+        vector, tuning = self._finetune(network, vector, prior, masks, data, progress)
+        # q_t(Theta), masked by Eq. 11, is the next task's prior; alpha follows its rule (supplement E).
+        self._keep(network, vector, masks, coreset)
 
-        reached = PHASES.index(resumed.snapshot.phase) if resumed is not None else 0
-        if settings.likelihood_epochs and not self.heads and reached <= PHASES.index("likelihood"):
-            vector, records = objectives.maximize_likelihood(
-                model, vector, prior, data, how("likelihood", settings.likelihood_epochs), settings.weight_rate)
-            done += records
-        if reached <= PHASES.index("masked"):
-            if settings.shared_mask and self.heads:          # the ablation: no mask of its own
-                masks = self.masks(0)
-                vector, records = objectives.train_fixed(
-                    model, vector, prior, masks, data, how("masked", epochs), settings.weight_rate,
-                    settings.weight_kl_weight)
-            else:
-                model, vector, records = self._train_masked(model, vector, prior, data, how("masked", epochs))
-                prior, masks = self._prior(model), self._cut(model, vector)
-            if settings.reset_unused:
-                self._reset_unused(model, vector, prior, masks)
-            done += records
-        vector, records = objectives.train_fixed(
-            model, vector, prior, masks, data,
-            how("finetune", finetune_epochs)._replace(average=settings.finetune_average), settings.finetune_rate,
-            settings.weight_kl_weight)
-        done += records
-        self._keep(model, vector, masks, coreset)
-        return [record._replace(task=len(self.heads) - 1) for record in done]
+        return [record._replace(task=len(self.heads) - 1) for record in (*warming, *training, *tuning)]
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, or a regression's means (N, C)."""
         return self.predict_with_uncertainty(x, task_id)[0]
 
     def predict_with_uncertainty(self, x, task_id):
-        """Return the ``Prediction`` of :mod:`ibpcl.models.classifier`, or of :mod:`ibpcl.models.regressor`."""
-        check_inputs("npbcl.predict", x, self.inputs, task_id, len(self.heads))
+        """Return the ``Classes``, or of a regression the ``Values``, of :mod:`ibpcl.models.likelihoods`."""
+        x = check_inputs("npbcl.predict", x, self.inputs, task_id, len(self.heads))
         model, vector = self._assemble(task_id)
         if self._coresets:
             if task_id not in self._refined:
                 self._refined[task_id] = self._refine(model, vector, task_id)
             vector = self._refined[task_id]
-        return model.predict(vector, self.masks(task_id), np.asarray(x, np.float32), self.settings.prediction_samples,
-                             self._key(task_id, "predict"), self.backend)
+        return prediction.predict(model, vector, self._by_name(self.masks(task_id)), x,
+                                  self.settings.prediction_samples, self._key(task_id, "predict"), self.backend)
 
     def masks(self, task_id):
         """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a hidden layer."""
@@ -148,41 +132,57 @@ class NPBCL(Saved):
                           if f"task{t}.coreset.x" in state]
         self._refined = {}
 
-    def _check(self, task):
+    def _accept(self, task):
+        """Refuse a task that does not fit; note what the first one says of all others: their kind and their width."""
         kind = self.kind or (RegressionTask if isinstance(task, RegressionTask) else Task)
-        check_task("npbcl", task, kind, self.inputs)             # a network learns one kind
-        outputs = len(self.heads[0]["bias.mu"]) if self.heads else task.outputs
-        if self.settings.single_head and task.outputs != outputs:
-            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
+        check_task("npbcl", task, kind, self.inputs)         # a network learns one kind
         if kind is RegressionTask and self.settings.prediction_samples < 2:
             raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
+        self._refined, self.inputs, self.kind = {}, task.inputs, kind
+        try:
+            width = self._likelihood.width(task.outputs)
+        except ValueError as error:
+            raise TrainingError(f"npbcl: task {task.name!r}: {error}") from error
+        outputs = len(self.heads[0]["bias.mu"]) if self.heads else width
+        if self.settings.single_head and width != outputs:
+            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
 
-    def _model(self, task, hidden=None):
-        return self._network(task.outputs, hidden or self.hidden)
-
-    def _network(self, outputs, hidden):
+    def _how(self, phase, data, progress):
+        """Return how a phase of the next task's training goes."""
         settings = self.settings
-        common = (self.inputs, hidden, outputs, settings.activation, settings.mask_model,
-                  settings.alpha_rule == "learned")
+        masked, finetune = settings.epochs_for(len(data.x))
+        epochs = {"likelihood": settings.likelihood_epochs, "masked": masked, "finetune": finetune}[phase]
+        return Fit(phase, epochs, settings.batch, settings.samples, self._key(len(self.heads), phase), self.backend,
+                   progress, settings.rate_end, settings.finetune_average if phase == "finetune" else 0.0)
+
+    @property
+    def _likelihood(self):
+        settings = self.settings
         if self.kind is RegressionTask:
-            return Regressor(*common, settings.noise_sigma, settings.learn_noise)
-        return Classifier(*common)
+            return likelihoods.Gaussian(settings.noise_sigma, settings.learn_noise)
+        return likelihoods.of_classes(settings.likelihood)
+
+    def _network(self, width, hidden):
+        """Return the network with a head of a width."""
+        return classifier(self.inputs, hidden, self._likelihood, width, Masked, self.settings.activation,
+                          model=self.settings.mask_model)
+
+    def _by_name(self, masks):
+        """Return hard masks by the names of their layers."""
+        return {f"hidden{i}": mask for i, mask in enumerate(masks)}
+
+    def _fixed(self, rate):
+        """Return the rates and the objective of training with given masks."""
+        weights = Elbo(1.0, -self.settings.weight_kl_weight)
+        return {"mu": rate, "log_sigma": rate, "noise": rate}, Weighted(weights)
 
     def _key(self, task_id, phase):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
 
     def _split(self, task):
         """Take the task's coreset out of its training data."""
-        data, settings = Data(task.x_train, task.y_train), self.settings
-        if settings.coreset == "none":
-            return data, None
-        rng = generator(self._key(len(self.heads), "coreset"))
-        chosen = np.zeros(len(data.x), bool)
-        chosen[coresets.SELECTIONS[settings.coreset](data.x, settings.coreset_size, rng)] = True
-        if chosen.all():
-            raise TrainingError(f"npbcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
-                                "make coreset_size smaller")
-        return Data(data.x[~chosen], data.y[~chosen]), Data(data.x[chosen], data.y[chosen])
+        return coresets.take_out("npbcl", task, self.settings.coreset, self.settings.coreset_size,
+                                 generator(self._key(len(self.heads), "coreset")))
 
     def _known(self, shapes):
         """Return, for each hidden layer, which weights have yesterday's posterior as their prior (Eq. 11)."""
@@ -194,26 +194,22 @@ class NPBCL(Saved):
 
     def _prior(self, model):
         """Build the prior of the next task by Eq. 11; a new head has the initial prior, a shared one its posterior."""
-        settings, layers, informative = self.settings, [], []
-        for i, (shape, known) in enumerate(zip(model.shapes, self._known(model.shapes), strict=True)):
-            initial = priors.standard(shape, settings.prior_sigma)
-            layers.append(priors.select(known, self._embedded(i, initial), initial) if self.heads else initial)
-            informative += [known.ravel(), known.any(axis=0)]
-        head = priors.standard((self.hidden[-1], model.outputs), settings.prior_sigma)
+        settings, layers, known = self.settings, {}, {}
+        shapes = [layer.shape for layer in model.masked.values()]
+        for i, (name, used) in enumerate(zip(model.masked, self._known(shapes), strict=True)):
+            initial = priors.standard(used.shape, settings.prior_sigma)
+            layers[name] = priors.select(used, self._embedded(i, initial), initial) if self.heads else initial
+            known[name] = used
+        layers["head"] = priors.standard(model.layers["head"].shape, settings.prior_sigma)
         if settings.single_head and self.heads:
-            self._embed_head(head)
-        layers.append(head)
-        informative += [np.ones(head[name].size, bool) for name in ("weight.mu", "bias.mu")]
-        mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel() for layer in layers
-                                         for kind in ("weight", "bias")]) for part in ("mu", "log_sigma"))
+            self._embed_head(layers["head"])
+        known["head"] = np.ones(model.layers["head"].shape, bool)
         # The mean of a Gamma(g, h) is g / h.
-        alpha_prior = (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
-        if settings.unused_prior == "gaussian":
-            informative = None
-        else:
-            informative = np.flatnonzero(np.concatenate(informative))
-        return Prior(mu, log_sigma, self.alpha.astype(np.float32), alpha_prior, informative,
-                     settings.unused_prior == "flat")
+        learned = (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
+        sticks_prior = {name: learned if layer.model.learns_alpha else alpha for (name, layer), alpha in
+                        zip(model.masked.items(), self.alpha.astype(np.float32), strict=True)}
+        return priors.assemble(model, layers, sticks_prior, None if settings.unused_prior == "gaussian" else known,
+                               settings.unused_prior == "flat")
 
     def _embedded(self, i, like):
         """Return the posterior of a hidden layer in the corner of arrays as large as those of ``like``."""
@@ -222,15 +218,15 @@ class NPBCL(Saved):
     def _start(self, model, growth=0):
         """Start the next task: known weights at the last posterior, all others and a new head afresh."""
         rng = generator(self._key(len(self.heads), "initial")._replace(step=growth))
-        vector = model.initial(rng, self.alpha, self.settings.start_sigma, self.settings.start_spread)
+        vector = model.initial(starts.normal(rng, self.settings.start_spread), self.settings.start_sigma, self.alpha)
         vector[model.layout.block("rho")] = self.settings.start_rho
         if not self.heads:
             return vector
-        *hidden, head = model.layers(vector)
-        for i, (views, known) in enumerate(zip(hidden, self._known(model.shapes), strict=True)):
-            write(views, priors.select(known, self._embedded(i, views), views))
+        views, shapes = model.layout.layers(vector), [layer.shape for layer in model.masked.values()]
+        for i, (name, known) in enumerate(zip(model.masked, self._known(shapes), strict=True)):
+            write(views[name], priors.select(known, self._embedded(i, views[name]), views[name]))
         if self.settings.single_head:
-            self._embed_head(head)
+            self._embed_head(views["head"])
         return vector
 
     def _embed_head(self, head):
@@ -239,15 +235,26 @@ class NPBCL(Saved):
             value = self.heads[-1][name]
             expansion.corner(head[name], value.shape)[...] = value
 
+    def _warm_up(self, network, vector, prior, data, progress):
+        """Maximize the likelihood before the first task, without masks (supplement B.1: "similar to VCL")."""
+        if self.heads or not self.settings.likelihood_epochs:
+            return vector, []
+        return objectives.maximize_likelihood(network, vector, prior, data, self._how("likelihood", data, progress),
+                                              self.settings.weight_rate)
+
     def _train_masked(self, model, vector, prior, data, how):
         """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if need be."""
+        if self._shares_a_mask:
+            masks = self._by_name(self.masks(0))
+            return model, *objectives.train_fixed(model, vector, prior, masks, data, how,
+                                                  *self._fixed(self.settings.weight_rate))
         settings = self.settings
         rates = {"mu": settings.weight_rate, "log_sigma": settings.weight_rate, "noise": settings.weight_rate,
                  "rho": settings.mask_rate, "sticks": settings.mask_rate, "alpha": settings.mask_rate}
         weights = Elbo(1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight,
                        -settings.stick_kl_weight)
         growing = Growing(settings.expand_every, self._grow) if settings.expand else None
-        return objectives.train_masked(model, vector, prior, data, how, rates, weights,
+        return objectives.train_masked(model, vector, prior, data, how, rates, Weighted(weights),
                                        (settings.tau_start, settings.tau_end), growing)
 
     def _grow(self, model, vector, step):
@@ -263,14 +270,8 @@ class NPBCL(Saved):
 
     def _probable_masks(self, model, vector):
         """Threshold the posterior probability of every mask."""
-        masks = []
-        for i, layer in enumerate(model.layers(vector)[:-1]):
-            (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
-            key = self._key(len(self.heads), "cut")._replace(stream=i)
-            u = self.backend.uniform(key, (self.settings.prediction_samples, *a.shape), np.float32)
-            probability = hard_masks.posterior_probability(layer["rho"], a, b, u, self.settings.mask_model)
-            masks.append(hard_masks.threshold(probability))
-        return tuple(masks)
+        key = self._key(len(self.heads), "cut")
+        return tuple(hard_masks.probable(model, vector, self.settings.prediction_samples, key, self.backend).values())
 
     def _cut(self, model, vector):
         """Cut the task's hard masks from the posterior.
@@ -280,6 +281,8 @@ class NPBCL(Saved):
         TrainingError
             If a layer has no weight left: such a network cannot compute anything.
         """
+        if self._shares_a_mask:
+            return self.masks(0)
         masks = self._probable_masks(model, vector)
         for i, mask in enumerate(masks):
             if not mask.any():
@@ -287,22 +290,32 @@ class NPBCL(Saved):
                                     "raise alpha, epochs or start_rho, or lower mask_kl_weight")
         return masks
 
-    def _reset_unused(self, model, vector, prior, masks):
+    @property
+    def _shares_a_mask(self):
+        """Whether the next task has the first one's mask: an ablation (Sec. 6.3)."""
+        return self.settings.shared_mask and bool(self.heads)
+
+    def _drop(self, model, vector, prior, masks):
         """Set every weight that the masks switch off to its Gaussian prior, in place; without one it stays."""
-        kept = np.ones(prior.mu.size, bool)
-        units = np.concatenate([flat for mask in masks for flat in (mask.ravel(), mask.any(axis=0))])
-        kept[: len(units)] = units
-        rest = packing.at_rest(model, vector, prior)
+        if not self.settings.reset_unused:
+            return
+        off, rest = packing.off_weights(model, self._by_name(masks)), packing.at_rest(model, vector, prior)
         for block in map(model.layout.block, ("mu", "log_sigma")):
-            vector[block] = np.where(kept, vector[block], rest[block])
+            vector[block] = np.where(off, rest[block], vector[block])
+
+    def _finetune(self, model, vector, prior, masks, data, progress):
+        """Maximize the ELBO over the weights that the masks keep."""
+        return objectives.train_fixed(model, vector, prior, self._by_name(masks), data,
+                                      self._how("finetune", data, progress), *self._fixed(self.settings.finetune_rate))
 
     def _keep(self, model, vector, masks, coreset):
         """Keep what was learned: the posterior, the head, the masks, the coreset, and the next task's alpha."""
-        *hidden, head = model.layers(vector)
+        views = model.layout.layers(vector)
+        hidden, head = [views[name] for name in model.masked], views["head"]
         self.alpha = np.array([self._next_alpha(alpha, layer) for alpha, layer in zip(self.alpha, hidden, strict=True)])
         self.posterior = [{name: layer[name].copy() for name in priors.GAUSSIAN} for layer in hidden]
         head = {name: value.copy() for name, value in head.items()}
-        extra = {entry.name: model.layout.views(vector)[entry.name].copy() for entry in model.extra_entries()}
+        extra = {f"noise.{name}": value.copy() for name, value in views.get("noise", {}).items()}
         if self.settings.single_head:                        # each task keeps what is its own: a regression's noise
             self.heads = [old | head for old in self.heads]
         self.heads = [*self.heads, head | extra]
@@ -328,18 +341,20 @@ class NPBCL(Saved):
         head, masks = self.heads[task_id], self._masks[task_id]
         model = self._network(len(head["bias.mu"]), tuple(packed.shape[1] for packed in masks))
         vector = np.zeros(model.layout.size, np.float32)
-        for views, values in zip(model.layers(vector), (*self.posterior, head), strict=True):
-            write(views, {name: expansion.corner(values[name], views[name].shape) for name in priors.GAUSSIAN})
-        for entry in model.extra_entries():
-            model.layout.views(vector)[entry.name][...] = head[entry.name]
+        views = model.layout.layers(vector)
+        for name, values in zip(model.layers, (*self.posterior, head), strict=True):
+            write(views[name], {part: expansion.corner(values[part], views[name][part].shape)
+                                for part in priors.GAUSSIAN})
+        for part, view in views.get("noise", {}).items():
+            view[...] = head[f"noise.{part}"]
         return model, vector
 
     def _refine(self, model, vector, task_id):
         """Refine a copy of the posterior on a task's coreset, its mask fixed; used for predictions only (Sec. 4.3)."""
         block, settings, coreset = model.layout.block, self.settings, self._coresets[task_id]
-        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), self.alpha)
+        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), {})
         how = Fit("coreset", settings.coreset_epochs, settings.batch, settings.samples,
                   self._key(task_id, "coreset"), self.backend, False)
-        refined, _ = objectives.train_fixed(model, vector, prior, self.masks(task_id), coreset, how,
-                                            settings.coreset_rate, settings.weight_kl_weight)
+        refined, _ = objectives.train_fixed(model, vector, prior, self._by_name(self.masks(task_id)), coreset, how,
+                                            *self._fixed(settings.coreset_rate))
         return refined

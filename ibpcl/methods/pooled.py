@@ -1,50 +1,69 @@
 """What joint training and rehearsal have in common: the loss is of several tasks, and all their heads are trained."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ibpcl.methods.sequential import Sequential
-from ibpcl.models.plain import Group, MultiHead
-from ibpcl.models.supervised import Elbo
+from ibpcl.models.elbo import Elbo
 from ibpcl.noise import generator
+
+
+class Group(NamedTuple):
+    """Examples of one task: inputs (N, D), labels (N,), their head, and how many of the whole each stands for."""
+
+    x: np.ndarray
+    labels: np.ndarray
+    head: int
+    scale: float
 
 
 class Pooled(Sequential):
     """Train one network on examples of several tasks at once; a base of methods.
 
-    A method says how many examples an epoch passes over (:meth:`pool_size`), which groups of examples a step's rows
-    are (:meth:`groups`), and how many examples of the whole each example of a group stands for.
+    A method says how many examples an epoch passes over (:meth:`pool_size`), and which groups of examples a step's rows
+    are and how many there are in the whole (:meth:`groups`).
     """
 
     restarts = False                                         # whether every task starts from fresh parameters
 
-    def train(self, task, progress, journal):
+    def train(self, task, progress):
         """Fit the network and all heads; return the hidden layers' parameters, then each head's, and the history."""
-        model = self.model((*self.outputs, task.outputs))
+        return self.fit(self.begin_all(task), self.objective(task), self.pool_size(task), progress)
+
+    def objective(self, task):
+        """Return the objective of a fit: the log likelihoods of all groups of a minibatch, and their gradient."""
+        outputs = (*self.outputs, task.outputs)
 
         def objective(vector, rows, step, steps):
-            groups, scales, whole = self.groups(task, rows)
-            totals, cache = model.log_likelihoods(vector, groups, self.backend)
-            gradient = model.log_likelihoods_vjp([-scale / whole for scale in scales], cache)
-            likelihood = sum(scale * total for scale, total in zip(scales, totals, strict=True))
-            return Elbo(likelihood, 0.0, 0.0, 0.0), gradient, 0.0
+            groups, whole = self.groups(task, rows)
+            gradient, likelihood = np.zeros_like(vector), 0.0
+            for group in groups:
+                if len(group.x):                             # the hidden layers gather the gradients of all groups
+                    network, places = self.network(outputs[group.head]), self.places(outputs, group.head)
+                    total, cache = network.log_likelihood(vector[places], group.x, group.labels, self.backend)
+                    likelihood += group.scale * total
+                    gradient[places] += network.log_likelihood_vjp(-group.scale / whole, cache)
+            return Elbo(likelihood), gradient, 0.0
 
-        return self.fit(self.begin_all(task), objective, self.pool_size(task), progress, journal)
+        return objective
 
     def keep(self, task, vector):
         """Keep what was trained: the hidden layers and every head."""
         self.outputs.append(task.outputs)
-        model = self.model(self.outputs)
-        if self.settings.single_head:
-            self.shared, self.heads = vector.copy(), [vector[:0]] * len(self.outputs)
-        else:
-            self.shared = vector[model.parts(0)[0]].copy()
-            self.heads = [vector[model.parts(head)[1]].copy() for head in range(len(self.outputs))]
+        count = self.shared_size(task.outputs)
+        self.shared = vector[:count].copy()
+        self.heads = [vector[self.places(self.outputs, head)[count:]] for head in range(len(self.outputs))]
         self.remember(task, vector)
 
-    def model(self, outputs):
-        """Return the network of all tasks."""
-        outputs = outputs[:1] if self.settings.single_head else outputs
-        return MultiHead(self.inputs, self.settings.hidden, tuple(outputs))
+    def places(self, outputs, head):
+        """Return which elements of the vector the network with one of the heads has, in its order."""
+        if self.settings.single_head:
+            return np.arange(self.network(outputs[0]).layout.size)
+        sizes = [self.network(count).head_size for count in outputs[: head + 1]]
+        shared = self.shared_size(outputs[head])
+        start = shared + sum(sizes[:-1])
+        return np.concatenate([np.arange(shared), np.arange(start, start + sizes[-1])])
 
     def head(self, task_id):
         """Return which head a task has."""
@@ -57,13 +76,13 @@ class Pooled(Sequential):
         if not self.restarts:
             fresh = self.begin(task)
             return np.concatenate([self.shared, *self.heads, fresh[len(self.shared):]])
-        starts = [self.network(outputs).initial(generator(self.key(task_id=t)), self.settings.start)
+        starts = [self.network(outputs).start(generator(self.key(task_id=t)), self.settings.start)
                   for t, outputs in enumerate((*self.outputs, task.outputs))]
         if self.settings.single_head:
             return starts[0]
-        hidden = self.network(task.outputs).hidden_size
-        return np.concatenate([starts[0][:hidden], *(start[hidden:] for start in starts)])
+        shared = self.shared_size(task.outputs)
+        return np.concatenate([starts[0][:shared], *(start[shared:] for start in starts)])
 
-    def remembered(self, task_id):
+    def remembered(self, task_id, scale):
         """Return the examples that are kept of a task, for its head."""
-        return Group(self.memory[f"x{task_id}"], self.memory[f"y{task_id}"], self.head(task_id))
+        return Group(self.memory[f"x{task_id}"], self.memory[f"y{task_id}"], self.head(task_id), scale)

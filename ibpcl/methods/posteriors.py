@@ -8,13 +8,13 @@ compared sample by sample.
 import numpy as np
 
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
+from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
-from ibpcl.models.mlp import write
-from ibpcl.models.supervised import Prior
+from ibpcl.models import starts
+from ibpcl.models.parameters import write
 from ibpcl.noise import Key, generator
 
 PHASES = ("initial", "likelihood", "elbo", "coreset", "predict")     # each has noise of its own
@@ -42,23 +42,22 @@ class Posteriors(Saved):
         super().__init__(settings, seed, backend_name)
         self.posterior, self.heads = [], []
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         """Turn the posterior into that of one more task; return the history of the training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
-        settings, t, resumed = self.settings, len(self.heads), journal.resume if journal else None
+        settings, t, done = self.settings, len(self.heads), []
         self.inputs = task.inputs
         model, (data, coreset) = self._model(task.outputs), self._split(task)
         prior, vector = self.prior(model), self.start(model)
-        done = list(resumed.history) if resumed is not None else []
 
         def how(phase, name, epochs):
-            return phase_fit(self, name, epochs, self._key(t, phase), progress, journal,
-                             lambda now: Partial(now, settings.hidden, None, tuple(done)))
+            return Fit(name, epochs, settings.batch, settings.samples, self._key(t, phase), self.backend, progress,
+                       settings.rate_end)
 
-        if settings.likelihood_epochs and not t and (resumed is None or resumed.snapshot.phase == "likelihood"):
+        if settings.likelihood_epochs and not t:
             vector, records = objectives.maximize_likelihood(
                 model, vector, prior, data, how("likelihood", "likelihood", settings.likelihood_epochs), settings.rate)
             done += records
@@ -91,38 +90,37 @@ class Posteriors(Saved):
 
     def prior(self, model):
         """Return the prior of the next task's weights: the last posterior; the first one for what is new."""
-        gaussian = [priors.standard(shape, self.settings.prior_sigma)
-                    for shape in (*model.shapes, (model.hidden[-1], model.outputs))]
+        layers = {name: priors.standard(layer.shape, self.settings.prior_sigma) for name, layer in model.layers.items()}
         if self.heads:
-            gaussian = [*self.posterior, self.heads[-1] if self.settings.single_head else gaussian[-1]]
-        mu, log_sigma = (np.concatenate([layer[f"{kind}.{part}"].ravel() for layer in gaussian
-                                         for kind in ("weight", "bias")]) for part in ("mu", "log_sigma"))
-        return Prior(mu, log_sigma, self._alpha(model))
+            known = [*self.posterior, *([self.heads[-1]] if self.settings.single_head else [])]
+            layers |= {name: {part: layer[part] for part in priors.GAUSSIAN}
+                       for name, layer in zip(layers, known, strict=False)}
+        return priors.assemble(model, layers, self.sticks_prior(model))
+
+    def sticks_prior(self, model):
+        """Return the prior of the sticks by layer; there are none here."""
+        return {}
 
     def start(self, model):
         """Return the parameters before training: the last posterior, and a fresh head unless there is only one."""
         settings = self.settings
-        vector = model.initial(generator(self._key(len(self.heads), "initial")), self._alpha(model),
-                               settings.start_sigma, settings.start_spread)
+        rng = generator(self._key(len(self.heads), "initial"))
+        vector = model.initial(starts.normal(rng, settings.start_spread), settings.start_sigma)
         if not self.heads:
             return vector
-        *hidden, head = model.layers(vector)
-        for views, values in zip(hidden, self.posterior, strict=True):
-            write(views, values)
+        views = model.layout.layers(vector)
+        for name, values in zip(model.layers, self.posterior, strict=False):
+            write(views[name], values)
         if settings.single_head:
-            write(head, self.heads[-1])
+            write(views["head"], self.heads[-1])
         return vector
-
-    def _alpha(self, model):
-        """Return the concentration of each hidden layer; without masks it has no meaning."""
-        return np.ones(len(model.hidden), np.float32)
 
     def _split(self, task):
         """Return the task's training data, and its coreset if there is one."""
         return Data(task.x_train, task.y_train), None
 
     def _keep(self, model, vector, coreset):
-        *hidden, head = model.layers(vector)
+        *hidden, head = (model.layout.layers(vector)[name] for name in model.layers)
         self.posterior = [{name: layer[name].copy() for name in self.shared} for layer in hidden]
         head = {name: head[name].copy() for name in priors.GAUSSIAN}
         self.heads = [head] * (len(self.heads) + 1) if self.settings.single_head else [*self.heads, head]
@@ -132,11 +130,11 @@ class Posteriors(Saved):
         return range(min(tasks, 1) if self.settings.single_head else tasks)
 
     def _network_of(self, x, task_id):
-        """Check inputs (N, D) of a learned task; return the task whose network it has, and that network's shape."""
-        check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.heads))
+        """Check inputs (N, D) of a learned task; return them, the task whose network it has, and that network."""
+        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.heads))
         # With one head all tasks have one network, and the same noise.
         task_id = 0 if self.settings.single_head else task_id
-        return task_id, self._model(len(self.heads[task_id]["bias.mu"]))
+        return x, task_id, self._model(len(self.heads[task_id]["bias.mu"]))
 
     def _key(self, task_id, phase):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)

@@ -25,19 +25,20 @@ import numpy as np
 
 from ibpcl import adam
 from ibpcl.continual.expansion import corner
-from ibpcl.continual.journal import Partial
 from ibpcl.continual.learner import check_inputs
 from ibpcl.data.subsets import with_validation
 from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
-from ibpcl.inference.loop import Snapshot
+from ibpcl.inference import objectives
+from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.models import plain
 from ibpcl.models.controller import Controller
+from ibpcl.models.elbo import Elbo
 from ibpcl.models.parameters import Layout
-from ibpcl.models.plain import Network
-from ibpcl.models.supervised import Elbo
 from ibpcl.noise import Key, generator, uniform
+from ibpcl.openblas import on_one_thread
 
 # Keys of the controller's noise, apart from those of Sequential.
 CONTROLLER_STREAM, CHOICE_STREAM = 100, 101
@@ -94,7 +95,7 @@ def trunk(inputs, hidden):
     >>> trunk(784, (200,)).size
     157000
     """
-    return Layout(Network(inputs, tuple(hidden), 1).layout.entries[:-2])
+    return Layout(plain.network(inputs, tuple(hidden), 1).layout.entries[:-2])
 
 
 class RCL(Sequential):
@@ -106,19 +107,20 @@ class RCL(Sequential):
 
     settings_type = Settings
 
-    def train(self, task, progress, journal):
+    def train(self, task, progress):
         """Fit the first network, or search for the next one; return its parameters and the history of its training."""
         t, hidden = len(self.outputs), np.array(self.settings.hidden)
         if t == 0:
-            vector, history = super().train(task, progress, journal)
+            vector, history = super().train(task, progress)
         else:
-            found = self.search(task, progress, journal)
+            found = self.search(task, progress)
             vector, history, hidden = found.best, found.history, self.memory[f"widths{t - 1}"] + found.added
             self.memory[f"trials{t}"] = found.trials
         self.memory[f"widths{t}"] = hidden
         return vector, history
 
-    def search(self, task, progress=None, journal=None):
+    @on_one_thread
+    def search(self, task, progress=None):
         """Make all trials of a task and return the :class:`Search`."""
         settings, t = self.settings, len(self.outputs)
         controller = Controller(len(settings.hidden), settings.most_units + 1, settings.controller_units)
@@ -130,12 +132,11 @@ class RCL(Sequential):
             raise TrainingError(f"rcl: held_out = {settings.held_out} of the {len(task.x_train)} training examples of "
                                 f"task {task.name!r} leaves none to train on, or none to reward trials on; change "
                                 "held_out, or give the task more examples") from error
-        search = self._restored(controller, journal)
-        for trial in range(len(search.trials), settings.trials):
+        vector = controller.initial(generator(Key(self.seed, t, 0, CONTROLLER_STREAM)))
+        search = Search(vector, adam.start(vector), np.empty((0, controller.layers + 1)), None, [])
+        for trial in range(settings.trials):
             noise = uniform(Key(self.seed, t, trial, CHOICE_STREAM), controller.layers, np.float64)
             search = self.step(search, controller, controller.sample(search.vector, noise), rates, parts, progress)
-            if journal is not None:
-                journal.save(self._partial(search))
         return search
 
     def step(self, search, controller, added, rates, parts, progress=None):
@@ -172,19 +173,15 @@ class RCL(Sequential):
             Of the training.
         """
         settings, old = self.settings, self.memory[f"widths{len(self.outputs) - 1}"]
-        network, examples = Network(self.inputs, tuple((old + added).tolist()), task.outputs), len(task.x_train)
-        start = network.initial(generator(self.key()), settings.start)
-        rates = np.full(len(start), settings.rate, np.float32)
+        network = plain.network(self.inputs, tuple((old + added).tolist()), task.outputs)
+        start = network.start(generator(self.key()), settings.start)
         before, after = trunk(self.inputs, old), trunk(self.inputs, network.hidden)
+        frozen = np.zeros(len(start), np.float32)
         before.transfer(self.shared, after, start[: after.size])
-        before.transfer(np.zeros_like(self.shared), after, rates[: after.size])   # frozen
-
-        def objective(vector, rows, step, steps):
-            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
-            parts = Elbo(total * examples / len(rows), 0.0, 0.0, 0.0)
-            return parts, network.log_likelihood_vjp(-1 / len(rows), cache), 0.0
-
-        return network, *self.fit(start, objective, examples, progress, None, rates)
+        before.transfer(np.ones_like(self.shared), after, frozen[: after.size])
+        return network, *objectives.train_fixed(
+            network, start, None, {}, Data(task.x_train, task.y_train), self.how(progress), {"plain": settings.rate},
+            Weighted(Elbo(1.0), held=frozen > 0))
 
     def keep(self, task, vector):
         """Keep the hidden layers of the newest network, and the task's own head."""
@@ -195,8 +192,8 @@ class RCL(Sequential):
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the network that it had."""
-        check_inputs("rcl.predict", x, self.inputs, task_id, len(self.outputs))
-        network = Network(self.inputs, self.widths(task_id), self.outputs[task_id])
+        x = check_inputs("rcl.predict", x, self.inputs, task_id, len(self.outputs))
+        network = plain.network(self.inputs, self.widths(task_id), self.outputs[task_id])
         return network.predict(np.concatenate([self.shared_for(task_id), self.heads[task_id]]), x, self.backend)
 
     def shared_for(self, task_id):
@@ -208,18 +205,3 @@ class RCL(Sequential):
     def widths(self, task_id):
         """Return the units of each hidden layer of a task's network."""
         return tuple(self.memory[f"widths{task_id}"].tolist())
-
-    def _partial(self, search):
-        packed = np.concatenate([search.vector, search.trials.ravel(), search.best])
-        snapshot = Snapshot(self.name, len(search.trials), packed, search.state, search.history)
-        return Partial(snapshot, self.widths(len(self.outputs) - 1), None, ())
-
-    def _restored(self, controller, journal):
-        """Return where a task's search had been, or its beginning."""
-        count, columns = controller.layout.size, controller.layers + 1
-        if journal is None or journal.resume is None:
-            vector = controller.initial(generator(Key(self.seed, len(self.outputs), 0, CONTROLLER_STREAM)))
-            return Search(vector, adam.start(vector), np.empty((0, columns)), np.empty(0, np.float32), [])
-        _, trials, packed, state, history, *_ = journal.resume.snapshot
-        vector, rows, best = np.split(packed, [count, count + trials * columns])
-        return Search(vector, state, rows.reshape(trials, columns), best.astype(np.float32), history)

@@ -17,9 +17,8 @@ import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
 from ibpcl.methods import option
-from ibpcl.methods.pooled import Pooled
+from ibpcl.methods.pooled import Group, Pooled
 from ibpcl.methods.sequential import SequentialSettings
-from ibpcl.models.plain import Group
 from ibpcl.noise import generator
 
 
@@ -50,12 +49,14 @@ class Rehearsal(Pooled):
         return len(task.x_train)
 
     def groups(self, task, rows):
-        """Return the task's minibatch and every buffer, and how many examples each of their examples stands for."""
-        groups = [Group(task.x_train[rows], task.y_train[rows], self.head(len(self.outputs)))]
-        groups += [self.remembered(t) for t in range(len(self.outputs))]
-        sizes = [len(task.x_train)] + [self.settings.weight * int(self.memory[f"examples{t}"])
-                                       for t in range(len(self.outputs))]
-        return groups, [size / len(group.x) for size, group in zip(sizes, groups, strict=True)], sum(sizes)
+        """Return the task's minibatch and every buffer, and how many examples they stand for."""
+        size = len(task.x_train)
+        groups = [Group(task.x_train[rows], task.y_train[rows], self.head(len(self.outputs)), size / len(rows))]
+        for t in range(len(self.outputs)):
+            stands_for = self.settings.weight * int(self.memory[f"examples{t}"])
+            groups.append(self.remembered(t, stands_for / len(self.memory[f"y{t}"])))
+            size += stands_for
+        return groups, size
 
     def remember(self, task, vector):
         """Keep some examples of the task, and how many it had."""

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.journal import Partial
 from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.continual.task import Task
-from ibpcl.inference.loop import fit
-from ibpcl.methods import check_settings, option
-from ibpcl.models.plain import STARTS, Network
-from ibpcl.models.supervised import Elbo
+from ibpcl.inference import objectives
+from ibpcl.inference.loop import Fit, fit
+from ibpcl.inference.objectives import Data, Weighted
+from ibpcl.methods import Presets, check_settings, option
+from ibpcl.models import plain
+from ibpcl.models.elbo import Elbo
+from ibpcl.models.starts import STARTS
 from ibpcl.noise import Key, generator
 
 # What is random besides the order of the examples; each has a stream of its own under the task's key.
@@ -25,7 +27,7 @@ STREAMS = ("initial", "fisher", "buffer", "gates")
 
 
 @dataclass(frozen=True)
-class SequentialSettings:
+class SequentialSettings(Presets):
     """The settings that every method on a plain network has; ``choices``, ``at_least`` and ``above`` check them."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.")
@@ -86,19 +88,24 @@ class Sequential(Saved):
         """The method's name, for messages and the history."""
         return self.settings.method_name
 
-    def learn(self, task, progress=None, journal=None):
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.outputs)
+
+    def learn(self, task, progress=None):
         """Train on the next task and remember what the method wants to; return the history of the training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
-        vector, history = self.train(task, progress, journal)
+        vector, history = self.train(task, progress)
         self.keep(task, vector)
         return history
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.outputs))
+        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.outputs))
         vector = np.concatenate([self.shared_for(task_id), self.heads[task_id]])
         return self.network(self.outputs[task_id]).predict(vector, x, self.backend)
 
@@ -136,19 +143,12 @@ class Sequential(Saved):
         """Return the shared parameters with which a task is predicted."""
         return self.shared
 
-    def train(self, task, progress, journal):
+    def train(self, task, progress):
         """Fit the network to a task; return its parameters, shared ones first, and the history."""
-        network, examples = self.network(task.outputs), len(task.x_train)
-
-        def objective(vector, rows, step, steps):
-            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
-            gradient = network.log_likelihood_vjp(-1 / len(rows), cache)
-            value, dpenalty = self.penalty(vector, task)
-            if dpenalty is not None:
-                gradient += dpenalty / examples              # the loss that falls is nats an example
-            return Elbo(total * examples / len(rows), value, 0.0, 0.0), gradient, 0.0
-
-        return self.fit(self.begin(task), objective, examples, progress, journal)
+        weighted = Weighted(Elbo(1.0), penalty=lambda vector: self.penalty(vector, task))
+        return objectives.train_fixed(self.network(task.outputs), self.begin(task), None, {},
+                                      Data(task.x_train, task.y_train), self.how(progress),
+                                      {"plain": self.settings.rate}, weighted)
 
     def keep(self, task, vector):
         """Keep what was trained: the shared part, and the task's own head."""
@@ -162,12 +162,12 @@ class Sequential(Saved):
 
     def network(self, outputs):
         """Return the network of a task."""
-        return Network(self.inputs, self.settings.hidden, outputs)
+        return plain.network(self.inputs, self.settings.hidden, outputs)
 
     def shared_size(self, outputs):
         """Return how many parameters all tasks share."""
         network = self.network(outputs)
-        return network.layout.size if self.settings.single_head else network.hidden_size
+        return network.layout.size - (0 if self.settings.single_head else network.head_size)
 
     def key(self, stream="initial", task_id=None):
         """Return the key of the noise of the next task, or of another."""
@@ -175,23 +175,20 @@ class Sequential(Saved):
 
     def begin(self, task):
         """Return the parameters before training on a task: a fresh head on what is shared."""
-        vector = self.network(task.outputs).initial(generator(self.key()), self.settings.start)
+        vector = self.network(task.outputs).start(generator(self.key()), self.settings.start)
         if self.shared is not None:
             vector[: len(self.shared)] = self.shared
         return vector
 
-    def fit(self, start, objective, examples, progress, journal, rates=None, adapt=None):
-        """Run the minibatch loop as all methods do; :func:`ibpcl.inference.loop.fit` says what the arguments are."""
+    def how(self, progress):
+        """Return how all fits of the method go."""
         settings = self.settings
+        return Fit(self.name, settings.epochs, settings.batch, 1, self.key(), self.backend, progress, settings.rate_end)
 
-        def save(snapshot):
-            journal.save(Partial(snapshot, settings.hidden, None, ()))
-
-        rates = np.full(len(start), settings.rate, np.float32) if rates is None else rates
-        return fit(start, objective, rates, examples=examples, epochs=settings.epochs, batch=settings.batch,
-                   key=self.key(), backend=self.backend, phase=self.name, progress=progress, adapt=adapt,
-                   resume=journal.resume.snapshot if journal and journal.resume else None,
-                   on_epoch=save if journal else None, rate_end=settings.rate_end)
+    def fit(self, start, objective, examples, progress, rates=None, adapt=None):
+        """Fit with an objective of one's own; :func:`ibpcl.inference.loop.fit` says what the arguments are."""
+        rates = np.full(len(start), self.settings.rate, np.float32) if rates is None else rates
+        return fit(start, objective, rates, examples, self.how(progress), adapt)
 
     def _check(self, task):
         check_task(self.name, task, Task, self.inputs)

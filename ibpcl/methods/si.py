@@ -20,7 +20,7 @@ import numpy as np
 
 from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
-from ibpcl.models.supervised import Elbo
+from ibpcl.models.elbo import Elbo
 from ibpcl.primitives import quadratic
 
 
@@ -40,29 +40,18 @@ class Settings(SequentialSettings):
         return (*super().above_zero(), "damping")
 
 
-class Path:
-    """The path integral of a task, and a journal that keeps it behind the parameters, so that a task can go on."""
-
-    def __init__(self, integral, size, journal):
-        self.integral, self._journal, self.resume = integral, journal, journal.resume if journal else None
-        if self.resume is not None:
-            snapshot = self.resume.snapshot
-            self.integral = snapshot.vector[size:]
-            self.resume = self.resume._replace(snapshot=snapshot._replace(vector=snapshot.vector[:size]))
-
-    def save(self, partial):
-        """Keep the progress with the integral."""
-        whole = np.concatenate([partial.snapshot.vector, self.integral])
-        self._journal.save(partial._replace(snapshot=partial.snapshot._replace(vector=whole)))
-
-
 class SI(Sequential):
     """Learn tasks with intelligent synapses; parameters as in :class:`Sequential`.
 
-    ``memory`` has ``anchor``, where the last task ended, and ``importance``, both of what tasks share.
+    ``memory`` has ``anchor``, where the last task ended, and ``importance``, both of what tasks share; ``path`` is the
+    path integral of the last task.
     """
 
     settings_type = Settings
+
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
+        super().__init__(settings, seed, backend_name)
+        self.path = None
 
     def penalty(self, vector, task):
         """Pull what mattered back to where the last task ended."""
@@ -75,12 +64,11 @@ class SI(Sequential):
         gradient[: len(anchor)] = quadratic.penalty_vjp(1.0, cache)[0]
         return value, gradient
 
-    def train(self, task, progress, journal):
-        """Fit the network; return its parameters with the path integral behind them, and the history."""
+    def train(self, task, progress):
+        """Fit the network and add up the path integral; return the parameters and the history."""
         network, examples, shared = self.network(task.outputs), len(task.x_train), self.shared_size(task.outputs)
         begin = self.begin(task)
-        path = Path(np.zeros(shared, begin.dtype), len(begin), journal)
-        before = slopes = path.integral
+        self.path = before = slopes = np.zeros(shared, begin.dtype)
 
         def objective(vector, rows, step, steps):
             nonlocal before, slopes
@@ -90,22 +78,20 @@ class SI(Sequential):
             value, dpenalty = self.penalty(vector, task)
             if dpenalty is not None:
                 gradient += dpenalty / examples
-            return Elbo(total * examples / len(rows), value, 0.0, 0.0), gradient, 0.0
+            return Elbo(total * examples / len(rows), value), gradient, 0.0
 
         def integrate(step, vector, state, rates):
-            path.integral = path.integral - slopes * (vector[:shared] - before)
+            self.path = self.path - slopes * (vector[:shared] - before)
             return vector, state, rates
 
-        vector, history = self.fit(begin, objective, examples, progress, path if journal else None, adapt=integrate)
-        return np.concatenate([vector, path.integral]), history
+        return self.fit(begin, objective, examples, progress, adapt=integrate)
 
     def keep(self, task, vector):
         """Keep what was trained, and turn the path integral into importance."""
         shared = self.shared_size(task.outputs)
         start = self.begin(task)[:shared]                    # before the new task is counted: where it started
-        path, weights = vector[-shared:], vector[:-shared]
-        moved = weights[:shared] - start
-        gained = np.maximum(path, 0) / (moved * moved + self.settings.damping)
+        moved = vector[:shared] - start
+        gained = np.maximum(self.path, 0) / (moved * moved + self.settings.damping)
         importance = self.memory.get("importance", 0) + gained
-        super().keep(task, weights)
-        self.memory = {"anchor": self.shared, "importance": importance.astype(weights.dtype)}
+        super().keep(task, vector)
+        self.memory = {"anchor": self.shared, "importance": importance.astype(vector.dtype)}

@@ -2,7 +2,7 @@ r"""NPBCL for images without labels: one autoencoder, each task with masks of it
 
 Kumar et al. (2021), Sec. 3.3, supplement B.2 and Algorithm 1.  For every task: masked training; hard masks; selective
 fine-tuning with them; then the posterior becomes, masked by Eq. 11, the next task's prior.  What a task does not use
-returns exactly to what earlier tasks left.
+returns exactly to its prior: to the posterior that earlier tasks left, where they use it.
 
 **The output layer** (last hidden layer to pixels) has no mask.  In Fig. 2b of the paper it is a head, of which each
 task has its own; in the released code all tasks share it, and what the last task does to it the first one has to bear.
@@ -30,20 +30,21 @@ import numpy as np
 
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.journal import Partial, phase_fit
 from ibpcl.continual.learner import Saved, check_task, check_task_id, under
 from ibpcl.continual.task import ImageTask
 from ibpcl.errors import TrainingError
-from ibpcl.inference import generative
-from ibpcl.inference.objectives import Data
+from ibpcl.inference import objectives
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
-from ibpcl.models import autoencoder_packing
-from ibpcl.models.autoencoder import Autoencoder, Elbo
-from ibpcl.models.layers import sticks
-from ibpcl.models.mlp import write
+from ibpcl.models import packing, starts
+from ibpcl.models.elbo import Elbo
+from ibpcl.models.likelihoods import of_pixels
+from ibpcl.models.masked import sticks
+from ibpcl.models.network import autoencoder
 from ibpcl.models.packing import ZERO_AT_ZERO
+from ibpcl.models.parameters import write
 from ibpcl.models.point_autoencoder import at_means, pixel_biases
-from ibpcl.models.supervised import Prior
 from ibpcl.noise import Key, generator
 from ibpcl.primitives.sticks import prior_log_odds
 
@@ -80,41 +81,40 @@ class VAENPBCL(Saved):
         self._masks = []                                     # packed, for each task and masked layer
         self._shared_prior = {}                              # the codes' prior, if one is learned for all tasks
 
-    def learn(self, task, progress=None, journal=None):
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.own)
+
+    def learn(self, task, progress=None):
         """Run one turn of Algorithm 1; return the history of its training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
         self._check(task)
-        settings, t, resumed = self.settings, len(self.own), journal.resume if journal else None
+        settings, t = self.settings, len(self.own)
         self.inputs = task.inputs
-        model, data = self._model(), Data(task.x_train, None)
-        names, masks, done = model.of_kind("masked"), None, []
-        if resumed is not None:
-            done = list(resumed.history)
-            masks = None if resumed.masks is None else dict(zip(names, resumed.masks, strict=True))
+        model, data = self._model(), Data(task.x_train, task.x_train)
         known = self._known(model)
         prior, vector = self._prior(model, known), self._start(model, known, task)
         held = self._held(model, known)
 
         def how(phase, epochs):
-            return phase_fit(self, phase, epochs, self._key(t, phase), progress, journal, lambda now: Partial(
-                now, settings.hidden, None if masks is None else tuple(masks.values()), tuple(done)))
+            return Fit(phase, epochs, settings.batch, settings.samples, self._key(t, phase), self.backend, progress,
+                       settings.rate_end)
 
-        if masks is None:
-            vector, records = generative.train_masked(
-                model, vector, prior, data, how("masked", settings.epochs), settings.masked_rates,
-                Elbo(1.0, -settings.beta, -settings.weight_kl_weight, -settings.mask_kl_weight,
-                     -settings.stick_kl_weight), (settings.tau_start, settings.tau_end), settings.warm_up, held)
-            masks = self._cut(model, vector, task)
-            self._reset_unused(model, vector, prior, masks)
-            done += records
-        vector, records = generative.train_fixed(
-            model, vector, prior, masks, data, how("finetune", settings.finetune_epochs), settings.finetune_rates,
-            Elbo(1.0, -settings.beta, -settings.weight_kl_weight, 0.0, 0.0), settings.warm_up, held)
-        done += records
+        weighted = Weighted(Elbo(1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight,
+                                 kl_latent=-settings.beta), settings.warm_up, held)
+        _, vector, done = objectives.train_masked(model, vector, prior, data, how("masked", settings.epochs),
+                                                  settings.masked_rates, weighted,
+                                                  (settings.tau_start, settings.tau_end))
+        masks = self._cut(model, vector, task)
+        self._reset_unused(model, vector, prior, masks)
+        vector, records = objectives.train_fixed(model, vector, prior, masks, data,
+                                                 how("finetune", settings.finetune_epochs), settings.finetune_rates,
+                                                 weighted)
         self._keep(model, vector, masks)
-        return [record._replace(task=t) for record in done]
+        return [record._replace(task=t) for record in done + records]
 
     def latent_model(self, task_id):
         """Return a task's model as it is evaluated: weights at their means, hard masks.
@@ -133,8 +133,8 @@ class VAENPBCL(Saved):
         model = self._model()
         vector = np.zeros(model.layout.size, np.float32)
         for name, layer in self.posterior.items():
-            write(model.layers(vector)[name], layer)
-        masks = dict(zip(model.of_kind("masked"), self.masks(task_id), strict=True))
+            write(model.layout.layers(vector)[name], layer)
+        masks = dict(zip(model.masked, self.masks(task_id), strict=True))
         everything, rows = model.layout.views(vector), _speaking(model, masks)
         for name, value in (self.own[task_id] | self._shared_prior).items():
             everything[name][rows if name in ROWS else ...] = value
@@ -174,54 +174,55 @@ class VAENPBCL(Saved):
 
     def _model(self):
         settings = self.settings
-        return Autoencoder(self.inputs, settings.hidden, settings.latent, settings.hidden[::-1], None,
-                           settings.activation, settings.mask_model, settings.latent_prior != "standard",
-                           likelihood=settings.likelihood, pixel_sigma=settings.pixel_sigma)
+        return autoencoder(self.inputs, settings.hidden, settings.latent,
+                           of_pixels(settings.likelihood, settings.pixel_sigma), None, settings.activation,
+                           settings.latent_prior != "standard", model=settings.mask_model)
 
     def _key(self, task_id, phase):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
 
     def _shared(self, model):
         """Return the names of the layers that tasks share."""
-        return model.names if self.settings.output == "shared" else model.of_kind("masked")
+        return tuple(model.layers if self.settings.output == "shared" else model.masked)
 
     def _known(self, model):
         """Return for each layer which weights some earlier task uses (Eq. 11), (D, K) bool."""
-        tasks = [dict(zip(model.of_kind("masked"), self.masks(t), strict=True)) for t in range(len(self.own))]
-        known = _used(model, {name: hard_masks.union((masks[name] for masks in tasks), model.shapes[name])
-                              for name in model.of_kind("masked")})
+        tasks = [dict(zip(model.masked, self.masks(t), strict=True)) for t in range(len(self.own))]
+        known = _used(model, {name: hard_masks.union((masks[name] for masks in tasks), layer.shape)
+                              for name, layer in model.masked.items()})
         known["pixels"] &= "pixels" in self._shared(model)
         return known
 
     def _prior(self, model, known):
         """Build the prior of the next task by Eq. 11."""
-        values = np.zeros(model.layout.size, np.float32)
-        for name, views in model.layers(values).items():
-            initial = priors.standard(model.shapes[name], self.settings.prior_sigma)
-            chosen = priors.select(known[name], self.posterior[name], initial) if name in self.posterior else initial
+        layers = {}
+        for name, layer in model.layers.items():
+            initial = priors.standard(layer.shape, self.settings.prior_sigma)
+            layers[name] = (priors.select(known[name], self.posterior[name], initial) if name in self.posterior
+                            else initial)
             if name == "pixels":                             # its biases are each task's own
-                chosen |= {key: initial[key] for key in ("bias.mu", "bias.log_sigma")}
-            write(views, {key: chosen[key] for key in priors.GAUSSIAN})
-        block = model.layout.block
-        return Prior(values[block("mu")], values[block("log_sigma")], self.alpha.astype(np.float32))
+                layers[name] |= {key: initial[key] for key in ("bias.mu", "bias.log_sigma")}
+        return priors.assemble(model, layers, dict(zip(model.masked, self.alpha.astype(np.float32), strict=True)))
 
     def _start(self, model, known, task):
         """Start the next task: known weights at the last posterior, all others afresh; pixels at their means."""
         rng = generator(self._key(len(self.own), "initial"))
-        vector = model.initial(rng, self.alpha, self.settings.start_sigma, self.settings.start_spread)
-        views = model.layers(vector)
+        start = starts.he(rng, self.settings.start_spread, starts.QUIET)
+        vector = model.initial(start, self.settings.start_sigma, self.alpha)
+        views = model.layout.layers(vector)
         for name, layer in self.posterior.items():
             write(views[name], priors.select(known[name], layer, views[name]))
         if self.settings.first_columns == "unused":
-            for name, concentration in zip(model.of_kind("masked"), self.alpha, strict=True):
+            for name, concentration in zip(model.masked, self.alpha, strict=True):
                 if name not in ("mean", "scale"):            # codes are shared
-                    views[name]["rho"][...] = _towards_unused(known[name], concentration, model.mask_model)
+                    views[name]["rho"][...] = _towards_unused(known[name], concentration,
+                                                               self.settings.mask_model)
         views["pixels"]["bias.mu"][...] = pixel_biases(task.x_train, model.likelihood)
         views["pixels"]["bias.log_sigma"][...] = np.log(self.settings.start_sigma)
         codes = model.layout.views(vector)
         write(codes, self._shared_prior)
         if self.settings.latent_prior == "per_task":         # each task's codes start at a place of their own
-            codes["prior.mu"][...] = codes["codes.mu"][...] = rng.standard_normal(model.latent)
+            codes["prior.mu"][...] = codes["codes.mu"][...] = rng.standard_normal(model.codes.units)
         return vector
 
     def _held(self, model, known):
@@ -229,9 +230,10 @@ class VAENPBCL(Saved):
         if not self.settings.hold_used:
             return None
         held = np.zeros(model.layout.size, bool)
-        for name, views in model.layers(held).items():
+        views = model.layout.layers(held)
+        for name in model.layers:
             unit = known[name].any(axis=0) & (name != "pixels")
-            write(views, {key: known[name] if key.startswith("weight") else unit for key in priors.GAUSSIAN})
+            write(views[name], {key: known[name] if key.startswith("weight") else unit for key in priors.GAUSSIAN})
         return held
 
     def _cut(self, model, vector, task):
@@ -242,15 +244,9 @@ class VAENPBCL(Saved):
         TrainingError
             If a layer has no weight left: nothing would pass it.  (Only the codes' scale may: it is then 1.)
         """
-        masks = {}
-        for i, name in enumerate(model.of_kind("masked")):
-            layer = model.layers(vector)[name]
-            (a, b), _ = sticks(layer["raw_a"], layer["raw_b"])
-            key = self._key(len(self.own), "cut")._replace(stream=i)
-            u = self.backend.uniform(key, (self.settings.mask_samples, len(a)), np.float32)
-            masks[name] = hard_masks.threshold(
-                hard_masks.posterior_probability(layer["rho"], a, b, u, self.settings.mask_model))
-        masks = autoencoder_packing.useful(model, masks, task.x_train)
+        key = self._key(len(self.own), "cut")
+        masks = hard_masks.probable(model, vector, self.settings.mask_samples, key, self.backend)
+        masks = packing.useful(model, masks, task.x_train)
         for name, mask in masks.items():
             if not mask.any() and name != "scale":
                 raise TrainingError(f"vae_npbcl: task {len(self.own)} switched off every weight of layer {name}; "
@@ -260,18 +256,20 @@ class VAENPBCL(Saved):
     def _reset_unused(self, model, vector, prior, masks):
         """Set every weight that the masks switch off, or that nothing reaches, to its prior, in place."""
         used = _used(model, masks)
-        kept = np.concatenate([flat for name in model.names
-                               for flat in (used[name].ravel(), used[name].any(axis=0) | (name == "pixels"))])
+        off = packing.off_weights(model, used)
+        own = np.zeros(model.layout.size, bool)
+        model.layout.view(own, "pixels.bias.mu")[...] = True
+        off &= ~own[model.layout.block("mu")]                # the pixels' biases are each task's own
         for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
             part = vector[model.layout.block(block)]
-            part[...] = np.where(kept, part, values)
+            part[...] = np.where(off, values, part)
 
     def _keep(self, model, vector, masks):
         """Keep what was learned: the posterior, the masks, what is the task's own, and the next task's alpha."""
-        views, layers = model.layout.views(vector), model.layers(vector)
+        views, layers = model.layout.views(vector), model.layout.layers(vector)
         self.posterior = {name: {key: layers[name][key].copy() for key in priors.GAUSSIAN}
                           for name in self._shared(model)}
-        codes = {name: views[name].copy() for name in ("prior.mu", "prior.log_sigma") if model.learns_prior}
+        codes = {name: views[name].copy() for name in ("prior.mu", "prior.log_sigma") if model.codes.learns_prior}
         own = {name: views[name].copy() for name in (*BIASES, *CODES)}
         if "pixels" not in self.posterior:
             own |= {name: views[name][_speaking(model, masks)] for name in ROWS}
@@ -289,7 +287,7 @@ class VAENPBCL(Saved):
 def _towards_unused(known, alpha, mask_model):
     """Return the rho (K,) that gives the least used columns the probabilities that the sticks give to the first ones.
 
-    >>> from ibpcl.models.layers import MaskModel
+    >>> from ibpcl.models.masked import MaskModel
     >>> _towards_unused(np.array([[True, False, False]]), 1.0, MaskModel()).round(2) + 0.0
     array([-1.95,  1.1 ,  0.85])
     """
@@ -301,15 +299,11 @@ def _towards_unused(known, alpha, mask_model):
 
 def _used(model, masks):
     """Return for each layer which weights hard masks use: of the pixels' layer the rows of units with any weight."""
-    return masks | {"pixels": np.repeat(_speaking(model, masks)[:, None], model.inputs, axis=1)}
+    return masks | {"pixels": np.repeat(_speaking(model, masks)[:, None], model.outputs, axis=1)}
 
 
 def _speaking(model, masks):
     """Return which units the pixels hear (K,): those with any weight, or all where f(0) is not 0."""
-    units = masks[_last(model)].any(axis=0)
-    return units if model.activation in ZERO_AT_ZERO else np.ones_like(units)
-
-
-def _last(model):
-    """Return the name of the layer that the pixels' layer reads."""
-    return f"decoder{len(model.decoder) - 1}"
+    last = model.sources["pixels"]
+    units = masks[last].any(axis=0)
+    return units if model.layers[last].activation in ZERO_AT_ZERO else np.ones_like(units)

@@ -10,14 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.journal import Partial
 from ibpcl.continual.learner import Saved, check_task, check_task_id, under
 from ibpcl.continual.task import ImageTask
-from ibpcl.inference import generative
-from ibpcl.inference.objectives import Data, Fit
-from ibpcl.methods import check_settings, option
-from ibpcl.models.autoencoder import LIKELIHOODS, Autoencoder, Elbo
-from ibpcl.models.mlp import ACTIVATIONS, write
+from ibpcl.inference import objectives
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data, Weighted
+from ibpcl.methods import Presets, check_settings, option
+from ibpcl.models import starts
+from ibpcl.models.elbo import Elbo
+from ibpcl.models.layers import ACTIVATIONS
+from ibpcl.models.likelihoods import OF_PIXELS, of_pixels
+from ibpcl.models.network import autoencoder
+from ibpcl.models.parameters import write
 from ibpcl.models.point_autoencoder import at_means, pixel_biases
 from ibpcl.noise import Key, generator
 
@@ -26,7 +30,7 @@ STREAMS = ("initial", "train", "fisher")
 
 
 @dataclass(frozen=True)
-class VAESettings:
+class VAESettings(Presets):
     """The settings that all methods with task-specific encoders have."""
 
     hidden: tuple[int, ...] = option((500, 500, 500), "Units of the encoder's hidden layers; the decoder's reversed.")
@@ -40,12 +44,12 @@ class VAESettings:
     batch: int = option(128, "Images in a minibatch.")
     rate: float = option(0.001, "Adam's learning rate.")
     rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.")
-    beta: float = option(1.0, "Weight of the codes' divergence; 1 is the true ELBO.")
+    beta: float = option(1.0, "Weight of the codes' divergence; 1 leaves it as in the ELBO.")
     warm_up: float = option(0.2, "Share of a task's steps in which that weight rises from 0.")
     start_spread: float = option(1.0, "Spread of the random weights that a layer starts with, times sqrt(2 / D).")
 
     def __post_init__(self):
-        choices = {"activation": ACTIVATIONS, "likelihood": LIKELIHOODS, **self.choices()}
+        choices = {"activation": ACTIVATIONS, "likelihood": OF_PIXELS, **self.choices()}
         at_least = {**dict.fromkeys(("latent", "samples", "batch"), 1),
                     **dict.fromkeys(("epochs", "rate", "beta", "warm_up"), 0), **self.at_least()}
         check_settings(self.method_name, self, choices, at_least,
@@ -99,7 +103,12 @@ class VAESequential(Saved):
         """The method's name, for messages and the history."""
         return self.settings.method_name
 
-    def learn(self, task, progress=None, journal=None):
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.own)
+
+    def learn(self, task, progress=None):
         """Train on the next task and remember what the method wants to; return the history of the training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
@@ -107,18 +116,13 @@ class VAESequential(Saved):
         check_task(self.name, task, ImageTask, self.inputs)
         self.inputs = task.inputs
         settings, model, examples = self.settings, self.model(), len(task.x_train)
-
-        def save(snapshot):
-            journal.save(Partial(snapshot, settings.hidden, None, ()))
-
         how = Fit(self.name, settings.epochs, settings.batch, settings.samples, self.key("train"), self.backend,
-                  progress, journal.resume.snapshot if journal and journal.resume else None,
-                  save if journal else None, settings.rate_end)
-        vector, history = generative.train_fixed(
-            model, self.start(model, task), self.prior(model), None, Data(task.x_train, None), how,
-            dict.fromkeys(("plain", "mu", "log_sigma"), settings.rate),
-            Elbo(1.0, -settings.beta, -1.0, 0.0, 0.0), settings.warm_up,
-            penalty=lambda vector: self.penalty(model, vector, examples))
+                  progress, settings.rate_end)
+        weighted = Weighted(Elbo(1.0, -1.0, kl_latent=-settings.beta), settings.warm_up,
+                            penalty=lambda vector: self.penalty(model, vector, examples))
+        vector, history = objectives.train_fixed(
+            model, self.start(model, task), self.prior(model), {}, Data(task.x_train, task.x_train), how,
+            dict.fromkeys(("plain", "mu", "log_sigma"), settings.rate), weighted)
         views = model.layout.views(vector)
         shared = self.shared_layers(model)
         self.shared = {name: view.copy() for name, view in views.items() if name.split(".")[0] in shared}
@@ -170,9 +174,10 @@ class VAESequential(Saved):
 
     def start(self, model, task):
         """Return the parameters before training on a task: what it has for itself is fresh."""
-        vector = model.initial(generator(self.key("initial")), (), 1.0, self.settings.start_spread)
+        start = starts.he(generator(self.key("initial")), self.settings.start_spread, starts.QUIET)
+        vector = model.initial(start)
         views = model.layout.views(vector)
-        views["pixels.bias.mu"][...] = pixel_biases(task.x_train, self.settings.likelihood)
+        views["pixels.bias.mu"][...] = pixel_biases(task.x_train, model.likelihood)
         write(views, self.shared)
         return vector
 
@@ -182,13 +187,13 @@ class VAESequential(Saved):
         """Return the network of a task."""
         settings = self.settings
         own = 2 * len(settings.hidden) + 3 - settings.shared_layers
-        return Autoencoder(self.inputs, settings.hidden, settings.latent, settings.hidden[::-1],
-                           ("plain",) * own + (self.shared_kind,) * settings.shared_layers, settings.activation,
-                           likelihood=settings.likelihood, pixel_sigma=settings.pixel_sigma)
+        return autoencoder(self.inputs, settings.hidden, settings.latent,
+                           of_pixels(settings.likelihood, settings.pixel_sigma),
+                           ("plain",) * own + (self.shared_kind,) * settings.shared_layers, settings.activation)
 
     def shared_layers(self, model):
         """Return the names of the layers that all tasks share."""
-        return model.names[-self.settings.shared_layers:]
+        return tuple(model.layers)[-self.settings.shared_layers:]
 
     def key(self, stream):
         """Return the key of the noise of the task that is being learned."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import prior as priors
+from ibpcl.continual.learner import under
 from ibpcl.methods import option
 from ibpcl.methods.vae_sequential import VAESequential, VAESettings
-from ibpcl.models.supervised import Prior
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,11 @@ class VAEVCL(VAESequential):
 
     def prior(self, model):
         """Return the prior of the next task: the last posterior."""
-        parts = {"mu": [], "log_sigma": []}
-        for name in self.shared_layers(model):
-            first = priors.standard(model.shapes[name], self.settings.prior_sigma)
-            for kind in ("weight", "bias"):
-                for part, values in parts.items():
-                    values.append(self.shared.get(f"{name}.{kind}.{part}", first[f"{kind}.{part}"]).ravel())
-        return Prior(np.concatenate(parts["mu"]), np.concatenate(parts["log_sigma"]), np.zeros(0, np.float32))
+        layers = {name: priors.standard(model.layers[name].shape, self.settings.prior_sigma)
+                  for name in self.shared_layers(model)}
+        for name, layer in layers.items():
+            layer |= under(self.shared, f"{name}.")
+        return priors.assemble(model, layers, {})
 
     def start(self, model, task):
         """Start at the last posterior's means, with ``start_sigma`` everywhere."""

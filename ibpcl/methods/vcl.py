@@ -23,21 +23,24 @@ import numpy as np
 
 from ibpcl.continual import coresets
 from ibpcl.continual.learner import under
-from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
-from ibpcl.inference.objectives import Data, Fit
-from ibpcl.methods import check_settings, option
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data, Weighted
+from ibpcl.methods import Presets, check_settings, option
 from ibpcl.methods.posteriors import Posteriors
-from ibpcl.models.mean_field import MeanField
-from ibpcl.models.mlp import ACTIVATIONS, write
-from ibpcl.models.supervised import Elbo, Prior
+from ibpcl.models import prediction
+from ibpcl.models.elbo import Elbo, Prior
+from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
+from ibpcl.models.likelihoods import Softmax
+from ibpcl.models.network import classifier
+from ibpcl.models.parameters import write
 from ibpcl.noise import generator
 
 CHOICES = {"activation": ACTIVATIONS, "coreset": ("none", *coresets.SELECTIONS)}
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Presets):
     """The settings of VCL."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.")
@@ -79,12 +82,12 @@ class VCL(Posteriors):
         self._refined = {}                                   # task -> its parameters after the coresets
 
     def predict_classes(self, x, task_id):
-        """Return the :class:`ibpcl.models.classifier.Prediction`, which says how sure it is, for inputs (N, D)."""
-        task_id, model = self._network_of(x, task_id)
+        """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
+        x, task_id, model = self._network_of(x, task_id)
         if task_id not in self._refined:
             self._refined[task_id] = self._refine(model, self._assemble(model, self.heads[task_id]), task_id)
-        return model.predict(self._refined[task_id], model.all_ones, np.asarray(x, np.float32),
-                             self.settings.prediction_samples, self._key(task_id, "predict"), self.backend)
+        return prediction.predict(model, self._refined[task_id], {}, x,
+                                  self.settings.prediction_samples, self._key(task_id, "predict"), self.backend)
 
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
@@ -102,20 +105,10 @@ class VCL(Posteriors):
 
     def _maximize_elbo(self, model, vector, prior, data, how):
         """Fit means and scales of all weights."""
-        examples, weights, masks = len(data.x), Elbo(-1 / len(data.x), 1 / len(data.x), 0, 0), model.all_ones
-
-        def objective(vector, rows, step, steps):
-            key, batch = how.key._replace(step=step), (data.x[rows], data.y[rows])
-            if self.settings.local:
-                noise = model.fixed_noise(key, how.samples, len(rows), how.backend)
-                parts, cache = model.fixed_elbo(vector, prior, masks, *batch, noise, examples, how.backend)
-                return parts, model.fixed_elbo_vjp(weights, cache), 0.0
-            noise = model.sampled_noise(key, how.samples, how.backend)
-            parts, cache = model.sampled_elbo(vector, prior, *batch, noise, examples, how.backend)
-            return parts, model.sampled_elbo_vjp(weights, cache), 0.0
-
-        rates = objectives.block_rates(model.layout, mu=self.settings.rate, log_sigma=self.settings.rate)
-        return how.run(vector, objective, rates, examples)
+        if not self.settings.local:                          # the same parameters, drawn otherwise
+            model = self._network(Drawn, model.outputs)
+        rates = dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
+        return objectives.train_fixed(model, vector, prior, {}, data, how, rates, Weighted(Elbo(1.0, -1.0)))
 
     def _refine(self, model, vector, task_id):
         """Train a copy of the posterior on what was kept: the task's coreset, or with one head all of them."""
@@ -124,8 +117,7 @@ class VCL(Posteriors):
         kept = self._coresets if self.settings.single_head else [self._coresets[task_id]]
         coreset = Data(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
         block = model.layout.block
-        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(),
-                      np.ones(len(model.hidden), np.float32))
+        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), {})
         how = Fit("coreset", self.settings.coreset_epochs, len(coreset.x), self.settings.samples,
                   self._key(task_id, "coreset"), self.backend, False)
         return self._maximize_elbo(model, vector, prior, coreset, how)[0]
@@ -138,21 +130,19 @@ class VCL(Posteriors):
 
     def _assemble(self, model, head):
         vector = np.zeros(model.layout.size, np.float32)
-        for views, values in zip(model.layers(vector), (*self.posterior, head), strict=True):
-            write(views, values)
+        views = model.layout.layers(vector)
+        for name, values in zip(model.layers, (*self.posterior, head), strict=True):
+            write(views[name], values)
         return vector
 
     def _split(self, task):
         """Take the task's coreset out of its training data."""
-        (data, _), settings = super()._split(task), self.settings
-        if settings.coreset == "none":
-            return data, None
-        rng, chosen = generator(self._key(len(self.heads), "coreset")), np.zeros(len(data.x), bool)
-        chosen[coresets.SELECTIONS[settings.coreset](data.x, settings.coreset_size, rng)] = True
-        if chosen.all():
-            raise TrainingError(f"vcl: the coreset takes all {len(data.x)} examples of task {task.name!r}; "
-                                "make coreset_size smaller")
-        return Data(data.x[~chosen], data.y[~chosen]), Data(data.x[chosen], data.y[chosen])
+        settings = self.settings
+        return coresets.take_out("vcl", task, settings.coreset, settings.coreset_size,
+                                 generator(self._key(len(self.heads), "coreset")))
 
     def _model(self, outputs):
-        return MeanField(self.inputs, self.settings.hidden, outputs, self.settings.activation)
+        return self._network(Gaussian, outputs)
+
+    def _network(self, kind, outputs):
+        return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, kind, self.settings.activation, kind)

@@ -11,8 +11,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from ibpcl.models.plain import Network
-
 
 def reached(layers):
     """Follow the weights that are not zero from the outputs down to the units of each hidden layer.
@@ -50,7 +48,7 @@ def between(network, units):
     chosen = np.zeros(network.layout.size, bool)
     incoming = (np.ones(network.inputs, bool), *units)
     outgoing = (*units, np.ones(network.outputs, bool))
-    for (weight, bias), sources, targets in zip(network.layers(chosen), incoming, outgoing, strict=True):
+    for (weight, bias), sources, targets in zip(network.weights(chosen), incoming, outgoing, strict=True):
         weight[...], bias[...] = np.outer(sources, targets), targets
     return chosen
 
@@ -58,14 +56,14 @@ def between(network, units):
 def added(network, widths):
     """Return which parameters (P,) a network of smaller ``widths`` does not have, the head among them."""
     new = np.ones(network.layout.size, bool)
-    for (weight, bias), (rows, columns) in zip(network.layers(new), pairwise((network.inputs, *widths)), strict=False):
+    for (weight, bias), (rows, columns) in zip(network.weights(new), pairwise((network.inputs, *widths)), strict=False):
         weight[:rows, :columns] = bias[:columns] = False
     return new
 
 
 def incoming(network, widths):
     """Return where the new units' weights and biases stand: an array (D + 1, K) a hidden layer, the bias last."""
-    places = network.layers(np.arange(network.layout.size))[:-1]
+    places = network.weights(np.arange(network.layout.size))[:-1]
     return tuple(np.vstack([weight[:, width:], bias[width:]])
                  for (weight, bias), width in zip(places, widths, strict=True))
 
@@ -75,7 +73,7 @@ def kept_units(network, vector, keep):
 
     A unit without incoming weights and bias outputs 0, so without it the network is the same function.
     """
-    smaller = Network(network.inputs, tuple(int(kept.sum()) for kept in keep), network.outputs)
+    smaller = network.resized(tuple(int(kept.sum()) for kept in keep))
     return smaller, vector[between(network, keep)]
 
 
@@ -113,7 +111,7 @@ def split(network, vector, before, moved):
 
     Parameters
     ----------
-    network : Network
+    network : ibpcl.models.plain.PlainNetwork
         The network.
     vector : ndarray, shape (P,)
         Its parameters.
@@ -124,18 +122,17 @@ def split(network, vector, before, moved):
 
     Returns
     -------
-    network : Network
+    network : ibpcl.models.plain.PlainNetwork
         With a unit more for each of them, behind all others.
     vector : ndarray, shape (P',)
         Its parameters.
     """
-    larger = Network(network.inputs, tuple(width + len(units) for width, units in
-                                           zip(network.hidden, moved, strict=True)), network.outputs)
+    larger = network.resized(tuple(width + len(units) for width, units in zip(network.hidden, moved, strict=True)))
     split_vector = np.zeros(larger.layout.size, vector.dtype)
     network.layout.transfer(vector, larger.layout, split_vector)
     none = np.zeros(0, int)
-    for i, (weight, bias) in enumerate(larger.layers(split_vector)):
-        rows, columns = network.layers(vector)[i][0].shape
+    for i, (weight, bias) in enumerate(larger.weights(split_vector)):
+        rows, columns = network.weights(vector)[i][0].shape
         sources = moved[i - 1] if i else none
         targets = moved[i] if i < len(moved) else none
         weight[:rows, columns:], bias[columns:] = weight[:rows, targets], bias[targets]

@@ -1,4 +1,4 @@
-r"""A plain network whose hidden units have gates, learned for each task: hard attention.
+r"""A plain layer whose units have gates, learned for each task: hard attention.
 
 Serra, Suris, Miron and Karatzoglou (2018), "Overcoming Catastrophic Forgetting with Hard Attention to the Task", Sec.
 2: unit k of layer l outputs :math:`a^l_k \max(0, (W^l h^{l - 1} + b^l)_k)`, its gate :math:`a^l = \sigma(s\, e^l)` made
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.models.plain import Network
+from ibpcl.models.layers import Plain
+from ibpcl.models.likelihoods import Softmax
+from ibpcl.models.network import classifier
+from ibpcl.models.parameters import Entry
 from ibpcl.numerics import sigmoid
-from ibpcl.primitives import activations, likelihoods
 
 
 def gates(e, scale):
@@ -87,106 +89,54 @@ def capacity_vjp(dshare, cache):
 
 
 @dataclass(frozen=True)
-class Gated:
-    """A plain network with gates; the vector is the network's, then the embedding of all hidden units.
+class Gated(Plain):
+    """A plain layer with gates; their scale s is one over the temperature of a pass."""
+
+    def entries(self):
+        """Return weights and biases, then the embedding (K,)."""
+        return [*super().entries(), Entry(f"{self.name}.embedding", (self.units,), "gates")]
+
+    def forward(self, views, x, noise, how):
+        """Evaluate the layer and multiply its outputs by the gates."""
+        (raw, divergences), cache = super().forward(views, x, noise, how)
+        a, gates_cache = gates(views[self.name]["embedding"], 1 / how.tau)
+        return (raw * a, divergences), (cache, raw, a, gates_cache)
+
+    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+        """Pull the gradient at the outputs back."""
+        (dh, ddivergences), (inner, raw, a, gates_cache) = dout, cache
+        dx, found = super().forward_vjp((dh * a, ddivergences), inner, needs_dx, out)
+        da = (dh * raw).sum(axis=tuple(range(dh.ndim - 1)))  # a gate was broadcast over samples and examples
+        found[self.name]["embedding"] = gates_vjp(da, gates_cache)
+        return dx, found
+
+
+def network(inputs, hidden, outputs):
+    """Return a network of gated hidden layers with ReLU, and a plain head under the softmax."""
+    return classifier(inputs, hidden, Softmax(), outputs, Gated, head=Plain)
+
+
+def freedom(network, used):
+    r"""Return how freely each parameter may move without changing earlier tasks, in [0, 1].
+
+    .. math:: 1 - \min(a^{<t}_{out}, a^{<t}_{in})
+
+    Serra et al. (2018), Eq. 2; inputs count as used, so a weight of the first layer is as free as its unit, and so is a
+    bias.  The head and the embedding belong to one task and are free.
 
     Parameters
     ----------
-    network : Network
-        The network without its gates.
+    network : ibpcl.models.network.Network
+        From :func:`network`.
+    used : ndarray, shape (K,)
+        The largest gate that an earlier task had, for the units of all hidden layers.
     """
-
-    network: Network
-
-    @property
-    def size(self):
-        """Number of parameters, the embedding among them."""
-        return self.network.layout.size + sum(self.network.hidden)
-
-    def split(self, vector):
-        """Return the network's parameters and the embedding, as views."""
-        count = self.network.layout.size
-        return vector[:count], vector[count:]
-
-    def by_layer(self, units):
-        """Return an array over all hidden units (K,) as one array a layer."""
-        return np.split(units, np.cumsum(self.network.hidden)[:-1])
-
-    def logits(self, vector, a, x, backend):
-        """Evaluate the network for inputs (N, D) with gates (K,): logits (1, N, C), and the caches of its layers."""
-        weights, _ = self.split(vector)
-        h, caches, by_layer = x, [], self.by_layer(a)
-        for i, (weight, bias) in enumerate(self.network.layers(weights)):
-            h, cache = backend.linear(h, weight[None], bias[None])
-            on = raw = None
-            if i < len(by_layer):
-                raw, on = activations.relu(h)
-                h = raw * by_layer[i]
-            caches.append((cache, on, raw))
-        return h, (caches, by_layer)
-
-    def objective(self, vector, used, scale, x, labels, backend):
-        r"""Add up the log probabilities of the labels, and measure the new capacity that the gates take.
-
-        Parameters
-        ----------
-        vector : ndarray, shape (P,)
-            Parameters and embedding.
-        used : ndarray, shape (K,)
-            The largest gate that an earlier task had.
-        scale : float
-            The scale s of the gates.
-        x : ndarray, shape (N, D)
-            Inputs.
-        labels : ndarray of int, shape (N,)
-            Classes.
-        backend : Backend
-            Who computes.
-
-        Returns
-        -------
-        out : tuple of float
-            The log likelihood in nats, summed over the examples, and the share of :func:`capacity`.
-        cache : tuple
-            What :meth:`objective_vjp` needs.
-        """
-        a, gate_cache = gates(self.split(vector)[1], scale)
-        logits, layers_cache = self.logits(vector, a, x, backend)
-        log_p, likelihood_cache = likelihoods.categorical(logits, labels)
-        share, capacity_cache = capacity(a, used)
-        cache = (vector, gate_cache, layers_cache, likelihood_cache, capacity_cache, log_p, backend)
-        return (log_p.sum(), share), cache
-
-    def objective_vjp(self, dout, cache):
-        """Pull the gradients at the log likelihood and at the share back to ``vector``, from the last layer down."""
-        vector, gate_cache, (caches, by_layer), likelihood_cache, capacity_cache, log_p, backend = cache
-        gradient = np.zeros_like(vector)
-        dweights, dembedding = self.split(gradient)
-        views, dgates = self.network.layers(dweights), []
-        dh = likelihoods.categorical_vjp(np.full_like(log_p, dout[0]), likelihood_cache)
-        for i in reversed(range(len(caches))):
-            linear_cache, on, raw = caches[i]
-            if on is not None:
-                dgates.insert(0, (dh * raw).sum(axis=(0, 1)))    # a gate was broadcast over samples and examples
-                dh = activations.relu_vjp(dh * by_layer[i], on)
-            dh, dweight, dbias = backend.linear_vjp(dh, linear_cache, needs_dx=i > 0)
-            views[i][0][...], views[i][1][...] = dweight[0], dbias[0]
-        dembedding[...] = gates_vjp(np.concatenate(dgates) + capacity_vjp(dout[1], capacity_cache), gate_cache)
-        return gradient
-
-    def freedom(self, used):
-        r"""Return how freely each parameter may move without changing earlier tasks, in [0, 1].
-
-        .. math:: 1 - \min(a^{<t}_{out}, a^{<t}_{in})
-
-        Serra et al. (2018), Eq. 2; inputs count as used, so a weight of the first layer is as free as its unit, and so
-        is a bias.  The head and the embedding belong to one task and are free.
-        """
-        free = np.ones(self.size, used.dtype)
-        incoming = np.ones(self.network.inputs, used.dtype)
-        for (weight, bias), outgoing in zip(self.network.layers(self.split(free)[0]), self.by_layer(used),
-                                            strict=False):
-            weight[...] = 1 - np.minimum(incoming[:, None], outgoing)
-            bias[...] = 1 - outgoing
+    free = np.ones(network.layout.size, used.dtype)
+    views, incoming, start = network.layout.layers(free), np.ones(network.inputs, used.dtype), 0
+    for name, layer in network.layers.items():
+        if isinstance(layer, Gated):
+            outgoing, start = used[start:start + layer.units], start + layer.units
+            views[name]["weight.mu"][...] = 1 - np.minimum(incoming[:, None], outgoing)
+            views[name]["bias.mu"][...] = 1 - outgoing
             incoming = outgoing
-        return free
+    return free

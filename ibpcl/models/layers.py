@@ -1,204 +1,252 @@
-r"""One layer of the network, in the two ways that the method evaluates it.
+r"""Layers of a few kinds with one contract; here those whose weights are numbers, and those with Gaussian weights.
 
-:func:`relaxed` trains: sticks, relaxed masks and weights are sampled.  :func:`fixed` serves where the mask is given (in
-fine-tuning and prediction) or where there is none (the head): the layer's pre-activations are then Gaussian given its
-input, and are sampled directly.
+Whatever its kind, a layer of shape (D, K) says
 
-A layer's parameters are a dict of arrays: ``weight.mu``, ``weight.log_sigma`` (D, K), ``bias.mu``,
-``bias.log_sigma`` (K,) and, where it is masked, ``rho`` (D, K), ``raw_a`` and ``raw_b`` (K,), with
-:math:`a = \mathrm{softplus}(raw_a)` so that Adam needs no constraint; or (D, K), with an IBP of its own for each input.
+* which **entries** of the parameter vector are its own (:meth:`Layer.entries`),
+* what **noise** a pass of it needs (:meth:`Layer.noise`),
+* its pass **forth** (:meth:`Layer.forward`) and **back** (:meth:`Layer.forward_vjp`).
+
+The other kinds are :class:`ibpcl.models.masked.Masked`, whose weights have an Indian buffet process,
+:class:`ibpcl.models.gated.Gated` and :class:`ibpcl.models.units.Units`.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-import numpy as np
+from ibpcl.models.parameters import Entry
+from ibpcl.primitives import gaussian
 
-from ibpcl.numerics import sigmoid, softplus
-from ibpcl.primitives import gaussian, local_linear, masked_linear, masked_weights
-
+ACTIVATIONS = ("relu", "leaky_relu", "softplus", "tanh")
 GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
-OF_WEIGHTS = ("weight.mu", "weight.log_sigma", "rho")
-
-STREAMS_PER_LAYER = 4                                        # of noise: weights, biases, sticks, masks
 
 
-class Noise(NamedTuple):
-    """What one relaxed layer draws: weights and masks (S, D, K), biases (S, K), sticks (S, K) or (S, D, K)."""
+class Pass(NamedTuple):
+    """What a pass through a network is given besides parameters, inputs and noise.
 
-    weight: np.ndarray
-    bias: np.ndarray
-    stick: np.ndarray
-    mask: np.ndarray
-
-
-def wanted(key, samples, shape, model):
-    """Return kind, key and shape of what a relaxed layer of shape (D, K) needs, in a :class:`Noise`.
-
-    Its streams are that of the key and the next three.
+    ``backend``: who computes.  ``masks``: the hard masks by layer, a layer that is not named has none; None to sample
+    them all.  ``tau``: the temperature of what is sampled and relaxed, > 0.  ``scale``: how many examples of the task
+    each example of the minibatch stands for, N / batch.
     """
-    weight, bias, stick, mask = (key._replace(stream=key.stream + i) for i in range(STREAMS_PER_LAYER))
-    own = (samples, *shape)
-    return Noise(("normal", weight, own), ("normal", bias, (samples, shape[1])),
-                 ("uniform", stick, (samples, *model.stick_shape(shape))), ("logistic", mask, own))
+
+    backend: object
+    masks: dict | None = None
+    tau: float | None = None
+    scale: float = 1.0
 
 
-def draw(layers, others, backend, dtype):
-    """Draw what several relaxed layers need (a list of what :func:`wanted` returns), and other arrays beside them.
+class Draw(NamedTuple):
+    """One array of noise that a layer asks for; ``later`` where the sampling of masked weights draws it as it goes."""
 
-    Returns
-    -------
-    of_layers, of_others : list
-        A :class:`Noise` a layer, and an array for each kind, key and shape in ``others``.
-    """
-    small = [one for layer in layers for one in (layer.bias, layer.stick)]
-    drawn = backend.draw([*small, *others], dtype)
-    of_layers = [Noise(backend.later(*layer.weight, dtype), bias, stick, backend.later(*layer.mask, dtype))
-                 for layer, bias, stick in zip(layers, drawn[0:len(small):2], drawn[1:len(small):2], strict=True)]
-    return of_layers, drawn[len(small):]
+    kind: str
+    key: object
+    shape: tuple
+    later: bool = False
 
 
-def sticks(raw_a, raw_b):
-    r"""Turn unconstrained parameters into the shape parameters of the sticks' posterior.
-
-    .. math:: a = \log(1 + e^{raw_a}), \qquad b = \log(1 + e^{raw_b})
+@dataclass(frozen=True)
+class Layer:
+    """A layer of shape (D, K): the contract, and what all kinds have in common.
 
     Parameters
     ----------
-    raw_a, raw_b : ndarray, shape (K,) or (D, K)
-        Any real.
-
-    Returns
-    -------
-    out : tuple
-        ``a`` and ``b``, of the same shape, > 0.
-    cache : tuple
-        What :func:`sticks_vjp` needs.
-    """
-    return (softplus(raw_a), softplus(raw_b)), (raw_a, raw_b)
-
-
-def sticks_vjp(dout, cache):
-    r"""Pull gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
-    return dout[0] * sigmoid(cache[0]), dout[1] * sigmoid(cache[1])
-
-
-class MaskModel(NamedTuple):
-    """How masks are modelled: which divergence, what links them to the sticks, and whether they know the sticks.
-
-    ``kl``: "bernoulli" (the discrete model, closed form) or "concrete" (the relaxed one, equal temperatures).
-    ``link``: "logit" (the model of the paper) or "log" (its authors' code: the prior is capped at one half).
-    ``structured``: whether rho is an offset to the sticks' log-odds, or is the log-odds (plain mean field).
-    ``row_sticks``: whether each input of a layer has sticks of its own, an IBP a row, or all share those of the layer.
+    name : str
+        Of the layer in the parameter vector.
+    inputs, units : int
+        Its widths D and K.
+    activation : {"relu", "leaky_relu", "softplus", "tanh"}, optional
+        What its outputs go through, if it has one; a layer without is the last of its network.
     """
 
-    kl: str = "bernoulli"
-    link: str = "logit"
-    structured: bool = True
-    row_sticks: bool = False
+    name: str
+    inputs: int
+    units: int
+    activation: str | None = None
 
-    def stick_shape(self, shape):
-        """Return the shape of the sticks of a layer of shape (D, K): (K,) or (D, K)."""
-        return shape if self.row_sticks else shape[1:]
+    streams: ClassVar[int] = 4                               # of noise that are set aside for a layer
+
+    def __post_init__(self):
+        if self.activation is not None and self.activation not in ACTIVATIONS:
+            raise ValueError(f"layers: activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
+
+    @property
+    def shape(self):
+        """The shape (D, K) of the weights."""
+        return self.inputs, self.units
+
+    @property
+    def layers(self):
+        """The layers of which this is made: itself."""
+        return (self,)
+
+    def entries(self):
+        """Return the layer's own entries of the parameter vector."""
+        raise NotImplementedError
+
+    def noise(self, key, samples, batch, relaxed):
+        """Return what a pass draws, a tuple of :class:`Draw`.
+
+        Parameters
+        ----------
+        key : Key
+            Its stream and the next ones, ``streams`` in all, are the layer's.
+        samples, batch : int
+            Samples S and examples N.
+        relaxed : bool
+            Whether masks are sampled; they are given otherwise.
+        """
+        return ()
+
+    def forward(self, views, x, noise, how):
+        """Evaluate the layer.
+
+        Parameters
+        ----------
+        views : dict of str to dict
+            The parameters of all layers by name.
+        x : ndarray, shape (S, N, D) or (N, D)
+            Inputs; (N, D) when all samples share them.
+        noise : dict of str to tuple
+            What was drawn for each layer.
+        how : Pass
+            Backend, masks, temperature and scale.
+
+        Returns
+        -------
+        out : tuple
+            The outputs (S, N, K), or (N, K) where nothing was drawn yet; and a dict of divergences, (S,) each, nats,
+            for the whole task.
+        cache : tuple
+            What :meth:`forward_vjp` needs.
+        """
+        raise NotImplementedError
+
+    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+        """Pull the gradients at the outputs and at the divergences (a dict, too) back.
+
+        ``out`` are arrays by layer and name, of which some may become the gradients.
+
+        Returns
+        -------
+        dx : ndarray or None
+            As ``x``; None where it is not needed.
+        gradients : dict of str to dict
+            Of the parameters, by layer and name.
+        """
+        raise NotImplementedError
 
 
-def relaxed(parameters, x, noise, tau, model, backend):
-    r"""Evaluate a masked layer with sampled sticks, masks and weights.
+@dataclass(frozen=True)
+class Plain(Layer):
+    r"""Weights that are numbers: :math:`h = f(x W + b)`."""
 
-    .. math:: h = x\,(z \odot V) + u \odot b, \qquad z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau)
+    def entries(self):
+        """Return weights (D, K) and biases (K,); a number is its own mean."""
+        return [Entry(f"{self.name}.weight.mu", self.shape, "plain"),
+                Entry(f"{self.name}.bias.mu", self.shape[1:], "plain")]
 
-    Kumar et al. (2021), Secs. 3.1, 3.2 and 4.5.
+    def forward(self, views, x, noise, how):
+        """Evaluate the layer; nothing is drawn."""
+        own = views[self.name]                               # one matrix for all samples: join their axes
+        h, cache = how.backend.linear(_rows(x), own["weight.mu"][None], own["bias.mu"][None])
+        h = h.reshape(*x.shape[:-1], self.units)
+        h, active = activate(self.activation, h, how.backend)
+        return (h, {}), (cache, active, x.shape, how.backend)
 
-    Returns
-    -------
-    out : tuple
-        Pre-activations (S, N, K) and the divergence of the masks (S,), nats.
-    cache : tuple
-        What :func:`relaxed_vjp` needs.
-    """
-    logit_pi, stick_cache = backend.log_odds(noise.stick, parameters["raw_a"], parameters["raw_b"], model.link)
-    # The compiled twin is of the structured posterior; the plain one is there to be compared with.
-    sample, of_weights = backend.sample_masked_weights, (noise.weight, noise.mask)
-    if not model.structured:
-        sample, of_weights = masked_weights.sample_mean_field, map(np.asarray, of_weights)
-    arrays = (*of_weights, parameters["weight.mu"], parameters["weight.log_sigma"], parameters["rho"])
-    if model.row_sticks:                                     # D K columns of one row; then its masks are the activity
-        (w, z, divergence), weights_cache = sample(*map(_one_row, arrays), _one_row(logit_pi)[:, 0], tau, model.kl)
-        w = w.reshape(noise.weight.shape)
-        activity, largest = masked_linear.column_activity(z.reshape(w.shape))
-        weights_cache = weights_cache, largest
-    else:
-        (w, activity, divergence), weights_cache = sample(*arrays, logit_pi, tau, model.kl)
-    bias, bias_cache = gaussian.sample(noise.bias, parameters["bias.mu"], parameters["bias.log_sigma"])
-    h, linear_cache = backend.linear(x, w, bias * activity)
-    cache = model, stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend
-    return (h, divergence), cache
+    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+        """Pull the gradient at the outputs back."""
+        linear_cache, active, shape, backend = cache
+        dh = activate_vjp(dout[0], active)
+        dx, dweight, dbias = backend.linear_vjp(_rows(dh)[None], linear_cache, needs_dx)
+        return dx.reshape(shape) if needs_dx else None, {
+            self.name: {"weight.mu": dweight[0], "bias.mu": dbias[0]}}
 
 
-def relaxed_vjp(dout, cache, needs_dx=True, out=None):
-    """Pull the gradients at the pre-activations and at the divergence back to ``x`` and the parameters (a dict).
-
-    ``out`` are arrays, a dict too, of which some may become the gradients.
-    """
-    dh, ddivergence = dout
-    model, stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, backend = cache
-    dx, dw, dscaled_bias = backend.linear_vjp(dh, linear_cache, needs_dx)
-    dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
-    sample_vjp = backend.sample_masked_weights_vjp if model.structured else masked_weights.sample_mean_field_vjp
-    if model.row_sticks:
-        weights_cache, largest = weights_cache
-        dz = masked_linear.column_activity_vjp(dscaled_bias * bias, largest)
-        found = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), weights_cache)
-        dmu, dlog_sigma, drho, dlogit_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
-            *found[:3], found[3][:, None]))
-    else:
-        there = {} if out is None or not model.structured else {"out": tuple(out[name] for name in OF_WEIGHTS)}
-        dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dscaled_bias * bias, ddivergence), weights_cache, **there)
-    draw_a, draw_b = backend.log_odds_vjp(dlogit_pi, stick_cache)
-    return dx, {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
-                "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}
-
-
-def _one_row(array):
-    """Lay the rows of (..., D, K) end to end: (..., 1, D K)."""
-    return array.reshape(*array.shape[:-2], 1, array.shape[-2] * array.shape[-1])
-
-
-def fixed(parameters, mask, x, eps, backend=None, activation=None):
-    r"""Evaluate a layer whose binary mask is given, sampling its pre-activations a; f is its activation, if it has one.
+@dataclass(frozen=True)
+class Gaussian(Layer):
+    r"""Gaussian weights, sampled at the pre-activations a, every example with weights of its own.
 
     .. math:: h = f(a), \quad a \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
-    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning"; sampled as in Kingma, Salimans and Welling (2015).
-
-    Parameters
-    ----------
-    parameters : dict
-        The layer's parameters; ``weight.mu`` and ``weight.log_sigma`` are those of all weights, (D, K), or of those
-        that the mask keeps, (M,).
-    mask : ndarray of bool, shape (D, K), or None
-        The task's mask, M of its elements True; None for a layer without one (the head).
-    x : ndarray, shape (S, N, D) or (N, D)
-        Inputs.
-    eps : ndarray, shape (S, N, K)
-        Standard normal noise.
-    backend : Backend, optional
-        Who computes; the primitives if not given.
-    activation : str, optional
-        The name of f (:mod:`ibpcl.primitives.activations`), if the layer has one.
+    with a hard mask B, or B = 1.  Kumar et al. (2021), Sec. 4.5, "Selective Finetuning"; sampled as in Kingma, Salimans
+    and Welling (2015).
     """
-    sample, sample_vjp = local_linear.sample, local_linear.sample_vjp
-    if backend is not None:
-        sample, sample_vjp = backend.local_linear, backend.local_linear_vjp
-    h, cache = sample(eps, x, *(parameters[name] for name in GAUSSIAN), mask, activation)
-    return h, (sample_vjp, cache)
+
+    @property
+    def weights(self):
+        """The shape of the weights' means in the vector."""
+        return self.shape
+
+    def entries(self):
+        """Return means and log standard deviations of weights and biases."""
+        return [Entry(f"{self.name}.{side}.{part}", self.weights if side == "weight" else self.shape[1:], part)
+                for part in ("mu", "log_sigma") for side in ("weight", "bias")]
+
+    def noise(self, key, samples, batch, relaxed):
+        """Return a normal number for each pre-activation."""
+        return (Draw("normal", key, (samples, batch, self.units)),)
+
+    def forward(self, views, x, noise, how):
+        """Sample the outputs, under the layer's hard mask if it is given one."""
+        own, mask = views[self.name], (how.masks or {}).get(self.name)
+        (eps,) = noise[self.name]
+        h, cache = how.backend.local_linear(eps, x, *(own[name] for name in GAUSSIAN), mask, self.activation)
+        return (h, {}), (cache, how.backend)
+
+    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+        """Pull the gradient at the outputs back."""
+        inner, backend = cache
+        there = None if out is None else tuple(out[self.name][name] for name in GAUSSIAN)
+        dx, *found = backend.local_linear_vjp(dout[0], inner, needs_dx, there)
+        return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
 
 
-def fixed_vjp(dh, cache, needs_dx=True, out=None):
-    """Pull the gradient at the layer's outputs back to ``x`` and the Gaussian parameters (a dict).
+@dataclass(frozen=True)
+class Drawn(Gaussian):
+    r"""Gaussian weights that are drawn themselves, one set for all examples: :math:`V^s = \mu + \sigma \varepsilon^s`.
 
-    ``out`` are arrays, a dict too, of which some may become the gradients.
+    Blundell, Cornebise, Kavukcuoglu and Wierstra (2015), "Weight Uncertainty in Neural Networks", Eq. 2.
     """
-    sample_vjp, inner = cache
-    dx, *found = sample_vjp(dh, inner, needs_dx, None if out is None else tuple(out[name] for name in GAUSSIAN))
-    return dx, dict(zip(GAUSSIAN, found, strict=True))
+
+    streams: ClassVar[int] = 2
+
+    def noise(self, key, samples, batch, relaxed):
+        """Return a normal number for each weight and bias."""
+        return (Draw("normal", key, (samples, *self.shape)),
+                Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units)))
+
+    def forward(self, views, x, noise, how):
+        """Draw weights and biases and evaluate the layer with them."""
+        own, (weight_eps, bias_eps) = views[self.name], noise[self.name]
+        weight, weight_cache = gaussian.sample(weight_eps, own["weight.mu"], own["weight.log_sigma"])
+        bias, bias_cache = gaussian.sample(bias_eps, own["bias.mu"], own["bias.log_sigma"])
+        h, linear_cache = how.backend.linear(x, weight, bias)
+        h, active = activate(self.activation, h, how.backend)
+        return (h, {}), (weight_cache, bias_cache, linear_cache, active, how.backend)
+
+    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+        """Pull the gradient at the outputs back."""
+        weight_cache, bias_cache, linear_cache, active, backend = cache
+        dx, dweight, dbias = backend.linear_vjp(activate_vjp(dout[0], active), linear_cache, needs_dx)
+        found = (*gaussian.sample_vjp(dweight, weight_cache), *gaussian.sample_vjp(dbias, bias_cache))
+        return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
+
+
+def activate(name, h, backend):
+    """Apply an activation by its name, if there is one; return the outputs, and what :func:`activate_vjp` needs."""
+    if name is None:
+        return h, None
+    out, cache = getattr(backend.activations, name)(h)
+    return out, (getattr(backend.activations, name + "_vjp"), cache)
+
+
+def activate_vjp(dout, cache):
+    """Pull the gradient at an activation's outputs back to its inputs."""
+    if cache is None:
+        return dout
+    pull_back, inner = cache
+    return pull_back(dout, inner)
+
+
+def _rows(x):
+    return x if x.ndim == 2 else x.reshape(x.shape[0] * x.shape[1], x.shape[2])

@@ -24,98 +24,115 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.models.codes import Codes
+from ibpcl.models.masked import Masked
+from ibpcl.models.network import INPUTS
+
 ZERO_AT_ZERO = ("relu", "leaky_relu", "tanh")
 MASKS_ALONE = ("rho", "sticks", "alpha")                     # blocks that matter only while masks are sampled
 
 
 class Part(NamedTuple):
-    """A part of a network: ``model`` is the smaller one, and element i of its vector is element ``index[i]``.
+    """A part of a network, smaller but of the same kind.
 
-    ``inputs`` (D,) and ``units``, a boolean array (K,) a hidden layer, say what was kept of the larger one.
+    ``network``: the smaller one; element i of its vector is element ``index[i]`` of the larger one's.  ``inputs`` (D,)
+    and ``units``, boolean arrays by hidden layer, are what was kept of the larger one.
     """
 
-    model: object
+    network: object
     index: np.ndarray
     inputs: np.ndarray
-    units: tuple
+    units: dict
 
     def columns(self, x):
         """Return the kept columns of inputs (N, D)."""
         return x if self.inputs.all() else np.compress(self.inputs, x, axis=1)
 
 
-def part(model, inputs, units=None, masks=None):
-    """Cut out the part of a network with the given inputs and hidden units.
+def part(network, inputs, units=None, masks=None):
+    """Cut out the part of a network with the given inputs and hidden units; all codes and all outputs stay.
 
     Parameters
     ----------
-    model : MaskedMLP
+    network : ibpcl.models.network.Network
         The network.
     inputs : ndarray of bool, shape (D,)
         Which inputs to keep, at least one.
-    units : sequence of ndarray of bool, shape (K,), optional
-        Which units of each hidden layer to keep, at least one; all of them if not given.
-    masks : sequence of ndarray of bool, shape (D, K), optional
-        Which weights of each hidden layer to keep, of those between what is kept; then no parameters of masks.
+    units : dict of str to ndarray of bool, shape (K,), optional
+        Which units of hidden layers to keep, at least one of each; all of them if not given.
+    masks : dict of str to ndarray of bool, shape (D, K), optional
+        Which weights of each masked layer to keep, of those between what is kept; then no parameters of masks.
 
     Examples
     --------
-    >>> from ibpcl.models.classifier import Classifier
-    >>> small = part(Classifier(4, (3,), 2), np.array([True, False, False, True]))
-    >>> small.model.inputs, small.index[:6].tolist()
+    >>> from ibpcl.models.likelihoods import Softmax
+    >>> from ibpcl.models.network import classifier
+    >>> small = part(classifier(4, (3,), Softmax(), 2, Masked), np.array([True, False, False, True]))
+    >>> small.network.inputs, small.index[:6].tolist()
     (2, [0, 1, 2, 9, 10, 11])
     """
-    units = tuple(np.ones(width, bool) for width in model.hidden) if units is None else tuple(units)
-    sides = _sides(inputs, units)
-    on = None if masks is None else cut(dict(zip(sides, masks, strict=True)), sides)
-    sides["head"] = units[-1], np.ones(model.outputs, bool)
-    small = replace(model, inputs=int(inputs.sum()), hidden=tuple(int(kept.sum()) for kept in units),
-                    kept=None if on is None else tuple(int(mask.sum()) for mask in on.values()))
-    return Part(small, elements(model.layout, sides, on), inputs, units)
+    units = units or {}
+    kept = sides(network, inputs, units)
+    on = cut(masks or {}, kept)
+
+    def smaller(layer):
+        rows, columns = (int(side.sum()) for side in kept[layer.name])
+        return replace(layer, inputs=rows, units=columns,
+                       **({"kept": int(on[layer.name].sum())} if layer.name in on else {}))
+
+    stages = tuple(replace(stage, mean=smaller(stage.mean), scale=smaller(stage.scale)) if isinstance(stage, Codes)
+                   else smaller(stage) for stage in network.stages)
+    return Part(replace(network, stages=stages), elements(network.layout, kept, on), inputs, units)
 
 
-def _sides(inputs, units):
-    """Return what is kept of the rows and columns of each hidden layer, by name."""
-    return {f"hidden{i}": side for i, side in enumerate(zip((inputs, *units), units, strict=False))}
+def sides(network, inputs, units):
+    """Return what is kept of the rows (D,) and of the columns (K,) of each layer, by name."""
+    every = {name: np.ones(layer.units, bool) for name, layer in network.layers.items()}
+    outputs = every | units | {INPUTS: inputs}
+    if network.codes:
+        outputs["codes"] = every["mean"]
+    return {name: (outputs[source], outputs[name]) for name, source in network.sources.items()}
 
 
-def cut(masks, sides):
+def cut(masks, kept):
     """Return what is left of masks, by layer, between the rows and columns that are kept."""
-    return {layer: mask[sides[layer][0]][:, sides[layer][1]] for layer, mask in masks.items()}
+    return {layer: mask[kept[layer][0]][:, kept[layer][1]] for layer, mask in masks.items()}
 
 
-def elements(layout, sides, masks=None):
+def elements(layout, kept, masks):
     """Return which elements of a vector are kept, in order.
 
     Parameters
     ----------
     layout : Layout
         Of the vector.
-    sides : dict of str to tuple
+    kept : dict of str to tuple
         Which rows (D,) and which columns (K,) of each layer to keep; of other entries everything is.
-    masks : dict of str to ndarray of bool, optional
-        Which of these weights to keep of each masked layer; then no parameters of masks.
+    masks : dict of str to ndarray of bool, shape (D', K')
+        Which of the weights between them to keep, of masked layers; then no parameters of masks.
     """
-    kept = []
+    found = []
     for entry, places in zip(layout.entries, layout.views(np.arange(layout.size)).values(), strict=True):
         layer = entry.name.split(".", 1)[0]
-        if masks is not None and entry.block in MASKS_ALONE:
+        if layer in masks and entry.block in MASKS_ALONE:
             continue
-        if layer in sides and places.ndim > 0:
-            rows, columns = sides[layer]
+        if layer in kept and places.ndim > 0:
+            rows, columns = kept[layer]
             places = (places[rows] if places.ndim == 2 else places)[..., columns]
-        kept.append(places[masks[layer]] if masks and layer in masks and places.ndim == 2 else places.ravel())
-    return np.concatenate(kept)
+        found.append(places[masks[layer]] if layer in masks and places.ndim == 2 else places.ravel())
+    return np.concatenate(found)
 
 
-def whole(model):
+def whole(network):
     """Return the part that is the whole network."""
-    return part(model, np.ones(model.inputs, bool))
+    return part(network, np.ones(network.inputs, bool))
 
 
-def pack_prior(part, model, prior):
+def pack_prior(part, network, prior):
     """Return the prior of a part of a network."""
-    block = model.layout.block("mu")
+    if prior is None or "mu" not in network.layout.blocks:
+        return prior
+    block = network.layout.block("mu")
     kept = part.index[(part.index >= block.start) & (part.index < block.stop)] - block.start
     informative = None
     if prior.informative is not None:
@@ -126,16 +143,22 @@ def pack_prior(part, model, prior):
 
 
 def pack_masks(part, masks, backend):
-    """Return the hard masks of a part of a network, as the backend wants them."""
-    sides = _sides(part.inputs, part.units)
-    return tuple(map(backend.hard_mask, cut(dict(zip(sides, masks, strict=True)), sides).values()))
+    """Return the hard masks of a part of a network, by layer, as the backend wants them."""
+    kept = {name: (part.inputs if source == INPUTS else part.units.get(source), part.units.get(name))
+            for name, source in part.network.sources.items()}
+    return {name: backend.hard_mask(_between(mask, *kept[name])) for name, mask in masks.items()}
 
 
-def at_rest(model, vector, prior):
+def _between(mask, rows, columns):
+    mask = mask if rows is None else mask[rows]
+    return mask if columns is None else mask[:, columns]
+
+
+def at_rest(network, vector, prior):
     """Return a copy of ``vector`` with every weight at its prior, where it has one."""
     resting, informative = vector.copy(), slice(None) if prior.informative is None else prior.informative
     for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
-        resting[model.layout.block(block)][informative] = values[informative]
+        resting[network.layout.block(block)][informative] = values[informative]
     return resting
 
 
@@ -153,39 +176,88 @@ def live_inputs(x):
     return live
 
 
-def masked_part(model, x):
+def masked_part(network, x):
     """Return the part of a network that has to be trained while its masks are sampled."""
-    at_rest = model.mask_model.structured and not (model.mask_model.row_sticks and model.learns_alpha)
-    return part(model, live_inputs(x) if at_rest else np.ones(model.inputs, bool))
+    first = next(iter(network.layers.values()))
+    rests = isinstance(first, Masked) and first.model.structured and not (
+        first.model.row_sticks and first.model.learns_alpha)
+    return part(network, live_inputs(x)) if rests else whole(network)
 
 
-def fixed_part(model, masks, x):
-    """Return the weights of a network that inputs (N, D) can reach under hard masks, one (D, K) a hidden layer.
+def fixed_part(network, masks, x):
+    """Return the weights of a network that inputs (N, D) can reach under hard masks (D, K) by layer.
 
     A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
     """
-    units = [np.ones(width, bool) for width in model.hidden]
-    if model.activation in ZERO_AT_ZERO:
-        units = [mask.any(axis=0) for mask in masks]
-        for kept in units:
-            kept[0] |= not kept.any()
-    sources = [live_inputs(x), *units[:-1]]
-    for mask, source in zip(masks, sources, strict=True):
-        stranded = mask.any(axis=0) & ~mask[source].any(axis=0)
-        source[mask[:, stranded].argmax(axis=0)] = True
-    return part(model, sources[0], units, masks)
+    units = {}
+    for name, mask in masks.items():
+        if network.layers[name].activation in ZERO_AT_ZERO:
+            units[name] = mask.any(axis=0)
+            units[name][0] |= not units[name].any()
+    inputs = live_inputs(x)
+    outputs = units | {INPUTS: inputs}
+    for name, mask in masks.items():
+        source = outputs.get(network.sources[name])
+        if source is not None:
+            stranded = mask.any(axis=0) & ~mask[source].any(axis=0)
+            source[mask[:, stranded].argmax(axis=0)] = True
+    return part(network, inputs, units, masks)
 
 
-def off_weights_rest(model, vector, prior, masks):
-    """Say whether every weight that hard masks switch off is at its prior, where it has one.
+def off_weights(network, masks):
+    """Return which elements of the Gaussian block (P,) hard masks switch off: weights, and biases of empty units."""
+    off = np.zeros(network.layout.size, bool)
+    views = network.layout.layers(off)
+    for name, mask in masks.items():
+        for kind in ("mu", "log_sigma"):
+            views[name][f"weight.{kind}"][...], views[name][f"bias.{kind}"][...] = ~mask, ~mask.any(axis=0)
+    return off[network.layout.block("mu")]
 
-    Only then are they left out of training: somebody may want to see where they drift.
+
+def off_weights_rest(network, vector, prior, masks):
+    """Return whether every weight that hard masks switch off is at its prior, where it has one.
+
+    Only then are they left out of training: elsewhere it shall be seen where they drift.
     """
-    count = sum(mask.size + mask.shape[1] for mask in masks)
-    off = ~np.concatenate([flat for mask in masks for flat in (mask.ravel(), mask.any(axis=0))])
+    off = off_weights(network, masks)
     if prior.informative is not None:
         known = np.zeros(len(prior.mu), bool)
         known[prior.informative] = True
-        off &= known[:count]
-    return all(np.array_equal(vector[model.layout.block(block)][:count][off], values[:count][off])
+        off &= known
+    return all(np.array_equal(vector[network.layout.block(block)][off], values[off])
                for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)))
+
+
+def useful(network, masks, x):
+    """Switch off every weight of hard masks that changes nothing: no signal reaches it, or nothing reads its unit.
+
+    First columns are on for all rows, also those of inputs that are always zero and of units that output zero; such
+    weights are not used by the task, and shall be free for the next one.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        What the layers are.
+    masks : dict of str to ndarray of bool, shape (D, K)
+        The hard masks.
+    x : ndarray, shape (N, D)
+        The task's inputs.
+
+    Returns
+    -------
+    masks : dict of str to ndarray of bool, shape (D, K)
+        Subsets.  On these inputs they make the same model, but for units that dead inputs alone lead to: those said
+        their bias, a constant that the next layer's biases can say.
+    """
+    kept, reached = {}, {INPUTS: live_inputs(x)}
+    for name in (name for name in network.layers if name in masks):
+        layer, source = network.layers[name], network.sources[name]
+        kept[name] = masks[name] & reached.get(source, np.ones(layer.inputs, bool))[:, None]
+        if layer.activation in ZERO_AT_ZERO:                 # else a unit without weights still says something
+            reached[name] = kept[name].any(axis=0)
+    for name in reversed(kept):
+        readers = [reader for reader, source in network.sources.items() if source == name]
+        if readers and all(reader in kept for reader in readers):     # an output layer without masks reads all
+            kept[name] &= np.logical_or.reduce([kept[reader].any(axis=1) for reader in readers])
+    return {name: kept[name] for name in masks}
+

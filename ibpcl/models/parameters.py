@@ -116,3 +116,15 @@ def collect(values, views, copy=np.copyto):
             value = found.get(name, 0)
             if value is not view:
                 copy(view, value)
+
+
+def write(views, values):
+    """Write each value into the view of the same name.
+
+    >>> views = {"mu": np.zeros(2)}
+    >>> write(views, {"mu": 1.0})
+    >>> views
+    {'mu': array([1., 1.])}
+    """
+    for name, value in values.items():
+        views[name][...] = value

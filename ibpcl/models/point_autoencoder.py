@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.numerics import logit, sigmoid
+from ibpcl.models.codes import PARTS
+from ibpcl.models.likelihoods import Bernoulli, Likelihood
+from ibpcl.models.packing import ZERO_AT_ZERO
+from ibpcl.numerics import logit
 from ibpcl.primitives import activations, likelihoods
 
-ZERO_AT_ZERO = ("relu", "leaky_relu", "tanh")
 DARKEST = 0.01                                               # mean pixel from which a bias starts, at least
 
 
@@ -20,8 +22,8 @@ class PointAutoencoder(NamedTuple):
 
     ``encoder``, ``decoder``: tuples of (weights (D, K), biases (K,)), the decoder's with the pixels' layer last.
     ``mean``, ``scale``: the layers of the codes' means and log standard deviations.  ``prior_mu`` and
-    ``prior_log_sigma`` (L,): the codes' prior.  ``likelihood`` and ``pixel_sigma`` as in
-    :class:`ibpcl.models.autoencoder.Autoencoder`.
+    ``prior_log_sigma`` (L,): the codes' prior.  ``likelihood``: of the pixels, ``Bernoulli`` or ``Gaussian`` of
+    :mod:`ibpcl.models.likelihoods`.
     """
 
     encoder: tuple
@@ -31,8 +33,7 @@ class PointAutoencoder(NamedTuple):
     prior_mu: np.ndarray
     prior_log_sigma: np.ndarray
     activation: str
-    likelihood: str
-    pixel_sigma: float
+    likelihood: Likelihood
 
     @property
     def latent(self):
@@ -59,15 +60,14 @@ class PointAutoencoder(NamedTuple):
 
     def mean_of(self, outputs):
         """Return the mean images (..., D) that the decoder's outputs mean."""
-        return sigmoid(outputs) if self.likelihood == "bernoulli" else outputs
+        return self.likelihood.mean(outputs)
 
     def log_likelihood(self, x, z):
         """Return log p(x | z) (K, N), nats, for images (N, D) and codes (K, N, L)."""
         outputs, x = self.outputs(z), np.asarray(x, self.prior_mu.dtype)
-        if self.likelihood == "bernoulli":
+        if isinstance(self.likelihood, Bernoulli):
             return _bernoulli(outputs, x)
-        log_sigma = np.full(x.shape[-1], np.log(self.pixel_sigma), outputs.dtype)
-        return likelihoods.gaussian(outputs, log_sigma, x)[0]
+        return likelihoods.gaussian(outputs, self.likelihood.log_noise({}, outputs), x)[0]
 
     def _hidden(self, layers, h):
         for weight, bias in layers:
@@ -92,15 +92,15 @@ def _bernoulli(logits, x):
 def pixel_biases(x, likelihood):
     """Return the biases (D,) with which the decoder's output is the mean of images (N, D), cut at 1 % and 99 %."""
     mean = x.mean(axis=0)
-    return logit(mean.clip(DARKEST, 1 - DARKEST)) if likelihood == "bernoulli" else mean
+    return logit(mean.clip(DARKEST, 1 - DARKEST)) if isinstance(likelihood, Bernoulli) else mean
 
 
-def at_means(model, vector, masks=None):
+def at_means(network, vector, masks=None):
     """Fix an autoencoder's weights at their means.
 
     Parameters
     ----------
-    model : Autoencoder
+    network : ibpcl.models.network.Network
         What the parameters mean.
     vector : ndarray, shape (P,)
         The parameters.
@@ -112,32 +112,30 @@ def at_means(model, vector, masks=None):
     point : PointAutoencoder
         With copies of the weights.
     """
-    found = {}
-    for name, parameters in model.layers(vector).items():
-        weight, bias, mask = parameters["weight.mu"], parameters["bias.mu"], (masks or {}).get(name)
+    views, masks, found = network.layout.layers(vector), masks or {}, {}
+    for name in network.layers:
+        weight, bias, mask = views[name]["weight.mu"], views[name]["bias.mu"], masks.get(name)
         found[name] = (weight.copy(), bias.copy()) if mask is None else (weight * mask, bias * mask.any(axis=0))
-    if "codes" in model.layout.blocks:
-        for name, added in zip(("mean", "scale"), np.split(vector[model.layout.block("codes")], 2), strict=True):
-            found[name] = (found[name][0], found[name][1] + added)
-    if masks and model.activation in ZERO_AT_ZERO:
-        _drop_empty_units(model, found, masks)
-    pairs = [tuple(found[name] for name in found if name.startswith(side)) for side in ("encoder", "decoder")]
-    prior = (np.array(part) for part in model.latent_prior(vector))
-    return PointAutoencoder(pairs[0], found["mean"], found["scale"], (*pairs[1], found["pixels"]), *prior,
-                            model.activation, model.likelihood, model.pixel_sigma)
+    for name, part in zip(("mean", "scale"), PARTS, strict=True) if "codes" in views else ():
+        found[name] = (found[name][0], found[name][1] + views["codes"][part])
+    activation = next(iter(network.layers.values())).activation
+    if activation in ZERO_AT_ZERO:
+        _drop_empty_units(network, found, masks)
+    encoder, decoder = (tuple(pair for name, pair in found.items() if name.startswith(side))
+                        for side in ("encoder", "decoder"))
+    prior = (np.array(part) for part in network.codes.prior(views, vector.dtype))
+    return PointAutoencoder(encoder, found["mean"], found["scale"], (*decoder, found["pixels"]), *prior, activation,
+                            network.likelihood)
 
 
-def _drop_empty_units(model, found, masks):
+def _drop_empty_units(network, found, masks):
     """Leave out hidden units that output 0: their columns, and the rows that read them."""
-    readers = {f"encoder{i}": (f"encoder{i + 1}",) for i in range(len(model.encoder) - 1)}
-    readers |= {f"decoder{i}": (f"decoder{i + 1}",) for i in range(len(model.decoder) - 1)}
-    readers |= {f"encoder{len(model.encoder) - 1}": ("mean", "scale"), f"decoder{len(model.decoder) - 1}": ("pixels",)}
-    for name, reading in readers.items():
-        if name not in masks:
+    for name, mask in masks.items():
+        if network.layers[name].activation is None:
             continue
-        kept = masks[name].any(axis=0)
+        kept = mask.any(axis=0)
         weight, bias = found[name]
         found[name] = (np.ascontiguousarray(weight[:, kept]), bias[kept])
-        for reader in reading:
+        for reader in (reader for reader, source in network.sources.items() if source == name):
             weight, bias = found[reader]
             found[reader] = (np.ascontiguousarray(weight[kept]), bias)

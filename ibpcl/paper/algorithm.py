@@ -13,8 +13,8 @@ import numpy as np
 from ibpcl.continual.task import Task
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import FIRST, Settings
-from ibpcl.models.layers import sticks
-from ibpcl.models.supervised import Prior
+from ibpcl.models.elbo import Prior
+from ibpcl.models.masked import sticks
 from ibpcl.paper.checks import Outcome, proves
 
 SETTINGS = Settings(**{
@@ -45,7 +45,7 @@ class Watched(NPBCL):
 
     def _train_masked(self, model, vector, prior, data, how):
         model, vector, records = super()._train_masked(model, vector, prior, data, how)
-        raw_a = model.layers(vector)[0]["raw_a"]
+        raw_a = model.layout.view(vector, "hidden0.raw_a")
         if self.lower:
             raw_a[...] = 0.8 * self.alpha[0]                 # so far from 0 the softplus changes little
         self.notes = (data.x, self._prior(model), vector.copy(), sticks(raw_a, raw_a)[0][0])

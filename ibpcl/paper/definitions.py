@@ -12,6 +12,8 @@ from ibpcl.continual import prior as priors
 from ibpcl.evaluation import metrics
 from ibpcl.inference.backend import backend
 from ibpcl.inference.schedules import geometric
+from ibpcl.models import elbo as bounds
+from ibpcl.models.elbo import Elbo
 from ibpcl.noise import Key
 from ibpcl.numerics import logsumexp
 from ibpcl.paper import networks
@@ -83,21 +85,21 @@ def elbo(seed):
     """Eqs. 6 to 9: the ELBO and its parts, by plain loops from the formulas of the paper."""
     model, vector, prior, x, labels, _ = networks.network(seed)
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), backend("numpy"), np.float64)
-    parts, tau, examples = np.zeros(5), 0.7, 70              # alpha is given, so the fifth stays 0
-    *hidden, head = model.layers(vector)
-    parts[3] = sum(map(sticks_divergence, hidden, prior.alpha))
+    parts, tau, examples = np.zeros(len(Elbo._fields)), 0.7, 70      # alpha is given and there are no codes: 0 each
+    layers = model.layout.layers(vector)
+    parts[3] = sum(sticks_divergence(layers[name], alpha) for name, alpha in prior.sticks.items())
     for s in range(2):
         h = x
-        for layer, drawn in zip(hidden, noise.hidden, strict=True):
-            weights, biases, divergence = masked_layer(layer, drawn, s, tau)
+        for name in model.masked:
+            weights, biases, divergence = masked_layer(layers[name], noise[name], s, tau)
             h = np.maximum(h @ weights + biases, 0)
             parts[2] += divergence / 2
-        for row, label in zip(gaussian_layer(head, h, noise.head[s]), labels, strict=True):
+        for row, label in zip(gaussian_layer(layers["head"], h, noise["head"][0][s]), labels, strict=True):
             parts[0] += examples / len(x) / 2 * np.log(np.exp(row[label]) / np.exp(row).sum())
     mu, sigma = vector[model.layout.block("mu")], np.exp(vector[model.layout.block("log_sigma")])
     sigma0 = np.exp(prior.log_sigma)
     parts[1] = (np.log(sigma0 / sigma) + (sigma**2 + (mu - prior.mu)**2) / (2 * sigma0**2) - 0.5).sum()
-    got = model.elbo(vector, prior, x, labels, noise, tau, examples, backend("numpy"))[0]
+    got = bounds.elbo(model, vector, prior, x, labels, noise, examples, backend("numpy"), None, tau)[0]
     return agrees(f"ELBO {got.total:.6g}, parts by loops", [*got, got.total], [*parts, parts[0] - parts[1:].sum()])
 
 

@@ -13,11 +13,11 @@ TABLE = r"""
     = primitives.gaussian.sample, primitives.gaussian.log_density
     : gradients/gaussian.sample, densities/gaussian.log_density
 2.1          103          inline   proved     w = {theta, phi}: decoder and encoder
-    = models.codec.Codec.evaluate  : definitions/autoencoder.masked-networks, gradients/codec.Codec.evaluate
+    = models.network.Network.forward  : definitions/autoencoder.masked-networks, gradients/codes.Codes.forward
 2.2          128          inline   proved     p_t(w) = q_{t-1}(w)
     = continual.prior.select  : definitions/algorithm.prior
 2.2          130  Eq. 1   display  proved     q_t(w) = arg min KL(q(w) || q_{t-1}(w) p(D_t|w) / Z_t)
-    = models.classifier.Classifier.fixed_elbo, primitives.gaussian.kl  : definitions/recursion
+    = models.elbo.elbo, primitives.gaussian.kl  : definitions/recursion
 3.1          159          inline   proved     W^l = B^l o V^l
     = primitives.masked_linear.apply, primitives.masked_weights.sample
     : definitions/masked-weights, gradients/masked_linear.apply, gradients/masked_weights.sample.bernoulli
@@ -29,8 +29,8 @@ TABLE = r"""
 3.1          159          inline   proved     W_out ~ N(0, sigma_0^2)
     = continual.prior.standard  : definitions/algorithm.prior
 3.1          165  Eq. 2   display  proved     y_n ~ Lik(W_out phi_NN(x_n))
-    = primitives.likelihoods.categorical, primitives.likelihoods.gaussian, models.classifier.Classifier.relaxed
-    : densities/likelihoods.categorical, densities/likelihoods.gaussian, gradients/mlp.MaskedMLP.relaxed
+    = primitives.likelihoods.categorical, primitives.likelihoods.gaussian, models.network.Network.forward
+    : densities/likelihoods.categorical, densities/likelihoods.gaussian, gradients/network.Network.forward
 3.1          175  Eq. 3   display  proved     nu_k ~ Beta(alpha, 1), pi_k = prod_{i<=k} nu_i
     = primitives.stick_breaking.log_probabilities, primitives.stick_breaking.sample_prior
     : definitions/sticks, samplers/stick_breaking.sample_prior, gradients/stick_breaking.log_probabilities
@@ -38,7 +38,7 @@ TABLE = r"""
     = primitives.bernoulli.log_density, primitives.stick_breaking.sample_prior
     : densities/bernoulli.log_density, samplers/stick_breaking.masks, divergences/stick_breaking.expected_weights
 3.2          194  Eq. 5   display  proved     q(V, B, v) = q(V) q(B|v) q(v)
-    = models.classifier.Classifier.elbo  : definitions/joint-divergence
+    = models.elbo.elbo  : definitions/joint-divergence
 3.2          196          inline   proved     q(V) = prod N(V_dk | mu_dk, sigma_dk^2)
     = primitives.gaussian.sample, primitives.gaussian.log_density
     : samplers/gaussian.sample, densities/gaussian.log_density
@@ -53,13 +53,13 @@ TABLE = r"""
     = primitives.kumaraswamy.sample, primitives.kumaraswamy.log_density
     : errata/stick-posterior, densities/kumaraswamy.log_density, samplers/kumaraswamy.sample
 3.2          198          inline   proved     Theta = {nu_k1, nu_k2, {mu_dk, sigma_dk, rho_dk}}
-    = models.mlp.MaskedMLP.layout, models.layers.sticks
-    : gradients/supervised.Supervised.elbo, gradients/models.layers.sticks
+    = models.network.Network.layout, models.masked.sticks
+    : gradients/elbo.elbo, gradients/models.masked.sticks
 3.2          205  Eq. 6   display  proved     L = E_q[ln p(Y|V, B, v)] - KL(q(V, B, v) || p(V, B, v))
-    = models.classifier.Classifier.elbo
-    : definitions/elbo, definitions/recursion, gradients/supervised.Supervised.elbo
+    = models.elbo.elbo
+    : definitions/elbo, definitions/recursion, gradients/elbo.elbo
 3.2          207          inline   proved     p(V, B, v) = p(V) p(B|v) p(v)
-    = models.classifier.Classifier.elbo  : definitions/joint-divergence
+    = models.elbo.elbo  : definitions/joint-divergence
 3.2          209  Eq. 7   display  proved     KL[q(V)||p(V)] + E_q(v)[KL[q(B|v)||p(B|v)]] + KL[q(v)||p(v)]
     = primitives.gaussian.kl, primitives.bernoulli.kl, primitives.kumaraswamy.kl_to_beta
     : definitions/joint-divergence, divergences/gaussian.kl, divergences/bernoulli.kl,
@@ -68,10 +68,10 @@ TABLE = r"""
     = primitives.bernoulli.kl, primitives.concrete.kl
     : errata/mask-kl-which, divergences/concrete.kl.bound, divergences/concrete.kl.free-of-sticks
 3.2          215  Eq. 8   display  corrected  L = 1/S sum_i [f_l - KL[q(B|v^i)||p(B|v^i)]] - KL_V - KL_v
-    = models.classifier.Classifier.elbo
-    : errata/minibatch-factor, definitions/elbo, gradients/supervised.Supervised.elbo
+    = models.elbo.elbo
+    : errata/minibatch-factor, definitions/elbo, gradients/elbo.elbo
 3.2          221  Eq. 9   display  proved     f_l = log Lik(Y | W_out phi_NN(X; V, B, v))
-    = models.classifier.Classifier.relaxed, primitives.likelihoods.categorical
+    = models.network.Network.forward, primitives.likelihoods.categorical
     : definitions/elbo, gradients/likelihoods.categorical
 3.2          225          claim    corrected  Lik: Gaussian, or Bernoulli with probit or logistic link
     = primitives.likelihoods.gaussian, primitives.likelihoods.bernoulli_probit,
@@ -83,11 +83,11 @@ TABLE = r"""
     : errata/mask-gradient, estimators/gaussian.sample.mu, estimators/gaussian.sample.log_sigma,
     : estimators/kumaraswamy.sample.a, estimators/kumaraswamy.sample.b, estimators/concrete.sample
 3.3          233  Eq. 10  display  proved     L = E_q[ln p(X|Z, V, B, v)] - KL(q(Z, V, B, v) || p(Z, V, B, v))
-    = models.autoencoder.Autoencoder.elbo
-    : definitions/autoencoder.elbo, definitions/autoencoder.bound, gradients/autoencoder.Autoencoder.elbo,
+    = models.elbo.elbo
+    : definitions/autoencoder.elbo, definitions/autoencoder.bound, gradients/autoencoder.elbo.mixed,
     : gradients/autoencoder.elbo.fixed-masks
 3.3          236          inline   proved     z_n ~ q(z_n | V, B, v, x_n), amortized
-    = primitives.latent.sample, models.codec.Codec.evaluate
+    = primitives.latent.sample, models.network.Network.forward
     : gradients/latent.sample, definitions/autoencoder.masked-networks, definitions/autoencoder.elbo
 4.1          248  Eq. 11  display  corrected  p_t(V_dk) = B^o_dk q_{t-1}(V_dk) + (1 - B^o_dk) p_0(V_dk)
     = continual.prior.select, continual.prior.standard
@@ -104,8 +104,8 @@ TABLE = r"""
 4.5          298          inline   proved     u_i = 1[exists d: B_di = 1]; in practice max_d B_di
     = primitives.masked_linear.column_activity  : definitions/masked-weights, gradients/masked_linear.column_activity
 4.5          301          claim    proved     fine-tuning with masks and sticks fixed
-    = models.classifier.Classifier.fixed_elbo, models.layers.fixed
-    : definitions/algorithm.finetuning, gradients/supervised.Supervised.fixed_elbo, gradients/layers.fixed,
+    = models.elbo.elbo, models.layers.Gaussian.forward
+    : definitions/algorithm.finetuning, gradients/elbo.elbo, gradients/layers.Gaussian.forward,
     : samplers/local_linear.apply
 4.6          308  Eq. 12  display  corrected  C_j = C_{j+1} prod_i 1[B_ij = 0], G = T - sum_j C_j
     = continual.expansion.growth, continual.expansion.empty_units
@@ -126,19 +126,19 @@ Algorithm 1  479          step     proved     p_new <- p_0(Theta)
 Algorithm 1  482          step     proved     update coresets
     = methods.npbcl.NPBCL.learn, continual.coresets.random  : definitions/algorithm.coresets
 Algorithm 1  486          step     proved     L_t <- ELBO with prior p_new
-    = models.classifier.Classifier.elbo  : definitions/elbo, definitions/algorithm.prior
+    = models.elbo.elbo  : definitions/elbo, definitions/algorithm.prior
 Algorithm 1  487          step     corrected  Theta_t <- arg min L_t
     = methods.npbcl.NPBCL.learn, inference.loop.fit  : errata/argmin-of-elbo
 Algorithm 1  491          step     proved     fix the IBP parameters and the learned mask
     = methods.npbcl.NPBCL.learn  : definitions/algorithm.finetuning
 Algorithm 1  492          step     corrected  Theta_t <- arg min L_t (fine-tuning)
-    = models.classifier.Classifier.fixed_elbo  : errata/argmin-of-elbo, gradients/supervised.Supervised.fixed_elbo
+    = models.elbo.elbo  : errata/argmin-of-elbo, gradients/elbo.elbo
 Algorithm 1  494          step     proved     p_new <- q_t(Theta)
     = methods.npbcl.NPBCL.learn  : definitions/algorithm.prior
 Algorithm 1  495          step     corrected  p_new <- Mask(p_new), by Eq. 11
     = continual.prior.select, continual.masks.union  : errata/union-order, definitions/algorithm.prior
 Algorithm 1  496          step     proved     perform prediction
-    = methods.npbcl.NPBCL.predict, models.classifier.Classifier.predict  : definitions/algorithm.prediction
+    = methods.npbcl.NPBCL.predict, models.prediction.predict  : definitions/algorithm.prediction
 C            501          claim    proved     coresets are chosen at random or by k-center greedy
     = continual.coresets.random, continual.coresets.k_center  : definitions/coresets.k_center
 C            502          display  proved     p(theta|D_1:t) ~ p(theta|D_1:t \ C_t) p(C_t|theta)
@@ -146,7 +146,7 @@ C            502          display  proved     p(theta|D_1:t) ~ p(theta|D_1:t \ C
 C            505          display  proved     p(theta|D_1:t \ C_t) = p(theta|D_1:t-1 \ C_{t-1}) p(D_t u ...)
     = methods.npbcl.NPBCL.learn  : definitions/coresets.decomposition, definitions/algorithm.coresets
 C            508          inline   proved     q~_t = proj(q~_{t-1} p(D_t u C_{t-1} \ C_t | theta))
-    = methods.npbcl.NPBCL.learn, models.classifier.Classifier.elbo
+    = methods.npbcl.NPBCL.learn, models.elbo.elbo
     : definitions/algorithm.coresets, definitions/recursion
 C            509          inline   proved     q_t = proj(q~_t p(C_t | theta))
     = methods.npbcl.NPBCL.predict, inference.objectives.train_fixed
@@ -218,16 +218,16 @@ G            630          display  proved     W^l = B^l o V^l
 G            631          display  proved     W_out ~ N(0, sigma_0^2)
     = continual.prior.standard  : densities/gaussian.log_density
 G            632          display  proved     Z_n ~ N(mu_z, sigma_z^2)
-    = models.codec.Codec.latent_prior, primitives.latent.kl
+    = models.codes.Codes.prior, primitives.latent.kl
     : definitions/autoencoder.latent-divergence, gradients/latent.kl, gradients/autoencoder.elbo.learned-prior
 G            633          display  proved     X_n ~ Bernoulli(sigma(W_out phi_NN(W, Z_n)))
-    = models.autoencoder.Autoencoder.log_density, primitives.likelihoods.bernoulli_logistic
+    = models.likelihoods.Bernoulli.log_density, primitives.likelihoods.bernoulli_logistic
     : densities/likelihoods.bernoulli_logistic, definitions/autoencoder.elbo, definitions/autoencoder.masked-networks
 G            636          display  proved     q(Z, V, B, v) = q(Z|B, V, nu, X) q(V) q(B|v) q(v)
-    = models.autoencoder.Autoencoder.elbo
+    = models.elbo.elbo
     : definitions/autoencoder.elbo, definitions/joint-divergence, definitions/autoencoder.bound
 G            637          inline   proved     q(Z|B, V, nu, X) = prod N(mu_phi, sigma_phi^2)
-    = primitives.latent.sample, models.codec.Codec.evaluate
+    = primitives.latent.sample, models.network.Network.forward
     : gradients/latent.sample, definitions/autoencoder.latent-divergence, definitions/autoencoder.masked-networks
 """
 

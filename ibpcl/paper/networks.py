@@ -6,42 +6,46 @@ Their inputs are not single arrays, so each has a few lines here that lay them o
 import numpy as np
 
 from ibpcl.inference.backend import backend
-from ibpcl.models import layers
-from ibpcl.models.classifier import Classifier
+from ibpcl.models import elbo as bounds
+from ibpcl.models import likelihoods, plain, starts
 from ibpcl.models.controller import Controller
+from ibpcl.models.elbo import Prior
 from ibpcl.models.gated import Gated, capacity, capacity_vjp, gates, gates_vjp
-from ibpcl.models.layers import MaskModel
-from ibpcl.models.mean_field import MeanField
-from ibpcl.models.plain import Group, MultiHead, Network
-from ibpcl.models.regressor import Regressor
-from ibpcl.models.stochastic_units import UNITS, StochasticUnits, log_odds, log_odds_vjp
-from ibpcl.models.supervised import Prior
+from ibpcl.models.layers import Drawn, Gaussian, Pass, Plain, activate, activate_vjp
+from ibpcl.models.masked import Masked, MaskModel
+from ibpcl.models.network import classifier
+from ibpcl.models.parameters import Layout
+from ibpcl.models.units import UNITS, Units, log_odds, log_odds_vjp
 from ibpcl.noise import Key
 from ibpcl.verify import check
 
 NUMPY = backend("numpy")
 ALPHA = np.array([4.0, 2.0])
-LAYER = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma", "rho", "raw_a", "raw_b")
 
 
 def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier", link="logit", structured=True,
             row_sticks=False, learns_alpha=False, partial=False, flat=False):
     """Build a network with two hidden layers, and a point in its parameter space that is nothing special.
 
-    Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks.  With ``partial``
-    half of the weights have no Gaussian prior: none at all or, with ``flat``, a flat one.
+    Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks by layer.  With ``partial``
+    half of the weights have no Gaussian prior: none at all or, with ``flat``, a flat one.  ``kind`` is "classifier",
+    "regressor", or "probit" or "logistic" for two classes with one output.
     """
-    options = (6, (5, 4), 3, activation, MaskModel(mask_kl, link, structured, row_sticks), learns_alpha)
-    model = Classifier(*options) if kind == "classifier" else Regressor(*options)
+    likelihood = {"classifier": likelihoods.Softmax(), "regressor": likelihoods.Gaussian(0.1, True)}.get(kind)
+    likelihood = likelihood or likelihoods.Bernoulli(kind)
+    outputs = 1 if kind in likelihoods.LINKS else 3
+    model = classifier(6, (5, 4), likelihood, outputs, Masked, activation,
+                       model=MaskModel(mask_kl, link, structured, row_sticks, learns_alpha))
     rng = np.random.default_rng(seed)
-    vector = model.initial(rng, ALPHA, 0.3, 0.5, np.float64)
+    vector = model.initial(starts.normal(rng, 0.5), 0.3, ALPHA, np.float64)
     vector += rng.normal(scale=0.3, size=vector.size)
     gaussian = model.layout.block("mu").stop
-    prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), ALPHA, (2.0, 0.5),
+    sticks = dict(zip(model.masked, [(2.0, 0.5)] * 2 if learns_alpha else ALPHA, strict=True))
+    prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), sticks,
                   np.flatnonzero(rng.random(gaussian) < 0.5) if partial or flat else None, flat)
-    x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
-    masks = tuple(rng.random(shape) < 0.5 for shape in model.shapes)
-    return model, vector, prior, x, labels if kind == "classifier" else rng.normal(size=(7, 3)), masks
+    x, labels = rng.normal(size=(7, 6)), rng.integers(0, max(outputs, 2), 7)
+    masks = {name: rng.random(layer.shape) < 0.5 for name, layer in model.masked.items()}
+    return model, vector, prior, x, rng.normal(size=(7, 3)) if kind == "regressor" else labels, masks
 
 
 def whole(f, f_vjp, vector, seed):
@@ -49,98 +53,109 @@ def whole(f, f_vjp, vector, seed):
     return check(f, f_vjp, {"vector": vector}, seed=seed, mode="full")
 
 
-def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, **variant):
+def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, fixed=False, **variant):
     """Check the gradient of the ELBO, part by part, for every parameter of the network at once, at fixed noise.
 
-    ``variant`` as in :func:`network`.
+    ``variant`` as in :func:`network`; ``fixed`` with given masks, as fine-tuning uses it.
     """
-    model, vector, prior, x, labels, _ = network(seed, mask_kl, activation, **variant)
-    noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64)
+    model, vector, prior, x, labels, masks = network(seed, mask_kl, activation, **variant)
+    noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64, not fixed)
+    given = (masks, None) if fixed else (None, 0.7)
+    return whole(lambda vector: bounds.elbo(model, vector, prior, x, labels, noise, 70, NUMPY, *given),
+                 bounds.elbo_vjp, vector, seed)
+
+
+def check_network(seed=0, fixed=False):
+    """Check the network's own gradient, before any likelihood."""
+    model, vector, _, x, _, masks = network(seed)
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64, not fixed)
+    return check_forward(model, vector, x, noise, Pass(NUMPY, masks if fixed else None, 0.7, 10.0), seed)
+
+
+def check_forward(model, vector, x, noise, how, seed):
+    """Check the gradient of a network's outputs and divergences for given noise."""
+    names = list(model.forward(vector, x, noise, how)[0][1])
 
     def f(vector):
-        return model.elbo(vector, prior, x, labels, noise, 0.7, 70, NUMPY)
+        (outputs, divergences), cache = model.forward(vector, x, noise, how)
+        return (outputs, *divergences.values()), cache
 
-    return whole(f, model.elbo_vjp, vector, seed)
+    def f_vjp(dout, cache):
+        return model.forward_vjp((dout[0], dict(zip(names, dout[1:], strict=True))), cache)
 
-
-def check_fixed_elbo(seed=0, activation="relu", samples=2, **variant):
-    """Check the gradient of the ELBO with fixed masks, as fine-tuning uses it; ``variant`` as in :func:`network`."""
-    model, vector, prior, x, labels, masks = network(seed, activation=activation, **variant)
-    noise = model.fixed_noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64)
-
-    def f(vector):
-        return model.fixed_elbo(vector, prior, masks, x, labels, noise, 70, NUMPY)
-
-    return whole(f, model.fixed_elbo_vjp, vector, seed)
+    return whole(f, f_vjp, vector, seed)
 
 
-def check_relaxed_network(seed=0):
-    """Check the masked network's own gradient, before any likelihood."""
-    model, vector, _, x, _, _ = network(seed)
-    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
-    return whole(lambda vector: model.relaxed(vector, x, noise, 0.7, NUMPY), model.relaxed_vjp, vector, seed)
-
-
-def check_fixed_network(seed=0):
-    """Check the network's gradient with fixed masks."""
-    model, vector, _, x, _, masks = network(seed)
-    noise = model.fixed_noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
-    return whole(lambda vector: model.fixed(vector, masks, x, noise), model.fixed_vjp, vector, seed)
-
-
-def check_relaxed_layer(seed=0):
-    """Check one masked layer, also for its input."""
-    model, vector, _, x, _, _ = network(seed)
-    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64).hidden[0]
+def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
+    """Check a layer of a kind, by its input, which has a sample axis, and by each of its parameters."""
+    layer, rng = kind("layer", 5, 3, "tanh", **options), np.random.default_rng(seed)
+    layout = Layout(sorted(layer.entries(), key=lambda entry: entry.block))
+    views = layout.layers(rng.normal(scale=0.5, size=layout.size))["layer"]
+    masks = None if relaxed else {} if mask is None else {"layer": rng.random((5, 3)) < mask}
+    draws = layer.noise(Key(seed, 0, 0, 0), 2, 4, relaxed)
+    drawn = NUMPY.draw([draw[:3] for draw in draws], np.float64)
+    noise, how = {"layer": getattr(type(draws), "_make", tuple)(drawn)}, Pass(NUMPY, masks, 0.7, 10.0)
+    divergences = ("kl_masks",) * relaxed
 
     def f(x, *values):
-        return layers.relaxed(dict(zip(LAYER, values, strict=True)), x, noise, 0.7, MaskModel(), NUMPY)
+        (h, found), cache = layer.forward({"layer": dict(zip(views, values, strict=True))}, x, noise, how)
+        return (h, *(found[name] for name in divergences)), cache
 
-    parameters = model.layers(vector)[0]
-    return check(f, _flat(layers.relaxed_vjp, LAYER), {"x": x, **{name: parameters[name] for name in LAYER}}, seed=seed)
+    def f_vjp(dout, cache):
+        dx, found = layer.forward_vjp((dout[0], dict(zip(divergences, dout[1:], strict=True))), cache)
+        zeros = {name: np.zeros_like(view) for name, view in views.items()}      # given masks have no part in it
+        return (dx, *(zeros | found["layer"]).values())
 
-
-def check_fixed_layer(seed=0):
-    """Check one layer with a fixed mask, also for its input."""
-    model, vector, _, x, _, masks = network(seed)
-    eps = model.fixed_noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)[0]
-    gaussian = LAYER[:4]
-
-    def f(x, *values):
-        return layers.fixed(dict(zip(gaussian, values, strict=True)), masks[0], x, eps)
-
-    parameters = model.layers(vector)[0]
-    inputs = {"x": x, **{name: parameters[name] for name in gaussian}}
-    return check(f, _flat(layers.fixed_vjp, gaussian), inputs, seed=seed)
+    return check(f, f_vjp, {"x": rng.normal(size=(2, 4, 5)), **views}, seed=seed)
 
 
-def check_independent_network(seed=0):
+def check_sticks(kind, prior, seed=0, **options):
+    """Check the divergence of a layer's sticks from their prior."""
+    layer, rng = kind("layer", 5, 3, "relu", **options), np.random.default_rng(seed)
+    names = ("raw_a", "raw_b", "raw_shape", "raw_scale")
+    inputs = {entry.name.removeprefix("layer."): rng.normal(size=entry.shape) for entry in layer.entries()
+              if entry.name.removeprefix("layer.") in names}
+
+    def f(*values):
+        return layer.kl_sticks(dict(zip(inputs, values, strict=True)), prior, NUMPY)
+
+    def f_vjp(dout, cache):
+        found = layer.kl_sticks_vjp(dout, cache)
+        return tuple(found[name] for name in inputs)
+
+    return check(f, f_vjp, inputs, seed=seed)
+
+
+def check_likelihood(likelihood, seed=0):
+    """Check a likelihood's gradient at the outputs, and at a learned noise."""
+    rng = np.random.default_rng(seed)
+    targets = rng.random((7, 3)) if not isinstance(likelihood, likelihoods.Softmax) else rng.integers(0, 3, 7)
+    inputs = {"outputs": rng.normal(size=(2, 7, 3))}
+    if getattr(likelihood, "learned", False):
+        inputs["log_sigma"] = rng.normal(size=3)
+
+    def f(outputs, log_sigma=None):
+        return likelihood.log_density({"noise": {"log_sigma": log_sigma}}, outputs, targets, NUMPY)
+
+    def f_vjp(dlog_p, cache):
+        doutputs, extra = likelihood.log_density_vjp(dlog_p, cache)
+        return (doutputs, extra["noise"]["log_sigma"]) if extra else doutputs
+
+    return check(f, f_vjp, inputs, seed=seed)
+
+
+def check_activation(seed=0):
+    """Check an activation by its name."""
+    h = np.random.default_rng(seed).normal(size=(2, 4))
+    return check(lambda h: activate("softplus", h, NUMPY), activate_vjp, {"h": h}, seed=seed)
+
+
+def check_plain_network(seed=0):
     """Check the log-likelihood of a plain network with two hidden layers."""
-    rng, plain = np.random.default_rng(seed), Network(6, (5, 4), 3)
+    rng, model = np.random.default_rng(seed), plain.network(6, (5, 4), 3)
     x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
-    vector = rng.normal(scale=0.6, size=plain.layout.size)
-    return whole(lambda vector: plain.log_likelihood(vector, x, labels, NUMPY), plain.log_likelihood_vjp, vector, seed)
-
-
-def check_multi_head(seed=0):
-    """Check the log-likelihoods of a plain network with two heads, for three groups of examples, one of them empty."""
-    rng, plain = np.random.default_rng(seed), MultiHead(6, (5, 4), (3, 2))
-    groups = [Group(rng.normal(size=(n, 6)), rng.integers(0, plain.outputs[head], n), head)
-              for n, head in ((7, 0), (5, 1), (0, 0))]
-    vector = rng.normal(scale=0.6, size=plain.size)
-    return whole(lambda vector: plain.log_likelihoods(vector, groups, NUMPY), plain.log_likelihoods_vjp, vector, seed)
-
-
-def check_sampled_elbo(seed=0):
-    """Check the gradient of the ELBO of a network without masks, its weights sampled."""
-    rng, model = np.random.default_rng(seed), MeanField(6, (5, 4), 3)
-    vector = rng.normal(scale=0.5, size=model.layout.size)
-    count = model.layout.block("mu").stop
-    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), ALPHA)
-    x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
-    noise = model.sampled_noise(Key(seed, 0, 0, 0), 2, NUMPY, np.float64)
-    return whole(lambda vector: model.sampled_elbo(vector, prior, x, labels, noise, 70, NUMPY),
-                 model.sampled_elbo_vjp, vector, seed)
+    vector = rng.normal(scale=0.6, size=model.layout.size)
+    return whole(lambda vector: model.log_likelihood(vector, x, labels, NUMPY), model.log_likelihood_vjp, vector, seed)
 
 
 def check_gates(seed=0):
@@ -154,14 +169,6 @@ def check_capacity(seed=0):
     rng = np.random.default_rng(seed)
     a, used = rng.uniform(size=5), rng.uniform(size=5)
     return check(lambda a: capacity(a, used), capacity_vjp, {"a": a}, seed=seed)
-
-
-def check_gated(seed=0):
-    """Check a network with gates: its log-likelihood and the capacity it takes, by weights and embedding."""
-    rng, model = np.random.default_rng(seed), Gated(Network(6, (5, 4), 3))
-    x, labels, used = rng.normal(size=(7, 6)), rng.integers(0, 3, 7), rng.uniform(size=9)
-    vector = rng.normal(scale=0.6, size=model.size)
-    return whole(lambda vector: model.objective(vector, used, 1.7, x, labels, NUMPY), model.objective_vjp, vector, seed)
 
 
 def check_policy(seed=0):
@@ -195,49 +202,43 @@ def check_log_odds(seed=0):
 
 def check_unit_elbo(seed=0, mask_kl="bernoulli"):
     """Check the ELBO of a network with stochastic units, part by part, against a prior that is nothing special."""
-    rng, model = np.random.default_rng(seed), StochasticUnits(6, (5, 4), 3, "relu", MaskModel(mask_kl))
-    vector = model.initial(rng, ALPHA, 0.3, 0.5, np.float64)
+    rng = np.random.default_rng(seed)
+    model = classifier(6, (5, 4), likelihoods.Softmax(), 3, Units, kl=mask_kl)
+    vector = model.initial(starts.normal(rng, 0.5), 0.3, dtype=np.float64)
     vector += rng.normal(scale=0.3, size=vector.size)
     count = model.layout.block("mu").stop
-    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), ALPHA)
-    sticks_prior = [tuple(np.exp(rng.normal(size=(2, width)))) for width in model.hidden]
+    sticks = {f"hidden{i}": tuple(np.exp(rng.normal(size=(2, width)))) for i, width in enumerate((5, 4))}
+    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), sticks)
     x, labels = rng.normal(size=(7, 6)), rng.integers(0, 3, 7)
-    noise = model.unit_noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
-
-    def f(vector):
-        return model.unit_elbo(vector, prior, sticks_prior, x, labels, noise, 0.7, 70, NUMPY)
-
-    return whole(f, model.unit_elbo_vjp, vector, seed)
-
-
-def _flat(f_vjp, names):
-    """Turn a gradient (dx, {name: gradient}) into a tuple in the order of ``names``."""
-    def flat_vjp(dout, cache):
-        dx, gradients = f_vjp(dout, cache)
-        return (dx, *(gradients[name] for name in names))
-    return flat_vjp
+    noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), NUMPY, np.float64)
+    return whole(lambda vector: bounds.elbo(model, vector, prior, x, labels, noise, 70, NUMPY, None, 0.7),
+                 bounds.elbo_vjp, vector, seed)
 
 
 # Every gradient that is not a documented pair, by its qualified name; a test holds this against the package.
 CHECKS = {
-    "ibpcl.models.layers.relaxed_vjp": check_relaxed_layer,
-    "ibpcl.models.layers.fixed_vjp": check_fixed_layer,
-    "ibpcl.models.mlp.MaskedMLP.relaxed_vjp": check_relaxed_network,
-    "ibpcl.models.mlp.MaskedMLP.fixed_vjp": check_fixed_network,
-    "ibpcl.models.supervised.Supervised.elbo_vjp": check_elbo,
-    "ibpcl.models.supervised.Supervised.fixed_elbo_vjp": check_fixed_elbo,
-    "ibpcl.models.classifier.Classifier.likelihood_vjp": check_fixed_elbo,
-    "ibpcl.models.plain.Network.log_likelihood_vjp": check_independent_network,
-    "ibpcl.models.plain.MultiHead.log_likelihoods_vjp": check_multi_head,
-    "ibpcl.models.mean_field.MeanField.sampled_elbo_vjp": check_sampled_elbo,
+    "ibpcl.models.layers.Layer.forward_vjp": lambda seed=0: check_layer(Gaussian, seed, mask=0.6),
+    "ibpcl.models.layers.Plain.forward_vjp": lambda seed=0: check_layer(Plain, seed),
+    "ibpcl.models.layers.Gaussian.forward_vjp": lambda seed=0: check_layer(Gaussian, seed),
+    "ibpcl.models.layers.Drawn.forward_vjp": lambda seed=0: check_layer(Drawn, seed),
+    "ibpcl.models.layers.activate_vjp": check_activation,
+    "ibpcl.models.masked.Masked.forward_vjp": lambda seed=0: check_layer(Masked, seed, relaxed=True),
+    "ibpcl.models.masked.Masked.kl_sticks_vjp": lambda seed=0: check_sticks(
+        Masked, (2.0, 0.5), seed, model=MaskModel(learns_alpha=True)),
+    "ibpcl.models.units.Units.forward_vjp": lambda seed=0: check_layer(Units, seed, relaxed=True),
+    "ibpcl.models.units.Units.kl_sticks_vjp": lambda seed=0: check_sticks(Units, (np.full(3, 2.0), np.ones(3)), seed),
+    "ibpcl.models.units.log_odds_vjp": check_log_odds,
+    "ibpcl.models.network.Network.forward_vjp": check_network,
+    "ibpcl.models.likelihoods.Likelihood.log_density_vjp": lambda seed=0: check_likelihood(likelihoods.Softmax(), seed),
+    "ibpcl.models.likelihoods.Gaussian.log_density_vjp": lambda seed=0: check_likelihood(
+        likelihoods.Gaussian(0.3, True), seed),
+    "ibpcl.models.elbo.elbo_vjp": check_elbo,
+    "ibpcl.models.plain.PlainNetwork.log_likelihood_vjp": check_plain_network,
     "ibpcl.models.controller.Controller.log_probabilities_vjp": check_policy,
     "ibpcl.models.controller.Controller.loss_vjp": check_reinforce,
-    "ibpcl.models.stochastic_units.log_odds_vjp": check_log_odds,
-    "ibpcl.models.stochastic_units.StochasticUnits.unit_elbo_vjp": check_unit_elbo,
     "ibpcl.models.gated.gates_vjp": check_gates,
     "ibpcl.models.gated.capacity_vjp": check_capacity,
-    "ibpcl.models.gated.Gated.objective_vjp": check_gated,
-    "ibpcl.models.regressor.Regressor.likelihood_vjp": lambda seed=0: check_fixed_elbo(seed, kind="regressor"),
+    "ibpcl.models.gated.Gated.forward_vjp": lambda seed=0: check_layer(Gated, seed),
 }
 
 # Every way in which the ELBO can be set up, beyond those of the activations and of the masks' divergence.
@@ -250,5 +251,7 @@ VARIANTS = {
     "no prior on half": {"partial": True},
     "flat prior on half": {"flat": True},
     "regression": {"kind": "regressor"},
+    "probit": {"kind": "probit"},
+    "logistic": {"kind": "logistic"},
     "all at once": {"kind": "regressor", "link": "log", "structured": False, "learns_alpha": True, "flat": True},
 }

@@ -111,7 +111,7 @@ def documented_pairs():
     for name in gradients():
         module_name, function = name.removesuffix("_vjp").rsplit(".", 1)
         wing = module_name.split(".")[1]
-        if wing not in ("primitives", "kernels") and name != "ibpcl.models.layers.sticks_vjp":
+        if wing not in ("primitives", "kernels") and name != "ibpcl.models.masked.sticks_vjp":
             continue
         module = importlib.import_module(module_name)
         f, f_vjp = getattr(module, function, None), getattr(module, function + "_vjp")

@@ -5,7 +5,7 @@ import pytest
 
 from ibpcl.continual import fisher
 from ibpcl.inference.backend import backend
-from ibpcl.models.plain import Network
+from ibpcl.models.plain import network as plain_network
 
 
 def softmax(logits):
@@ -15,7 +15,7 @@ def softmax(logits):
 
 def setting(seed=0, examples=9, hidden=(4, 3), classes=3):
     rng = np.random.default_rng(seed)
-    network = Network(5, hidden, classes)
+    network = plain_network(5, hidden, classes)
     vector = rng.normal(scale=0.8, size=network.layout.size)
     return network, vector, rng.normal(size=(examples, 5)), rng.integers(0, classes, examples)
 
@@ -33,10 +33,10 @@ def brute_force(network, vector, x, label_weights):
 def test_softmax_regression_has_the_closed_form():
     """The head alone is softmax regression on h: F = mean of h^2 p (1 - p), whatever the labels are."""
     network, vector, x, _ = setting(hidden=(6,))
-    (w0, b0), (w1, b1) = network.layers(vector)
+    (w0, b0), (w1, b1) = network.weights(vector)
     h = np.maximum(x @ w0 + b0, 0)
     p = softmax(h @ w1 + b1)
-    weight, bias = network.layers(fisher.diagonal(network, vector, x, None, "exact", None))[-1]
+    weight, bias = network.weights(fisher.diagonal(network, vector, x, None, "exact", None))[-1]
     np.testing.assert_allclose(weight, (h**2).T @ (p * (1 - p)) / len(x), rtol=1e-12)
     np.testing.assert_allclose(bias, (p * (1 - p)).mean(axis=0), rtol=1e-12)
 
@@ -44,7 +44,7 @@ def test_softmax_regression_has_the_closed_form():
 @pytest.mark.parametrize("examples", [1, 9])
 def test_exact_and_empirical_are_sums_of_squared_gradients(examples):
     network, vector, x, y = setting(1, examples)
-    _, logits = network.layer_inputs(vector, x)
+    _, logits = fisher.layer_inputs(network.weights(vector), x)
     np.testing.assert_allclose(fisher.diagonal(network, vector, x, y, "exact", None),
                                brute_force(network, vector, x, softmax(logits)), rtol=1e-10)
     np.testing.assert_allclose(fisher.diagonal(network, vector, x, y, "empirical", None),
@@ -71,8 +71,8 @@ def test_chunks_change_nothing(monkeypatch):
 def test_the_empirical_one_vanishes_faster_for_a_sure_network():
     """With correct labels of probability p its slopes are (1 - p)^2 where the information is p (1 - p)."""
     network, vector, x, _ = setting(4)
-    network.layers(vector)[-1][0][...] *= 8
-    labels = network.layer_inputs(vector, x)[1].argmax(axis=1)
+    network.weights(vector)[-1][0][...] *= 8
+    labels = fisher.layer_inputs(network.weights(vector), x)[1].argmax(axis=1)
     exact, empirical = (fisher.diagonal(network, vector, x, labels, kind, None) for kind in ("exact", "empirical"))
     assert empirical.sum() < exact.sum()
 
@@ -83,3 +83,15 @@ def test_what_it_cannot_do_is_refused():
         fisher.diagonal(network, vector, x, y, "true", None)
     with pytest.raises(ValueError, match="at least one example"):
         fisher.diagonal(network, vector, x[:0], y[:0], "exact", None)
+
+
+def test_deltas_times_inputs_are_the_gradient():
+    network, vector, x, y = setting()
+    layers = network.weights(vector)
+    inputs, logits = fisher.layer_inputs(layers, x)
+    deltas = fisher.deltas(layers, inputs, np.eye(3)[y] - softmax(logits))
+    _, cache = network.log_likelihood(vector, x, y, backend("numpy"))
+    found = network.weights(network.log_likelihood_vjp(1.0, cache))
+    for (weight, bias), h, delta in zip(found, inputs, deltas, strict=True):
+        np.testing.assert_allclose(h.T @ delta, weight, atol=1e-12)
+        np.testing.assert_allclose(delta.sum(axis=0), bias, atol=1e-12)

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from ibpcl import checkpoints
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
+from ibpcl.experiments.journal import RunJournal
 
 
 def draw(name, data_dir=None, seed=0, tests=100):
@@ -30,18 +30,24 @@ def drawn(monkeypatch):
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """Give a context that is interrupted once so many files, of any name or of one, are saved; it gives their names."""
+    """Give a context that is interrupted once a run has written so many epochs of its history, of all tasks."""
     @contextmanager
-    def after(count, file=None):
-        save, written = checkpoints.save, []
+    def after(count):
+        watch, left = RunJournal.watch, count
 
-        def stopping(path, *arguments, **options):
-            save(path, *arguments, **options)
-            written.append(path.name)
-            if (len(written) if file is None else written.count(file)) == count:
-                raise KeyboardInterrupt
+        def stopping(journal, bar):
+            inner = watch(journal, bar)
+
+            def on_epoch(record, vector):
+                nonlocal left
+                inner.on_epoch(record, vector)
+                left -= 1
+                if left == 0:
+                    raise KeyboardInterrupt
+
+            return inner._replace(on_epoch=on_epoch)
 
         with monkeypatch.context() as patch:
-            patch.setattr(checkpoints, "save", stopping)
-            yield written
+            patch.setattr(RunJournal, "watch", stopping)
+            yield
     return after

@@ -88,25 +88,13 @@ def test_rows_with_one_configuration_share_a_run(tmp_path, planned):
 
 @pytest.mark.parametrize("row", [OURS, REFERENCE], ids=lambda row: row.key)
 @pytest.mark.parametrize("after", [2, 5])
-def test_an_interrupted_cell_goes_on_to_the_same_numbers(tmp_path, planned, monkeypatch, row, after):
-    save, written, stop_at = checkpoints.save, [], None
-
-    def stopping(path, arrays, meta, **options):
-        save(path, arrays, meta, **options)
-        written.append(path.name)
-        if written.count("checkpoint.npz") == stop_at:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(checkpoints, "save", stopping)
+def test_an_interrupted_cell_goes_on_to_the_same_numbers(tmp_path, planned, interrupted, row, after):
     (whole,), _ = cells.measure(planned(tmp_path / "whole", (row,)), False)
-    all_at_once, stop_at = written.copy(), after
-    written.clear()
     (cell,) = planned(tmp_path / "parts", (row,))
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted(after), pytest.raises(KeyboardInterrupt):
         cells.measure([cell], False)
-    assert cells.finished(cell) is None and (cell.folder / "checkpoint.npz").is_file()
+    assert cells.finished(cell) is None
     (resumed,), _ = cells.measure([cell], False)
-    assert written == all_at_once                            # nothing was done twice
     assert without_times(resumed.values) == without_times(whole.values)
     np.testing.assert_equal(checkpoints.load(cell.folder / "learner.npz").arrays,
                             checkpoints.load(whole.cell.folder / "learner.npz").arrays)

@@ -78,8 +78,8 @@ def test_how_long_each_learned_is_told_where_it_differs(tmp_path, capsys):
     assert "Epochs a task (+ those of fine-tuning): 2: naive; 4: ewc." in " ".join(out.split())
 
 
-def test_an_interrupted_comparison_goes_on_with_the_epoch(tmp_path, capsys, monkeypatch, interrupted):
-    with interrupted(4, "checkpoint.npz"):
+def test_an_interrupted_comparison_goes_on_with_the_task(tmp_path, capsys, monkeypatch, interrupted):
+    with interrupted(4):
         assert typed(capsys, tmp_path, "split-glyphs", "--methods", "ewc", "--seeds", "1")[0] == 130
     learned, learn = [], EWC.learn
     monkeypatch.setattr(EWC, "learn", lambda self, task, *rest, **options: learned.append(task.name) or learn(

@@ -178,7 +178,7 @@ def test_a_configuration_does_not_change():
         configure().seed = 3
 
 
-@pytest.mark.parametrize("name", ["paper", "authors", "exact"])
+@pytest.mark.parametrize("name", ["paper", "authors", "unweighted"])
 def test_a_preset_is_what_it_says_and_single_keys_go_over_it(name):
     changes = method("npbcl").presets[name]
     config = configure("split-glyphs", {"preset": name, "epochs": "3"})
@@ -189,9 +189,9 @@ def test_a_preset_is_what_it_says_and_single_keys_go_over_it(name):
 
 def test_what_an_experiment_changes_is_for_the_default_preset_only():
     assert configure("terrain").settings.samples == 2
-    assert configure("terrain", {"preset": "exact"}).settings.samples == configure("split-mnist").settings.samples
+    assert configure("terrain", {"preset": "unweighted"}).settings.samples == configure("split-mnist").settings.samples
 
 
 def test_an_unknown_preset_is_refused():
-    with pytest.raises(UserError, match="preset must be one of default, paper, authors, exact"):
+    with pytest.raises(UserError, match="preset must be one of default, paper, authors, unweighted"):
         configure("split-glyphs", {"preset": "best"})

@@ -217,7 +217,7 @@ class NearestMean(Saved):
         self.settings, self.seed, self.backend = settings, seed, backend(backend_name)
         self.scale, self.means = settings.scale, []
 
-    def learn(self, task, progress=None, journal=None):
+    def learn(self, task, progress=None):
         self.means.append(np.stack([task.x_train[task.y_train == c].mean(axis=0) for c in range(task.classes)]))
         return []
 

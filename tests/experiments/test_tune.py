@@ -257,15 +257,16 @@ def test_the_command_prints_trials_and_how_to_use_the_best(tmp_path, drawn, caps
 
 
 def test_the_command_to_use_the_best_is_of_the_same_experiment_but_on_all_data(tmp_path, drawn, capsys):
-    texts = {"preset": "exact", "stream": "permuted", "data_dir": "here", "validation": "0.2", "train_limit": "30"}
+    texts = {"preset": "unweighted", "stream": "permuted", "data_dir": "here", "validation": "0.2", "train_limit": "30"}
     assert main(["tune", "split-glyphs", "--method", "npbcl", "--trials", "1", "--out", str(tmp_path),
                  *(f"--set={key}={text}" for key, text in (TINY | texts | {"start_rho": "4"}).items())]) == 0
     command = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("use it:")).split()
     given = dict(word.split("=") for word in command if "=" in word)
     used = configure("split-glyphs", given, method="npbcl")
-    assert (used.preset, used.stream, used.tasks, used.data_dir) == ("exact", "permuted", 2, "here")
+    assert (used.preset, used.stream, used.tasks, used.data_dir) == ("unweighted", "permuted", 2, "here")
     assert used.validation is used.train_limit is None
-    assert used.settings.mask_link == configure("split-glyphs", {"preset": "exact"}, method="npbcl").settings.mask_link
+    alone = configure("split-glyphs", {"preset": "unweighted"}, method="npbcl")
+    assert used.settings.mask_link == alone.settings.mask_link
 
 
 @pytest.mark.parametrize(("arguments", "words"), [

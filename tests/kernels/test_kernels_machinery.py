@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pytest
 
+from ibpcl import openblas
 from ibpcl.adam import State
 from ibpcl.kernels import (
     adam,
@@ -153,8 +154,7 @@ def test_a_forked_child_has_threads_of_its_own():
 
 def test_dense_products_do_not_depend_on_threads_and_leave_blas_as_it_was():
     a, b, c = (noise.normal((1, 0, 0, i), shape) for i, shape in enumerate(((3, 300, 40), (3, 40, 50), (3, 50))))
-    library = blas._library()
-    before = library[0]() if library else None
+    before = [get() for get, _ in openblas._libraries()]
     found = []
     for count in (1, 2, 3):
         threads.set_count(count)
@@ -169,27 +169,27 @@ def test_dense_products_do_not_depend_on_threads_and_leave_blas_as_it_was():
     for x, y in zip(found[0], expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-3)
     assert blas.gradients(h, a, b, needs_dw=False)[1] is None and blas.gradients(h, a, b, needs_dx=False)[0] is None
-    assert library is None or library[0]() == before
+    assert [get() for get, _ in openblas._libraries()] == before
 
 
-@pytest.mark.skipif(blas._library() is None, reason="a BLAS whose threads cannot be counted")
+@pytest.mark.skipif(not openblas._libraries(), reason="a BLAS whose threads cannot be counted")
 def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then_what_it_had():
-    count, choose = blas._library()
-    at_first = count()
+    (count, choose), at_first = openblas._libraries()[0], [get() for get, _ in openblas._libraries()]
     try:
         choose(2)
-        with blas.one_thread():
-            with blas.one_thread():
+        with openblas.one_thread():
+            with openblas.one_thread():
                 assert count() == 1
             assert count() == 1
-            with blas.all_threads():
+            with openblas.all_threads():
                 assert count() == 2
             assert count() == 1
-        with blas.all_threads():
+        with openblas.all_threads():
             assert count() == 2
         assert count() == 2
     finally:
-        choose(at_first)
+        for (_, choose), number in zip(openblas._libraries(), at_first, strict=True):
+            choose(number)
 
 
 @numba.njit

@@ -1,19 +1,9 @@
-"""Small tasks, and a journal that can stop a learner anywhere."""
+"""Small tasks."""
 
 import numpy as np
 import pytest
 
 from ibpcl.continual.task import ImageTask, Task
-
-
-class Kept:
-    """A journal that keeps all it is told."""
-
-    def __init__(self, resume=None):
-        self.resume, self.partials = resume, []
-
-    def save(self, partial):
-        self.partials.append(partial)
 
 
 def blobs(t, classes=2, examples=120, inputs=6):
@@ -48,8 +38,3 @@ def make_images():
 @pytest.fixture(scope="session")
 def make_task():
     return blobs
-
-
-@pytest.fixture(scope="session")
-def kept():
-    return Kept

@@ -8,16 +8,14 @@ import pytest
 from ibpcl import adam
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import RegressionTask
-from ibpcl.experiments.journal import RunJournal
 from ibpcl.inference.backend import backend
-from ibpcl.inference.loop import minibatches
+from ibpcl.inference.loop import Watch, minibatches
 from ibpcl.methods import method
 from ibpcl.methods.den import DEN, Settings
-from ibpcl.methods.den_course import PHASES
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
 from ibpcl.models import expandable
-from ibpcl.models.plain import Network
+from ibpcl.models.plain import network as plain_network
 from ibpcl.noise import Key, generator
 from ibpcl.primitives.proximal import soft_threshold
 
@@ -67,7 +65,7 @@ def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
 def plain_phase(network, vector, task, key, epochs, trained, mu=0.0, pulls=()):
     """Train, stated plainly: Adam, and the soft threshold of its step sizes on the weights."""
     weights = np.zeros(network.layout.size, np.float32)
-    for weight, _ in network.layers(weights):
+    for weight, _ in network.weights(weights):
         weight[...] = 1
     rates, state = np.float32(COMMON["rate"]) * trained, adam.start(vector)
     for epoch in range(epochs):
@@ -89,20 +87,20 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
     settings = {"hidden": hidden, "sparsity": 0.02, "decay": 0.01, "drift": 0.3, **NEVER}
     first, second = make_task(0), make_task(1)
     learner = learned([first], **settings)
-    network, key = Network(6, hidden, 2), Key(1, 1, 0, 0)
-    start = network.initial(generator(key), "uniform")
-    for (weight, bias), (old_weight, old_bias) in zip(network.layers(start), learner.shared, strict=False):
+    network, key = plain_network(6, hidden, 2), Key(1, 1, 0, 0)
+    start = network.start(generator(key))
+    for (weight, bias), (old_weight, old_bias) in zip(network.weights(start), learner.shared, strict=False):
         weight[...], bias[...] = old_weight, old_bias
 
-    head = np.arange(len(start)) >= network.hidden_size
+    head = np.arange(len(start)) >= len(start) - network.head_size
     vector = plain_phase(network, start, second, key, 2, head, mu=0.02)
-    np.testing.assert_array_equal(vector[: network.hidden_size], start[: network.hidden_size])
-    units = expandable.reached(network.layers(vector))
+    np.testing.assert_array_equal(vector[~head], start[~head])
+    units = expandable.reached(network.weights(vector))
     assert 0 < sum(unit.sum() for unit in units) < sum(hidden), "nothing to select: choose other penalties"
     trained = expandable.between(network, units)
 
     decay, drift = np.float32(0.01) * trained, np.float32(0.3) * trained
-    drift[network.hidden_size:] = 0
+    drift[head] = 0
     vector = plain_phase(network, vector, second, key, 3, trained, pulls=((decay, 0 * start), (drift, start)))
     learner.learn(second, progress=False)
     found = np.concatenate([part.ravel() for layer in (*learner.shared, learner.heads[1]) for part in layer])
@@ -112,9 +110,9 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
 def test_what_is_retrained_is_the_selected_network_alone(make_task):
     """Cut out of the rest, the selected units compute the same logits: nothing else has a say in the new task."""
     learner = learned([make_task(0), make_task(1)], hidden=(8, 7), sparsity=0.02, **NEVER)
-    network = Network(6, (8, 7), 2)
+    network = plain_network(6, (8, 7), 2)
     vector = np.concatenate([part.ravel() for layer in (*learner.shared, learner.heads[1]) for part in layer])
-    units = expandable.reached(network.layers(vector))
+    units = expandable.reached(network.weights(vector))
     cut = expandable.kept_units(network, vector, units)
     assert sum(cut[0].hidden) < 15
     x = make_task(1).x_test
@@ -186,42 +184,13 @@ def test_it_learns_and_keeps(make_task):
     assert all(np.isfinite(record.elbo) and record.kl_weights >= 0 for record in last.history)
 
 
-def test_it_goes_on_bit_for_bit_after_any_epoch(make_task, kept):
-    """Through every phase, the network growing twice on the way."""
-    changes = {"hidden": (8, 7), "loss_threshold": 0.0, "split_threshold": 0.3, "drift": 0.01}
-    whole, journal = learned([make_task(0)], **changes), kept()
-    before = {key: np.array(value) for key, value in whole.state().items()}
-    history = whole.learn(make_task(1), progress=False, journal=journal)
-    phases = [partial.snapshot.phase for partial in journal.partials]
-    assert list(dict.fromkeys(phases)) == list(PHASES[1:])
-    assert journal.partials[0].hidden < journal.partials[-4].hidden < journal.partials[-1].hidden == whole.widths[1]
-    for partial in journal.partials:
-        again = learner_of(**changes)
-        again.load_state(before)
-        assert again.learn(make_task(1), progress=False, journal=kept(partial)) == history
-        same(again, whole)
-
-
-def test_a_killed_run_goes_on_from_its_file(make_task, tmp_path, monkeypatch):
-    stream, whole = [make_task(t) for t in range(2)], learner_of(loss_threshold=0.0)
-    *_, expected = learn_stream(whole, stream, progress=False)
-    journal, first = RunJournal(tmp_path, {}), learner_of(loss_threshold=0.0)
-    keep = journal.save
-
-    def killed(partial):
-        keep(partial)
-        if partial.snapshot.phase == "expanded":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(journal, "save", killed)
-    with pytest.raises(KeyboardInterrupt):
-        list(learn_stream(first, stream, progress=False, journal=journal))
-    again, second = learner_of(loss_threshold=0.0), RunJournal(tmp_path, {})
-    second.restore(again)
-    assert len(second.done) == 1 and second.resume.snapshot.phase == "expanded"
-    *_, last = learn_stream(again, stream, progress=False, journal=second)
-    same(again, whole)
-    np.testing.assert_array_equal(last.accuracy, expected.accuracy)
+def test_a_task_goes_through_every_phase(make_task):
+    """The network grows twice on the way."""
+    learner, sizes = learned([make_task(0)], hidden=(8, 7), loss_threshold=0.0, split_threshold=0.3, drift=0.01), []
+    watch = Watch(False, lambda record, vector: sizes.append((record.phase, vector.size)))
+    learner.learn(make_task(1), progress=watch)
+    assert list(dict.fromkeys(phase for phase, _ in sizes)) == ["head", "selected", "expanded", "split"]
+    assert sizes[0][1] < sizes[-4][1] < sizes[-1][1]
 
 
 def test_a_saved_learner_is_the_learner(make_task, tmp_path):

@@ -7,8 +7,10 @@ from ibpcl.inference.backend import backend
 from ibpcl.methods.hat import HAT, LARGEST_EMBEDDING, Settings, compensation, scale_at
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
-from ibpcl.models.gated import Gated, capacity, gates, gates_vjp
-from ibpcl.models.plain import Network
+from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
+from ibpcl.models.gated import capacity, freedom, gates, gates_vjp
+from ibpcl.models.gated import network as gated_network
+from ibpcl.models.plain import network as plain_network
 from ibpcl.numerics import sigmoid
 
 NUMPY = backend("numpy")
@@ -16,14 +18,15 @@ SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
 
 
 def test_with_gates_at_one_the_network_is_plain():
-    rng, model = np.random.default_rng(0), Gated(Network(5, (6, 4), 3))
-    vector = np.append(rng.normal(size=model.network.layout.size), np.full(10, 6.0))
+    rng, model, plain = np.random.default_rng(0), gated_network(5, (6, 4), 3), plain_network(5, (6, 4), 3)
+    vector, gates_block = np.append(rng.normal(size=plain.layout.size), np.full(10, 6.0)), model.layout.block("gates")
     x, y = rng.normal(size=(7, 5)), rng.integers(0, 3, 7)
-    (total, share), cache = model.objective(vector, np.zeros(10), 400.0, x, y, NUMPY)
-    plain, plain_cache = model.network.log_likelihood(vector[:-10], x, y, NUMPY)
-    assert (total, share) == (plain, pytest.approx(1))
-    gradient = model.objective_vjp((1.0, 0.0), cache)
-    np.testing.assert_array_equal(gradient[:-10], model.network.log_likelihood_vjp(1.0, plain_cache))
+    parts, cache = elbo(model, vector, None, x, y, {}, 7, NUMPY, {}, 1 / 400)
+    total, plain_cache = plain.log_likelihood(vector[:-10], x, y, NUMPY)
+    assert parts.log_likelihood == total
+    assert capacity(gates(vector[gates_block], 400.0)[0], np.zeros(10))[0] == pytest.approx(1)
+    gradient = elbo_vjp(Elbo(1.0), cache)
+    np.testing.assert_array_equal(gradient[:-10], plain.log_likelihood_vjp(1.0, plain_cache))
     np.testing.assert_array_equal(gradient[-10:], 0)         # a saturated gate has no gradient
 
 
@@ -70,13 +73,13 @@ def test_what_a_task_uses_does_not_move(make_task):
 
 
 def test_freedom_is_one_minus_the_smaller_gate():
-    model, used = Gated(Network(2, (2, 1), 2)), np.array([0.3, 1.0, 0.6])
-    views = model.network.layout.views(model.split(model.freedom(used))[0])
-    np.testing.assert_allclose(views["weight0"], [[0.7, 0.0], [0.7, 0.0]])
-    np.testing.assert_allclose(views["bias0"], [0.7, 0.0])
-    np.testing.assert_allclose(views["weight1"], [[0.7], [0.4]])
-    np.testing.assert_allclose(views["bias1"], [0.4])
-    assert (views["weight2"] == 1).all() and (views["bias2"] == 1).all()
+    model, used = gated_network(2, (2, 1), 2), np.array([0.3, 1.0, 0.6])
+    views = model.layout.views(freedom(model, used))
+    np.testing.assert_allclose(views["hidden0.weight.mu"], [[0.7, 0.0], [0.7, 0.0]])
+    np.testing.assert_allclose(views["hidden0.bias.mu"], [0.7, 0.0])
+    np.testing.assert_allclose(views["hidden1.weight.mu"], [[0.7], [0.4]])
+    np.testing.assert_allclose(views["hidden1.bias.mu"], [0.4])
+    assert (views["head.weight.mu"] == 1).all() and (views["head.bias.mu"] == 1).all()
 
 
 def test_compensation_turns_the_slope_at_one_scale_into_that_of_another():

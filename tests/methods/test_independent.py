@@ -8,7 +8,8 @@ from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import NonFiniteError
 from ibpcl.inference.backend import backend
 from ibpcl.methods import method
-from ibpcl.methods.independent import Independent, Network, Settings
+from ibpcl.methods.independent import Independent, Settings
+from ibpcl.models.plain import network as plain_network
 
 SMALL = Settings(hidden=(8,), epochs=6, batch=20, rate=0.02)
 
@@ -48,16 +49,16 @@ def test_a_task_is_learned_as_if_it_were_the_only_one_of_its_number():
 
 def test_without_hidden_weights_it_is_softmax_regression():
     """The head's gradient has a closed form: h^T (onehot - p)."""
-    rng, network = np.random.default_rng(0), Network(3, (5,), 4)
+    rng, network = np.random.default_rng(0), plain_network(3, (5,), 4)
     vector = rng.normal(size=network.layout.size)
     x, y = rng.normal(size=(6, 3)), rng.integers(0, 4, 6)
     total, cache = network.log_likelihood(vector, x, y, backend("numpy"))
-    (w0, b0), (w1, b1) = network.layers(vector)
+    (w0, b0), (w1, b1) = network.weights(vector)
     h = np.maximum(x @ w0 + b0, 0)
     p = np.exp(h @ w1 + b1)
     p /= p.sum(axis=1, keepdims=True)
     assert total == pytest.approx(np.log(p[np.arange(6), y]).sum())
-    gradient = network.layers(network.log_likelihood_vjp(1.0, cache))
+    gradient = network.weights(network.log_likelihood_vjp(1.0, cache))
     np.testing.assert_allclose(gradient[1][0], h.T @ (np.eye(4)[y] - p))
 
 
@@ -96,30 +97,10 @@ def test_a_saved_learner_is_the_learner(tmp_path):
     np.testing.assert_array_equal(copy.networks[2][1], learner.networks[2][1])
 
 
-class Kept:
-    """A journal that keeps all it is told."""
-
-    def __init__(self, resume=None):
-        self.resume, self.partials = resume, []
-
-    def save(self, partial):
-        self.partials.append(partial)
-
-
-def test_it_goes_on_bit_for_bit_after_any_epoch():
-    whole, journal = Independent(SMALL, seed=4), Kept()
-    whole.learn(task(0), progress=False, journal=journal)
-    assert len(journal.partials) == SMALL.epochs
-    for partial in journal.partials:
-        again = Independent(SMALL, seed=4)
-        again.learn(task(0), progress=False, journal=Kept(partial))
-        np.testing.assert_array_equal(again.networks[0][1], whole.networks[0][1])
-
-
 def test_the_two_starts_differ_and_have_their_spread():
-    network = Network(400, (300,), 2)
+    network = plain_network(400, (300,), 2)
     for start, deviation in (("uniform", 1 / np.sqrt(3 * 400)), ("he", np.sqrt(2 / 400))):
-        weight, _ = network.layers(network.initial(np.random.default_rng(0), start))[0]
+        weight, _ = network.weights(network.start(np.random.default_rng(0), start))[0]
         assert weight.std() == pytest.approx(deviation, rel=0.02)
 
 

@@ -139,7 +139,7 @@ CHOICES = {
     "flat prior": {"unused_prior": "flat"}, "gaussian prior": {"unused_prior": "gaussian"},
     "mean field": {"structured": False}, "log link": {"mask_link": "log"}, "sticks of each row": {"row_sticks": True},
     "sticks of each row, alpha learned": {"row_sticks": True, "alpha_rule": "learned"},
-    "concrete": {"mask_kl": "concrete"}, "one head": {"single_head": True}, "true elbo": {"mask_kl_weight": 1.0},
+    "concrete": {"mask_kl": "concrete"}, "one head": {"single_head": True}, "weight of one": {"mask_kl_weight": 1.0},
     "one mask": {"shared_mask": True}, "random coreset": {"coreset": "random", "coreset_size": 20, "coreset_epochs": 5},
     "k-center coreset": {"coreset": "k_center", "coreset_size": 20, "coreset_epochs": 5},
     "growing": {"expand": True, "hidden": (3,), "empty_units": 2, "expand_every": 5},
@@ -307,7 +307,7 @@ def test_one_head_that_grows_has_new_rows_like_a_new_head():
         def _train_masked(self, model, vector, prior, data, how):
             before, self.hidden = self.hidden, (self.hidden[0] + 5,)     # as if it grew by five units now
             larger = self._network(model.outputs, self.hidden)
-            self.begun = self._prior(larger), larger.layers(self._start(larger))[-1]
+            self.begun = self._prior(larger), larger.layout.layers(self._start(larger))["head"]
             self.hidden = before
             return super()._train_masked(model, vector, prior, data, how)
 

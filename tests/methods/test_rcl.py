@@ -7,12 +7,13 @@ from ibpcl import adam
 from ibpcl.data.subsets import with_validation
 from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
+from ibpcl.inference import objectives
 from ibpcl.inference.loop import minibatches
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
 from ibpcl.methods.rcl import RCL, Settings, trunk
 from ibpcl.models.controller import Controller
-from ibpcl.models.plain import Network
+from ibpcl.models.plain import network as plain_network
 from ibpcl.noise import generator
 
 SHORT = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
@@ -49,7 +50,7 @@ def test_what_was_there_does_not_move_a_bit_and_what_is_new_is_trained(make_task
     choosing(monkeypatch, (3, 2))
     learner = learned(make_task, 1, hidden=(8, 6))
     old, before = trunk(6, (8, 6)).views(learner.shared), trunk(6, (11, 8))
-    fresh = Network(6, (11, 8), 3).initial(generator(learner.key()))[:before.size]
+    fresh = plain_network(6, (11, 8), 3).start(generator(learner.key()))[:before.size]
     learner.learn(make_task(1, classes=3), progress=False)
     for name, view in before.views(learner.shared).items():
         inside = np.zeros(view.shape, bool)
@@ -63,8 +64,8 @@ def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_a
     """The head is what softmax regression on the frozen features is, trained by a loop of its own."""
     settings = {**SMALL, "most_units": 0, "rate_end": 1.0}
     learner = learned(make_task, 1, **settings)
-    shared, network, task = learner.shared.copy(), Network(6, (8,), 3), make_task(1, classes=3)
-    key, start = learner.key(), network.initial(generator(learner.key()))
+    shared, network, task = learner.shared.copy(), plain_network(6, (8,), 3), make_task(1, classes=3)
+    key, start = learner.key(), network.start(generator(learner.key()))
     learner.learn(task, progress=False)
     np.testing.assert_array_equal(learner.shared, shared)
     assert learner.widths(1) == (8,)
@@ -123,14 +124,14 @@ def test_a_choice_that_was_tried_before_is_not_trained_again(make_task, monkeypa
 
 
 def test_the_held_out_examples_are_not_trained_on(make_task, monkeypatch):
-    seen, log_likelihood = [], Network.log_likelihood
+    seen, elbo = [], objectives.elbo
     learner, task = learned(make_task, 1), make_task(1)
 
-    def watched(self, vector, x, labels, backend):
+    def watched(network, vector, prior, x, *rest):
         seen.append(x)
-        return log_likelihood(self, vector, x, labels, backend)
+        return elbo(network, vector, prior, x, *rest)
 
-    monkeypatch.setattr(Network, "log_likelihood", watched)
+    monkeypatch.setattr(objectives, "elbo", watched)
     learner.learn(task, progress=False)
     seen, part = {row.tobytes() for row in np.vstack(seen)}, with_validation([task], 0.1, 1)[0]
     assert len(part.x_test) == 12
@@ -155,21 +156,6 @@ def test_the_controller_learns_from_the_rewards(make_task, monkeypatch):
         Right(task.y_test, added[0] / 5), np.empty(0, np.float32), []))
     chosen = learner.search(make_task(1), progress=False).trials[:, 0]
     assert chosen[:30].mean() < 3.5 and chosen[-30:].mean() > 4.5
-
-
-@pytest.mark.parametrize("hidden", [(8,), (7, 6)])
-def test_a_search_goes_on_bit_for_bit_after_any_trial(make_task, kept, hidden):
-    settings = {"hidden": hidden, "trials": 4, "backend": "numba"}
-    whole, journal = learned(make_task, 1, **settings), kept()
-    before = whole.state()
-    history = whole.learn(make_task(1), progress=False, journal=journal)
-    assert [partial.snapshot.epoch for partial in journal.partials] == [1, 2, 3, 4]
-    for partial in journal.partials:
-        again = RCL(whole.settings, 1, "numba")
-        again.load_state(before)
-        assert again.learn(make_task(1), progress=False, journal=kept(partial)) == history
-        for name, value in whole.state().items():
-            np.testing.assert_array_equal(again.state()[name], value, err_msg=name)
 
 
 def test_a_saved_learner_with_grown_layers_is_the_learner(make_task, tmp_path, monkeypatch):

@@ -31,12 +31,9 @@ def test_its_gradient_is_joint_trainings(make_task):
     for learner in learners:
         learner.learn(make_task(0, examples=50), progress=False)
         task = make_task(1, examples=70)
-        groups, scales, whole = learner.groups(task, np.arange(learner.pool_size(task)))
-        model = learner.model((2, 2))
-        vector = np.random.default_rng(0).normal(size=model.size)
-        totals, cache = model.log_likelihoods(vector, groups, learner.backend)
-        loss = -sum(scale * total for scale, total in zip(scales, totals, strict=True)) / whole
-        found.append((loss, model.log_likelihoods_vjp([-scale / whole for scale in scales], cache)))
+        vector = np.random.default_rng(0).normal(size=len(learner.begin_all(task)))
+        parts, gradient, _ = learner.objective(task)(vector, np.arange(learner.pool_size(task)), 0, 1)
+        found.append((parts.log_likelihood, gradient))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9, atol=1e-13)
 
@@ -54,8 +51,8 @@ def test_without_weight_it_is_naive(make_task):
 def test_its_weight_says_how_many_examples_a_buffer_stands_for(make_task):
     learner = Rehearsal(Settings(**{**SMALL, "epochs": 0}, buffer_size=10, weight=0.25))
     learner.learn(make_task(0), progress=False)
-    _, scales, whole = learner.groups(make_task(1, examples=30), np.arange(15))
-    assert scales == [2, 0.25 * 120 / 10] and whole == 30 + 0.25 * 120
+    groups, whole = learner.groups(make_task(1, examples=30), np.arange(15))
+    assert [group.scale for group in groups] == [2, 0.25 * 120 / 10] and whole == 30 + 0.25 * 120
 
 
 @pytest.mark.parametrize("buffer", ["random", "k_center"])
@@ -67,8 +64,8 @@ def test_a_buffer_holds_examples_of_its_task(make_task, buffer):
     for row, label in zip(x, y, strict=True):
         (n,) = np.flatnonzero((task.x_train == row).all(axis=1))
         assert task.y_train[n] == label
-    _, scales, whole = learner.groups(make_task(1, examples=30), np.arange(10))
-    assert scales == [3, 120 / 7] and whole == 150
+    groups, whole = learner.groups(make_task(1, examples=30), np.arange(10))
+    assert [group.scale for group in groups] == [3, 120 / 7] and whole == 150
 
 
 def test_settings_out_of_range_are_refused():

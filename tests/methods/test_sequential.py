@@ -1,11 +1,10 @@
-"""What every method on a plain network promises: it learns, saves, goes on after a kill, and refuses what is wrong."""
+"""What every method on a plain network promises: it learns, saves, and refuses what is wrong."""
 
 import numpy as np
 import pytest
 
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import RegressionTask
-from ibpcl.experiments.journal import RunJournal
 from ibpcl.methods import ABOUT, METHODS, method
 from ibpcl.methods.sequential import Sequential
 
@@ -55,44 +54,6 @@ def test_a_saved_learner_is_the_learner(name, make_task, tmp_path):
     for one in (copy, learner):
         one.learn(make_task(2), progress=False)
     same(copy, learner)
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_it_goes_on_bit_for_bit_after_any_epoch(name, make_task, kept):
-    whole, journal = learner_of(name, seed=4), kept()
-    whole.learn(make_task(0), progress=False)
-    before = {key: value.copy() for key, value in everything(whole).items()}
-    whole.learn(make_task(1), progress=False, journal=journal)
-    assert len(journal.partials) == SMALL["epochs"]
-    for partial in journal.partials:
-        again = learner_of(name, seed=4)
-        again.load_state(before)
-        again.learn(make_task(1), progress=False, journal=kept(partial))
-        same(again, whole)
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_a_killed_run_goes_on_from_its_file(name, make_task, tmp_path, monkeypatch):
-    """The checkpoint on disk is enough: the second task is stopped after two epochs, and learned to its end."""
-    stream, whole = [make_task(t) for t in range(2)], learner_of(name)
-    *_, expected = learn_stream(whole, stream, progress=False)
-    journal, first = RunJournal(tmp_path, {}), learner_of(name)
-    keep = journal.save
-
-    def killed(partial):
-        keep(partial)
-        if first.outputs and partial.snapshot.epoch == 2:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(journal, "save", killed)
-    with pytest.raises(KeyboardInterrupt):
-        list(learn_stream(first, stream, progress=False, journal=journal))
-    again, second = learner_of(name), RunJournal(tmp_path, {})
-    second.restore(again)
-    assert len(second.done) == 1 and second.resume.snapshot.epoch == 2
-    *_, last = learn_stream(again, stream, progress=False, journal=second)
-    same(again, whole)
-    np.testing.assert_array_equal(last.accuracy, expected.accuracy)
 
 
 @pytest.mark.parametrize("name", OWN)

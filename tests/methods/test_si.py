@@ -27,22 +27,22 @@ def test_the_path_integral_adds_up_to_the_fall_of_the_loss(make_task):
     learner = SI(Settings(**{**SMALL, "rate": 0.0005, "batch": 120, "epochs": 60, "single_head": True}), 0, "numpy")
     learner.inputs = task.inputs
     begin = learner.begin(task)
-    vector, _ = learner.train(task, False, None)
+    vector, _ = learner.train(task, False)
     losses = [-learner.network(2).log_likelihood(weights, task.x_train, task.y_train, backend("numpy"))[0] / 120
-              for weights in (begin, vector[: len(begin)])]
+              for weights in (begin, vector)]
     fall = losses[0] - losses[1]
     assert fall > 0.01
-    assert vector[len(begin):].sum() == pytest.approx(fall, rel=0.05)
+    assert learner.path.sum() == pytest.approx(fall, rel=0.05)
 
 
 def test_importance_is_the_integral_over_the_squared_path(make_task):
     learner = SI(Settings(**SMALL, damping=0.01))
     task = make_task(0)
     learner.inputs = task.inputs
-    start, (vector, _) = learner.begin(task), learner.train(task, False, None)
+    start, (vector, _) = learner.begin(task), learner.train(task, False)
     learner.keep(task, vector)
     shared = len(learner.shared)
-    expected = np.maximum(vector[-shared:], 0) / ((vector[:shared] - start[:shared]) ** 2 + 0.01)
+    expected = np.maximum(learner.path, 0) / ((vector[:shared] - start[:shared]) ** 2 + 0.01)
     np.testing.assert_allclose(learner.memory["importance"], expected, rtol=1e-5)
     first = learner.memory["importance"]
     learner.learn(make_task(1), progress=False)

@@ -10,15 +10,19 @@ from ibpcl.continual.task import RegressionTask
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
-from ibpcl.inference.objectives import Data, Fit
+from ibpcl.inference.loop import Fit
+from ibpcl.inference.objectives import Data
 from ibpcl.methods import method
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl import Settings as NPBCLSettings
 from ibpcl.methods.posteriors import PHASES
 from ibpcl.methods.vcl import VCL, Settings
-from ibpcl.models.mean_field import MeanField
-from ibpcl.models.plain import Network
-from ibpcl.models.supervised import Elbo, Prior
+from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
+from ibpcl.models.layers import Drawn
+from ibpcl.models.likelihoods import Softmax
+from ibpcl.models.masked import Masked
+from ibpcl.models.network import classifier
+from ibpcl.models.plain import network as plain_network
 from ibpcl.noise import Key
 from ibpcl.primitives import gaussian
 
@@ -36,32 +40,34 @@ def same(one, other):
 
 
 def random_model(seed=0, examples=7):
-    rng, model = np.random.default_rng(seed), MeanField(6, (5, 4), 3)
+    rng, model = np.random.default_rng(seed), classifier(6, (5, 4), Softmax(), 3, Drawn, head=Drawn)
     vector = rng.normal(scale=0.5, size=model.layout.size)
     count = model.layout.block("mu").stop
-    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), np.ones(2))
+    prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count), {})
     return model, vector, prior, rng.normal(size=(examples, 6)), rng.integers(0, 3, examples)
 
 
 def test_npbcl_with_all_masks_on_is_vcl_when_weights_are_sampled():
     """The whole relaxed ELBO, masks saturated at one: same likelihood, divergence of the weights, and gradients."""
-    model, vector, prior, x, y = random_model()
-    for i, layer in enumerate(model.layers(vector)):
-        if i < 2:
-            layer["rho"][...] = 200.0                        # sigmoid(200) is 1
-            layer["raw_a"][...] = layer["raw_b"][...] = 3.0
-    head = model.layers(vector)[-1]
-    head["weight.log_sigma"][...] = head["bias.log_sigma"][...] = -60.0    # NPBCL draws the head's outputs, not weights
+    plain, gaussians, prior, x, y = random_model()
+    model = classifier(6, (5, 4), Softmax(), 3, Masked)
+    vector = np.zeros(model.layout.size)
+    vector[: len(gaussians)] = gaussians
+    vector[model.layout.block("rho")] = 200.0                # sigmoid(200) is 1
+    vector[model.layout.block("sticks")] = 3.0
+    for own in (vector, gaussians):                          # NPBCL draws the head's outputs, not weights
+        for side in ("weight", "bias"):
+            (model if own is vector else plain).layout.view(own, f"head.{side}.log_sigma")[...] = -60.0
     noise = model.noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64)
-    weights = tuple((layer.weight, layer.bias) for layer in noise.hidden)
-    weights += ((np.zeros((2, 4, 3)), np.zeros((2, 3))),)
-    masked, masked_cache = model.elbo(vector, prior, x, y, noise, 0.5, 70, NUMPY)
-    plain, plain_cache = model.sampled_elbo(vector, prior, x, y, weights, 70, NUMPY)
-    np.testing.assert_allclose(masked[:2], plain[:2], rtol=1e-9)
-    down = Elbo(-1.0, 1.0, 0.0, 0.0)
-    gaussian_block = slice(0, model.layout.block("log_sigma").stop)
-    np.testing.assert_allclose(model.elbo_vjp(down, masked_cache)[gaussian_block],
-                               model.sampled_elbo_vjp(down, plain_cache)[gaussian_block], rtol=1e-9, atol=1e-9)
+    weights = {name: (noise[name].weight, noise[name].bias) for name in model.masked}
+    weights["head"] = np.zeros((2, 4, 3)), np.zeros((2, 3))
+    sticks = dict.fromkeys(model.masked, 3.0)
+    masked, masked_cache = elbo(model, vector, prior._replace(sticks=sticks), x, y, noise, 70, NUMPY, None, 0.5)
+    drawn, drawn_cache = elbo(plain, gaussians, prior, x, y, weights, 70, NUMPY, {})
+    np.testing.assert_allclose(masked[:2], drawn[:2], rtol=1e-9)
+    down = Elbo(-1.0, 1.0)
+    np.testing.assert_allclose(elbo_vjp(down, masked_cache)[: len(gaussians)], elbo_vjp(down, drawn_cache), rtol=1e-9,
+                               atol=1e-9)
 
 
 def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
@@ -70,19 +76,20 @@ def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
     vcl = learner_of(likelihood_epochs=0, epochs=0)
     npbcl = NPBCL(NPBCLSettings(hidden=(8,), epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian",
                                 alpha=4.0), 1, "numpy")
-    npbcl._check(task)
+    npbcl._accept(task)
     npbcl.inputs, npbcl.kind = task.inputs, type(task)
     vcl.inputs = task.inputs
-    ours, theirs = npbcl._model(task), vcl._model(2)
+    ours, theirs = npbcl._network(2, (8,)), vcl._model(2)
     for a, b in zip(npbcl._prior(ours)[:2], vcl.prior(theirs)[:2], strict=True):
         np.testing.assert_array_equal(a, b)
-    vector, ones = vcl.start(theirs), theirs.all_ones
-    noise = ours.fixed_noise(Key(1, 0, 0, 0), 2, 120, NUMPY)
-    found = [model.fixed_elbo(vector, prior, ones, task.x_train, task.y_train, noise, 120, NUMPY)
-             for model, prior in ((ours, npbcl._prior(ours)), (theirs, vcl.prior(theirs)))]
+    vector, noise = vcl.start(theirs), ours.noise(Key(1, 0, 0, 0), 2, 120, NUMPY, relaxed=False)
+    masked = np.concatenate([vector, np.zeros(ours.layout.size - len(vector), np.float32)])
+    found = [elbo(model, own, prior, task.x_train, task.y_train, noise, 120, NUMPY, masks) for model, own, prior, masks
+             in ((ours, masked, npbcl._prior(ours), {"hidden0": np.ones((6, 8), bool)}),
+                 (theirs, vector, vcl.prior(theirs), {}))]
     assert found[0][0] == found[1][0]
-    down = Elbo(-1.0, 1.0, 0.0, 0.0)
-    np.testing.assert_array_equal(ours.fixed_elbo_vjp(down, found[0][1]), theirs.fixed_elbo_vjp(down, found[1][1]))
+    ours, theirs = (elbo_vjp(Elbo(-1.0, 1.0), cache) for _, cache in found)
+    np.testing.assert_array_equal(ours[: len(theirs)], theirs)
 
 
 def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
@@ -92,10 +99,14 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
     fresh.inputs = task.inputs
     model = fresh._model(2)
     how = Fit("finetune", 4, 20, 1, fresh._key(0, "elbo"), NUMPY, False)
-    vector, _ = objectives.train_fixed(model, fresh.start(model), fresh.prior(model), model.all_ones,
-                                       Data(task.x_train, task.y_train), how, SMALL.rate)
-    np.testing.assert_array_equal(learner._assemble(model, learner.heads[0])[: model.layout.block("log_sigma").stop],
-                                  vector[: model.layout.block("log_sigma").stop])
+    npbcl = NPBCL(NPBCLSettings(hidden=(8,), prior_sigma=1.0), 1, "numpy")
+    npbcl.inputs, npbcl.kind = task.inputs, type(task)
+    network, start = npbcl._network(2, (8,)), fresh.start(model)
+    start = np.concatenate([start, np.zeros(network.layout.size - len(start), np.float32)])
+    vector, _ = objectives.train_fixed(network, start, fresh.prior(model), {"hidden0": np.ones((6, 8), bool)},
+                                       Data(task.x_train, task.y_train), how, *npbcl._fixed(SMALL.rate))
+    expected = learner._assemble(model, learner.heads[0])
+    np.testing.assert_array_equal(vector[: len(expected)], expected)
 
 
 def test_one_task_is_bayes_by_backprop():
@@ -105,22 +116,23 @@ def test_one_task_is_bayes_by_backprop():
     learner.inputs = 6
     prior = learner.prior(model)
     prior = prior._replace(mu=prior.mu.astype(float), log_sigma=prior.log_sigma.astype(float))
-    noise = model.sampled_noise(Key(0, 0, 0, 0), 1, NUMPY, np.float64)
-    parts, cache = model.sampled_elbo(vector, prior, x, y, noise, len(x), NUMPY)
-    gradient = model.layers(model.sampled_elbo_vjp(Elbo(-1.0, 1.0, 0.0, 0.0), cache))
+    noise = model.noise(Key(0, 0, 0, 0), 1, len(x), NUMPY, np.float64)
+    parts, cache = elbo(model, vector, prior, x, y, noise, len(x), NUMPY, {})
+    layers, gradient = (model.layout.layers(own) for own in (vector, elbo_vjp(Elbo(-1.0, 1.0), cache)))
 
-    plain, flat = Network(6, (5, 4), 3), []
-    for layer, eps in zip(model.layers(vector), noise, strict=True):
-        for kind, one in zip(("weight", "bias"), eps, strict=True):
+    plain, flat = plain_network(6, (5, 4), 3), []
+    for name, layer in layers.items():
+        for kind, one in zip(("weight", "bias"), noise[name], strict=True):
             flat.append((layer[f"{kind}.mu"] + np.exp(layer[f"{kind}.log_sigma"]) * one[0]).ravel())
     total, plain_cache = plain.log_likelihood(np.concatenate(flat), x, y, NUMPY)
     assert parts.log_likelihood == pytest.approx(total, rel=1e-12)
     block = model.layout.block
     divergence, _ = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], 0.0, np.log(np.float32(0.7)))
     assert parts.kl_weights == pytest.approx(divergence, rel=1e-6)
-    slopes = plain.layers(plain.log_likelihood_vjp(-1.0, plain_cache))
-    for layer, found, eps, slope in zip(model.layers(vector), gradient, noise, slopes, strict=True):
-        for kind, one, dw in zip(("weight", "bias"), eps, slope, strict=True):
+    slopes = plain.weights(plain.log_likelihood_vjp(-1.0, plain_cache))
+    for name, slope in zip(layers, slopes, strict=True):
+        layer, found = layers[name], gradient[name]
+        for kind, one, dw in zip(("weight", "bias"), noise[name], slope, strict=True):
             mu, sigma = layer[f"{kind}.mu"], np.exp(layer[f"{kind}.log_sigma"])
             np.testing.assert_allclose(found[f"{kind}.mu"], dw + mu / 0.49, rtol=1e-6)
             np.testing.assert_allclose(found[f"{kind}.log_sigma"], dw * sigma * one[0] + sigma**2 / 0.49 - 1,
@@ -148,15 +160,9 @@ def test_the_posterior_is_the_next_prior(make_task):
 
 @pytest.mark.parametrize("changes", [{}, {"coreset": "random", "coreset_size": 10, "coreset_epochs": 3,
                                           "single_head": True}])
-def test_it_is_saved_and_goes_on_bit_for_bit(make_task, kept, tmp_path, changes):
-    whole, journal = learner_of(**changes), kept()
-    whole.learn(make_task(0), progress=False, journal=journal)
-    assert [partial.snapshot.phase for partial in journal.partials] == ["likelihood"] * 3 + ["vcl"] * 4
-    for partial in journal.partials:
-        again = learner_of(**changes)
-        history = again.learn(make_task(0), progress=False, journal=kept(partial))
-        same(again, whole)
-        assert len(history) == 7
+def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
+    whole = learner_of(**changes)
+    assert [record.phase for record in whole.learn(make_task(0), progress=False)] == ["likelihood"] * 3 + ["vcl"] * 4
     whole.save(tmp_path / "vcl.npz")
     copy = VCL.load(tmp_path / "vcl.npz")
     for learner in (whole, copy):

@@ -7,25 +7,26 @@ import pytest
 
 from ibpcl.inference.backend import backend
 from ibpcl.models import expandable
-from ibpcl.models.plain import Network
+from ibpcl.models.layers import Pass
+from ibpcl.models.plain import network as plain_network
 
 NUMPY = backend("numpy")
 
 
 def random_network(seed=0, hidden=(5, 4), density=1.0):
-    rng, network = np.random.default_rng(seed), Network(6, hidden, 3)
+    rng, network = np.random.default_rng(seed), plain_network(6, hidden, 3)
     vector = rng.normal(size=network.layout.size) * (rng.random(network.layout.size) < density)
     return network, vector, rng.normal(size=(9, 6))
 
 
 def logits(network, vector, x):
-    return network.logits(vector, x, NUMPY)[0][0]
+    return network.forward(vector, x, {}, Pass(NUMPY, {}))[0][0][0]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_unit_is_reached_where_a_path_leads_to_the_head(seed):
     network, vector, _ = random_network(seed, (4, 3, 4), density=0.25)
-    layers = network.layers(vector)
+    layers = network.weights(vector)
     units = expandable.reached(layers)
     for i, found in enumerate(units):
         for k, reached in enumerate(found):
@@ -38,7 +39,7 @@ def test_a_unit_is_reached_where_a_path_leads_to_the_head(seed):
 def test_what_lies_between_units():
     network, _, _ = random_network()
     units = np.array([1, 0, 1, 0, 0], bool), np.array([0, 1, 0, 0], bool)
-    (w0, b0), (w1, b1), (w2, b2) = network.layers(expandable.between(network, units))
+    (w0, b0), (w1, b1), (w2, b2) = network.weights(expandable.between(network, units))
     np.testing.assert_array_equal(w0, np.broadcast_to(units[0], w0.shape))
     assert w1.sum() == 2 and w1[0, 1] and w1[2, 1] and w2.sum() == 3 and w2[1].all()
     for bias, expected in ((b0, units[0]), (b1, units[1]), (b2, np.ones(3))):
@@ -48,7 +49,7 @@ def test_what_lies_between_units():
 def test_what_is_added_is_what_a_smaller_network_cannot_see():
     network, _, _ = random_network()
     new = expandable.added(network, (3, 4))
-    (w0, b0), (w1, b1), (w2, b2) = network.layers(new)
+    (w0, b0), (w1, b1), (w2, b2) = network.weights(new)
     assert not w0[:, :3].any() and w0[:, 3:].all() and b0.tolist() == [0, 0, 0, 1, 1]
     assert not w1[:3].any() and w1[3:].all() and not b1.any() and w2.all() and b2.all()
 
@@ -68,8 +69,8 @@ def moved_network(hidden, moved, new=(1, 1)):
     network, vector, x = random_network(1, hidden)
     widths = [width - extra for width, extra in zip(hidden, new, strict=False)]
     before = [(weight[:rows, :columns].copy(), bias[:columns].copy()) for (weight, bias), rows, columns in
-              zip(network.layers(vector), (6, *widths), widths, strict=False)]
-    for (weight, bias), units in zip(network.layers(vector), moved, strict=False):
+              zip(network.weights(vector), (6, *widths), widths, strict=False)]
+    for (weight, bias), units in zip(network.weights(vector), moved, strict=False):
         weight[:, units] += 0.5
         bias[units] -= 0.25
     return network, vector, before, x
@@ -77,7 +78,7 @@ def moved_network(hidden, moved, new=(1, 1)):
 
 def test_drift_is_the_distance_of_what_enters_a_unit():
     network, vector, before, _ = moved_network((5, 4), [[0], [1, 2]])
-    first, second = expandable.drift(network.layers(vector)[:-1], before)
+    first, second = expandable.drift(network.weights(vector)[:-1], before)
     np.testing.assert_allclose(first, np.sqrt(6 * 0.25 + 0.0625) * np.array([1, 0, 0, 0]), atol=1e-15)
     np.testing.assert_allclose(second, np.sqrt(4 * 0.25 + 0.0625) * np.array([0, 1, 1]), atol=1e-15)
 
@@ -88,16 +89,16 @@ def test_a_split_keeps_the_function_and_puts_units_back(hidden, moved):
     moved = [np.array(units, int) for units in moved]
     network, vector, before, x = moved_network(hidden, moved)
     if len(hidden) == 2 and len(moved[0]):                   # the one unit that stays hears no moved one
-        network.layers(vector)[1][0][:, 3] = 0
+        network.weights(vector)[1][0][:, 3] = 0
     larger, grown = expandable.split(network, vector, before, moved)
     assert larger.hidden == tuple(width + len(units) for width, units in zip(hidden, moved, strict=True))
     np.testing.assert_allclose(logits(larger, grown, x), logits(network, vector, x), rtol=1e-9, atol=1e-12)
-    distances = expandable.drift(larger.layers(grown)[:-1], before)
+    distances = expandable.drift(larger.weights(grown)[:-1], before)
     assert max(map(np.max, distances)) == 0
 
 
 def test_without_units_to_split_nothing_changes():
     network, vector, _ = random_network()
-    larger, same = expandable.split(network, vector, network.layers(vector)[:-1], [np.zeros(0, int)] * 2)
+    larger, same = expandable.split(network, vector, network.weights(vector)[:-1], [np.zeros(0, int)] * 2)
     assert larger == network
     np.testing.assert_array_equal(same, vector)

@@ -56,7 +56,7 @@ def test_a_function_that_is_gone_is_noticed():
     with pytest.raises(ModuleNotFoundError):
         equation.resolve("ibpcl.primitives.gone.sample")
     with pytest.raises(AttributeError):
-        equation.resolve("ibpcl.models.classifier.Classifier.gone")
+        equation.resolve("ibpcl.models.network.Network.gone")
 
 
 def test_the_verdict_is_that_of_the_checks():

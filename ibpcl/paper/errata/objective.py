@@ -6,6 +6,7 @@ from ibpcl.continual import expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.inference.backend import backend
+from ibpcl.models import elbo as bounds
 from ibpcl.noise import Key, uniform
 from ibpcl.paper import algorithm, networks
 from ibpcl.paper.errata.entry import Finding, above, equal, erratum
@@ -25,8 +26,8 @@ def minibatch_factor(seed):
     noise = model.noise(Key(seed, 0, 0, 0), 2, EXAMPLES, reference, np.float64)
 
     def elbo(rows, examples):
-        part = noise._replace(head=noise.head[:, rows])
-        return model.elbo(vector, prior, x[rows], labels[rows], part, 0.7, examples, reference)[0].total
+        part = noise | {"head": (noise["head"][0][:, rows],)}
+        return bounds.elbo(model, vector, prior, x[rows], labels[rows], part, examples, reference, None, 0.7)[0].total
 
     minibatches = np.split(rng.permutation(EXAMPLES), EXAMPLES // BATCH)
     full = elbo(np.arange(EXAMPLES), EXAMPLES)
@@ -43,10 +44,10 @@ def argmin_of_elbo(seed):
     noise = model.noise(Key(seed, 0, 0, 0), 2, len(x), reference, np.float64)
 
     def elbo(vector):
-        return model.elbo(vector, prior, x, labels, noise, 0.7, 70, reference)
+        return bounds.elbo(model, vector, prior, x, labels, noise, 70, reference, None, 0.7)
 
     before, cache = elbo(vector)
-    gradient = model.elbo_vjp((1.0, -1.0, -1.0, -1.0, -1.0), cache)
+    gradient = bounds.elbo_vjp(bounds.GRADIENT, cache)
     step = 1e-2 * gradient / np.linalg.norm(gradient)
     return above(elbo(vector - step)[0].total, elbo(vector + step)[0].total, before.total)
 

@@ -4,7 +4,8 @@ import numpy as np
 from scipy.special import beta as beta_function
 from scipy.special import betaln, digamma, gammaln
 
-from ibpcl.models.classifier import Classifier
+from ibpcl.models.masked import Masked
+from ibpcl.models.parameters import Layout
 from ibpcl.noise import Key, uniform
 from ibpcl.numerics import log1mexp
 from ibpcl.paper.errata.entry import equal, erratum
@@ -87,8 +88,10 @@ def stick_posterior(seed):
 def stick_start(seed):
     """The mean log-stick at both starts against the prior's, for alpha = 30: 200 sticks multiply the difference."""
     alpha = 30.0
-    model = Classifier(2, (3,), 2)
-    start = model.layers(model.initial(np.random.default_rng(seed), (alpha,), 0.1, 0.1, np.float64))[0]
+    layer = Masked("layer", 2, 3)
+    layout = Layout(layer.entries())
+    start = layout.layers(np.zeros(layout.size))["layer"]
+    layer.start_sticks(start, alpha)
     a, b = np.log1p(np.exp(start["raw_a"][0])), np.log1p(np.exp(start["raw_b"][0]))
     prior = quadrature(lambda v: alpha * v**(alpha - 1) * np.log(v), (0, 1))[0]
     return equal(*(-(np.euler_gamma + digamma(y + 1)) / x for x, y in ((alpha + 1, 2.0), (a, b))), prior, 1e-9)

@@ -1,0 +1,156 @@
+r"""The ELBO of one task, by parts and with its gradient: of a classifier, a regressor, an autoencoder.
+
+.. math:: \mathcal L = \frac{N}{|b|}\,\frac1S \sum_s \sum_{n \in b}
+          \bigl(\log p(y_n | x_n, V^s, B^s) - KL[q(z_n | x_n, V^s, B^s) \| p(z)]\bigr)
+          - \frac1S \sum_s KL[q(B | v^s) \| p(B | v^s)] - KL[q(V) \| p(V)] - KL[q(v) \| p(v)]
+
+Kumar et al. (2021), Eqs. 8 and 10 (printed without the N / \|b\| that a minibatch needs).  The divergence of codes z is
+there where the network has some, that of masks B and sticks v while masks are sampled: with given ones
+("Selective Finetuning", Sec. 4.5) both are constant, so 0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.models.layers import Pass
+
+
+class Elbo(NamedTuple):
+    r"""The parts of the ELBO, in nats and for the whole task.
+
+    ``log_likelihood`` and ``kl_latent`` (of codes) are scaled by N / batch; the divergences of weights, masks, sticks
+    and a learned alpha are unscaled.  The ELBO is the first minus the others; what a network does not have is 0.
+    """
+
+    log_likelihood: float
+    kl_weights: float = 0.0
+    kl_masks: float = 0.0
+    kl_sticks: float = 0.0
+    kl_alpha: float = 0.0
+    kl_latent: float = 0.0
+
+    @property
+    def total(self):
+        """The ELBO with every divergence at weight one."""
+        return self.log_likelihood - sum(self[1:])
+
+
+# The cotangent of the parts that gives the gradient of the ELBO.
+GRADIENT = Elbo(1.0, -1.0, -1.0, -1.0, -1.0, -1.0)
+
+
+class Prior(NamedTuple):
+    r"""The prior of one task.
+
+    ``mu`` and ``log_sigma``: the Gaussian block, element by element.  ``sticks``: the prior of each layer's sticks, as
+    its ``kl_sticks`` asks.  ``informative``: the indices of those elements of the Gaussian block that have a
+    Gaussian prior; None for all of them.  ``flat``: the others have a flat one, whose divergence is
+    :math:`-\sum\log\sigma` up to a constant; else they have none at all.
+    """
+
+    mu: np.ndarray
+    log_sigma: np.ndarray
+    sticks: dict
+    informative: np.ndarray | None = None
+    flat: bool = False
+
+
+def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=None, tau=None):
+    r"""Estimate the ELBO of a task from one minibatch.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        What the parameters mean.
+    vector : ndarray, shape (P,)
+        The variational parameters, in the order of the network's ``layout``.
+    prior : Prior or None
+        The prior of this task; None for a network of plain layers.
+    x : ndarray, shape (N, D)
+        Inputs of the minibatch.
+    targets : ndarray, shape (N,) or (N, C)
+        Its labels, or its targets; of an autoencoder the images.
+    noise : dict of str to tuple
+        From ``network.noise``, with as many samples S as the estimate shall average.
+    examples : int
+        Number of examples of the whole task.
+    backend : Backend
+        Who computes.
+    masks : dict of str to ndarray of bool, shape (D, K), optional
+        The hard masks by layer, none where a layer is not named; all are sampled, relaxed, if this is None.
+    tau : float, optional
+        Temperature of the relaxed masks, > 0.
+
+    Returns
+    -------
+    parts : Elbo
+        Nats, for the whole task.
+    cache : tuple
+        What :func:`elbo_vjp` needs.
+    """
+    scale, views = examples / len(x), network.layout.layers(vector)
+    (outputs, divergences), network_cache = network.forward(vector, x, noise, Pass(backend, masks, tau, scale))
+    log_p, likelihood_cache = network.likelihood.log_density(views, outputs, targets, backend)
+    parts = {name: values.mean() for name, values in divergences.items()}
+    kl_weights, weights_cache = _kl_weights(network.layout, vector, prior, backend)
+    kl_sticks, kl_alpha, stick_caches = 0.0, 0.0, {}
+    if masks is None:
+        for name, layer_prior in prior.sticks.items() if prior is not None else ():
+            (kl, kl_of_alpha), stick_caches[name] = network.layers[name].kl_sticks(views[name], layer_prior, backend)
+            kl_sticks, kl_alpha = kl_sticks + kl, kl_alpha + kl_of_alpha
+    likelihood = scale / len(log_p) * log_p.sum()            # N / |b| and 1 / S
+    cache = network, network_cache, likelihood_cache, weights_cache, stick_caches, scale, log_p, divergences, backend
+    return Elbo(likelihood, kl_weights, kl_sticks=kl_sticks, kl_alpha=kl_alpha, **parts), cache
+
+
+def elbo_vjp(dparts, cache):
+    """Pull the gradients at the parts of the ELBO, an :class:`Elbo`, back to ``vector``.
+
+    The cotangent :data:`GRADIENT` gives the gradient of the ELBO; other weights that of a weighted objective.
+    """
+    network, network_cache, likelihood_cache, weights_cache, stick_caches, scale, log_p, divergences, backend = cache
+    dparts, samples = Elbo(*dparts), len(log_p)
+    doutputs, extra = network.likelihood.log_density_vjp(
+        np.full_like(log_p, dparts.log_likelihood * (scale / samples)), likelihood_cache)
+    ddivergences = {name: np.full(samples, getattr(dparts, name) / samples, log_p.dtype) for name in divergences}
+    gradient = network.forward_vjp((doutputs, ddivergences), network_cache)
+    views = network.layout.layers(gradient)
+    for name, cache in stick_caches.items():
+        extra[name] = network.layers[name].kl_sticks_vjp((dparts.kl_sticks, dparts.kl_alpha), cache)
+    for layer, names in extra.items():
+        for name, value in names.items():
+            views[layer][name] += value
+    _add_kl_weights_vjp(network.layout, gradient, dparts.kl_weights, weights_cache, backend)
+    return gradient
+
+
+def _kl_weights(layout, vector, prior, backend):
+    if prior is None or "mu" not in layout.blocks:
+        return 0.0, None
+    arrays = (vector[layout.block("mu")], vector[layout.block("log_sigma")], prior.mu, prior.log_sigma)
+    if prior.informative is None:
+        kl, cache = backend.gaussian_kl(*arrays)
+        return kl, (cache, prior)
+    known = tuple(array[prior.informative] for array in arrays)
+    kl, cache = backend.gaussian_kl(*known)
+    if prior.flat:                                           # what the entropy of all others leaves of the divergence
+        kl = kl - (arrays[1].sum() - known[1].sum())
+    return kl, (cache, prior)
+
+
+def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
+    if cache is None:
+        return
+    inner, prior = cache
+    if prior.informative is None:
+        onto = tuple(gradient[layout.block(block)] for block in ("mu", "log_sigma"))
+        backend.add_gaussian_kl_gradient(dkl_weights, inner, onto)
+        return
+    dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, inner, needs_dprior=False)
+    gradient[layout.block("mu")][prior.informative] += dmu
+    dlog_sigmas = gradient[layout.block("log_sigma")]
+    if prior.flat:
+        dlog_sigmas -= dkl_weights
+        dlog_sigma = dlog_sigma + dkl_weights
+    dlog_sigmas[prior.informative] += dlog_sigma

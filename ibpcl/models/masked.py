@@ -1,0 +1,252 @@
+r"""The masked layer: each weight is on or off, :math:`W = B \odot V`, and the masks have an Indian buffet process.
+
+Kumar et al. (2021), Secs. 3.1, 3.2 and 4.5.  A layer's parameters are those of a Gaussian one and ``rho`` (D, K),
+``raw_a`` and ``raw_b`` (K,), with :math:`a = \mathrm{softplus}(raw_a)` so that Adam needs no constraint; or (D, K),
+with an IBP of its own for each input.
+"""
+
+from dataclasses import dataclass, field
+from math import gamma
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.models.layers import Draw, Gaussian, activate, activate_vjp
+from ibpcl.models.parameters import Entry
+from ibpcl.numerics import inverse_softplus, sigmoid, softplus
+from ibpcl.primitives import gaussian, kumaraswamy, masked_linear, masked_weights, weibull
+
+MASK_KLS = ("bernoulli", "concrete")
+MASK_LINKS = ("logit", "log")
+OF_WEIGHTS = ("weight.mu", "weight.log_sigma", "rho")
+# Shape of the Weibull that a learned alpha starts from: a standard deviation of 28 % of its mean.
+ALPHA_SHAPE = 4.0
+
+
+class MaskModel(NamedTuple):
+    """How masks are modelled: which divergence, what links them to the sticks, and whether they know the sticks.
+
+    ``kl``: "bernoulli" (the discrete model, closed form) or "concrete" (the relaxed one, equal temperatures).
+    ``link``: "logit" (the model of the paper) or "log" (its authors' code: the prior is capped at one half).
+    ``structured``: whether rho is an offset to the sticks' log-odds, or is the log-odds (plain mean field).
+    ``row_sticks``: whether each input of a layer has sticks of its own, an IBP a row, or all share those of the layer.
+    ``learns_alpha``: whether the layer has a Weibull posterior of its concentration alpha.
+    """
+
+    kl: str = "bernoulli"
+    link: str = "logit"
+    structured: bool = True
+    row_sticks: bool = False
+    learns_alpha: bool = False
+
+    def stick_shape(self, shape):
+        """Return the shape of the sticks of a layer of shape (D, K): (K,) or (D, K)."""
+        return shape if self.row_sticks else shape[1:]
+
+
+STANDARD_MASKS = MaskModel()
+
+
+class Noise(NamedTuple):
+    """What a pass with sampled masks draws: weights and masks (S, D, K), biases (S, K), sticks (S, K) or (S, D, K)."""
+
+    weight: np.ndarray
+    bias: np.ndarray
+    stick: np.ndarray
+    mask: np.ndarray
+
+
+class Sampled(NamedTuple):
+    """What a pass with sampled masks leaves for the way back."""
+
+    sticks: tuple
+    weights: tuple
+    bias: np.ndarray
+    activity: np.ndarray
+    of_bias: tuple
+    linear: tuple
+    active: tuple | None
+    backend: object
+
+
+def sticks(raw_a, raw_b):
+    r"""Turn unconstrained parameters into the shape parameters of the sticks' posterior.
+
+    .. math:: a = \log(1 + e^{raw_a}), \qquad b = \log(1 + e^{raw_b})
+
+    Parameters
+    ----------
+    raw_a, raw_b : ndarray, shape (K,) or (D, K)
+        Any real.
+
+    Returns
+    -------
+    out : tuple
+        ``a`` and ``b``, of the same shape, > 0.
+    cache : tuple
+        What :func:`sticks_vjp` needs.
+    """
+    return (softplus(raw_a), softplus(raw_b)), (raw_a, raw_b)
+
+
+def sticks_vjp(dout, cache):
+    r"""Pull gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
+    return dout[0] * sigmoid(cache[0]), dout[1] * sigmoid(cache[1])
+
+
+@dataclass(frozen=True)
+class Masked(Gaussian):
+    r"""Gaussian weights under masks; given masks make it a :class:`~ibpcl.models.layers.Gaussian` layer.
+
+    .. math:: h = f\bigl(x\,(z \odot V) + u \odot b\bigr), \qquad
+              z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau), \quad u_k = \max_d z_{dk}
+
+    Parameters beyond those of every layer: ``model``, how the masks are modelled; ``kept``: if only the weights that a
+    hard mask keeps are there, how many; there are then no parameters of masks, sticks and alphas.
+    """
+
+    model: MaskModel = STANDARD_MASKS
+    kept: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name, allowed in (("kl", MASK_KLS), ("link", MASK_LINKS)):
+            if getattr(self.model, name) not in allowed:
+                raise ValueError(f"masked: mask_{name} must be one of {', '.join(allowed)}, "
+                                 f"got {getattr(self.model, name)!r}")
+
+    @property
+    def weights(self):
+        """The shape of the weights' means in the vector: (D, K), or (M,) of those that a hard mask keeps."""
+        return self.shape if self.kept is None else (self.kept,)
+
+    def entries(self):
+        """Return the Gaussian entries, the masks' offsets, the sticks, and alpha if it is learned."""
+        found = super().entries()
+        if self.kept is not None:
+            return found
+        found.append(Entry(f"{self.name}.rho", self.shape, "rho"))
+        found += [Entry(f"{self.name}.{raw}", self.model.stick_shape(self.shape), "sticks")
+                  for raw in ("raw_a", "raw_b")]
+        if self.model.learns_alpha:
+            found += [Entry(f"{self.name}.{raw}", (), "alpha") for raw in ("raw_shape", "raw_scale")]
+        return found
+
+    def start_sticks(self, own, alpha):
+        """Put the sticks at their prior, Kumaraswamy(alpha, 1) = Beta(alpha, 1), in place.
+
+        A learned alpha starts at a Weibull of shape 4 whose mean is ``alpha``.
+        """
+        own["raw_a"][...] = inverse_softplus(float(alpha))
+        own["raw_b"][...] = inverse_softplus(1.0)
+        if self.model.learns_alpha:
+            own["raw_shape"][...] = inverse_softplus(ALPHA_SHAPE)
+            own["raw_scale"][...] = inverse_softplus(float(alpha) / gamma(1 + 1 / ALPHA_SHAPE))
+
+    def noise(self, key, samples, batch, relaxed):
+        """Return noise for weights, biases, sticks and masks; for pre-activations where masks are given."""
+        if not relaxed:
+            return super().noise(key, samples, batch, relaxed)
+        weight, bias, stick, mask = (key._replace(stream=key.stream + i) for i in range(self.streams))
+        own = (samples, *self.shape)
+        return Noise(Draw("normal", weight, own, later=True), Draw("normal", bias, (samples, self.units)),
+                     Draw("uniform", stick, (samples, *self.model.stick_shape(self.shape))),
+                     Draw("logistic", mask, own, later=True))
+
+    def forward(self, views, x, noise, how):
+        """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
+        if how.masks is not None:
+            return super().forward(views, x, noise, how)
+        own, drawn, model, backend = views[self.name], noise[self.name], self.model, how.backend
+        logit_pi, stick_cache = backend.log_odds(drawn.stick, own["raw_a"], own["raw_b"], model.link)
+        # The compiled twin is of the structured posterior; the plain one is there to be compared with.
+        sample, of_weights = backend.sample_masked_weights, (drawn.weight, drawn.mask)
+        if not model.structured:
+            sample, of_weights = masked_weights.sample_mean_field, map(np.asarray, of_weights)
+        arrays = (*of_weights, own["weight.mu"], own["weight.log_sigma"], own["rho"])
+        if model.row_sticks:                                 # D K columns of one row; then its masks are the activity
+            (w, z, divergence), weights_cache = sample(*map(_one_row, arrays), _one_row(logit_pi)[:, 0], how.tau,
+                                                       model.kl)
+            w = w.reshape(drawn.weight.shape)
+            activity, largest = masked_linear.column_activity(z.reshape(w.shape))
+            weights_cache = weights_cache, largest
+        else:
+            (w, activity, divergence), weights_cache = sample(*arrays, logit_pi, how.tau, model.kl)
+        bias, bias_cache = gaussian.sample(drawn.bias, own["bias.mu"], own["bias.log_sigma"])
+        h, linear_cache = backend.linear(x, w, bias * activity)
+        h, active = activate(self.activation, h, backend)
+        return (h, {"kl_masks": divergence}), Sampled(stick_cache, weights_cache, bias, activity, bias_cache,
+                                                      linear_cache, active, backend)
+
+    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+        """Pull the gradients at the outputs and at the masks' divergence back."""
+        if not isinstance(cache, Sampled):
+            return super().forward_vjp(dout, cache, needs_dx, out)
+        (dh, ddivergences), model = dout, self.model
+        stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, active, backend = cache
+        dx, dw, dscaled_bias = backend.linear_vjp(activate_vjp(dh, active), linear_cache, needs_dx)
+        dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
+        sample_vjp = backend.sample_masked_weights_vjp if model.structured else masked_weights.sample_mean_field_vjp
+        dactivity, ddivergence = dscaled_bias * bias, ddivergences["kl_masks"]
+        if model.row_sticks:
+            weights_cache, largest = weights_cache
+            dz = masked_linear.column_activity_vjp(dactivity, largest)
+            found = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), weights_cache)
+            dmu, dlog_sigma, drho, dlogit_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
+                *found[:3], found[3][:, None]))
+        else:
+            there = {} if out is None or not model.structured else {
+                "out": tuple(out[self.name][name] for name in OF_WEIGHTS)}
+            dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dactivity, ddivergence), weights_cache, **there)
+        draw_a, draw_b = backend.log_odds_vjp(dlogit_pi, stick_cache)
+        return dx, {self.name: {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
+                                "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}}
+
+    def kl_sticks(self, own, prior, backend):
+        """Compute the divergences of the layer's sticks and of a learned alpha from their prior.
+
+        Parameters
+        ----------
+        own : dict of str to ndarray
+            The layer's parameters.
+        prior : float, or (float, float)
+            The concentration alpha of the sticks' prior; of a learned one, shape and rate of its Gamma prior.
+        backend : Backend
+            Who computes.
+
+        Returns
+        -------
+        out : tuple of float
+            Nats: of the sticks, on average over a learned alpha, and of alpha.
+        cache : tuple
+            What :meth:`kl_sticks_vjp` needs.
+        """
+        if not self.model.learns_alpha:
+            kl, cache = backend.stick_divergence(own["raw_a"], own["raw_b"], prior)
+            return (kl, 0.0), (cache, backend)
+        (a, b), raw_cache = sticks(own["raw_a"], own["raw_b"])
+        (k, scale), raw_alpha = sticks(own["raw_shape"], own["raw_scale"])
+        (mean, mean_log), moments_cache = weibull.moments(k, scale)
+        kl, cache = kumaraswamy.expected_kl_to_beta(a, b, mean, mean_log)
+        kl_alpha, gamma_cache = weibull.kl_to_gamma(k, scale, *prior)
+        return (kl, kl_alpha), (raw_cache, cache, raw_alpha, moments_cache, gamma_cache)
+
+    def kl_sticks_vjp(self, dout, cache):
+        """Pull the gradients at both divergences back to the layer's parameters, a dict by name."""
+        dkl, dkl_alpha = dout
+        if not self.model.learns_alpha:
+            inner, backend = cache
+            draw_a, draw_b, _ = backend.stick_divergence_vjp(dkl, inner)
+            return {"raw_a": draw_a, "raw_b": draw_b}
+        raw_cache, inner, raw_alpha, moments_cache, gamma_cache = cache
+        da, db, dmean, dmean_log = kumaraswamy.expected_kl_to_beta_vjp(dkl, inner)
+        by_sticks = weibull.moments_vjp((dmean, dmean_log), moments_cache)
+        by_prior = weibull.kl_to_gamma_vjp(dkl_alpha, gamma_cache)
+        dalpha = [one + other for one, other in zip(by_sticks, by_prior, strict=True)]
+        values = (*sticks_vjp((da, db), raw_cache), *sticks_vjp(dalpha, raw_alpha))
+        return dict(zip(("raw_a", "raw_b", "raw_shape", "raw_scale"), values, strict=True))
+
+
+def _one_row(array):
+    """Lay the rows of (..., D, K) end to end: (..., 1, D K)."""
+    return array.reshape(*array.shape[:-2], 1, array.shape[-2] * array.shape[-1])

@@ -1,0 +1,139 @@
+r"""A layer whose units are switched on and off for every example, by an Indian buffet process.
+
+Kessler, Nguyen, Zohren and Roberts (2021), "Hierarchical Indian Buffet Neural Networks for Bayesian Continual
+Learning": unit k of a hidden layer outputs, for example n,
+
+.. math:: h_{nk} = z_{nk}\, f\Bigl(\sum_d x_{nd} V_{dk} + b_k\Bigr), \qquad z_{nk} \sim \mathrm{Bernoulli}(\pi_k), \quad
+          \pi_k = \prod_{i \le k} v_i,
+
+with Gaussian weights.  The posterior is :math:`q(v_k) = \mathrm{Kumaraswamy}(a_k, b_k)` and, given the sticks,
+:math:`q(z_{nk} = 1) = \sigma(\rho_k + \operatorname{logit} \pi_k)`: at :math:`\rho = 0` masks are drawn as the sticks
+say, and cost nothing.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ibpcl.models.layers import GAUSSIAN, Draw, Gaussian, activate, activate_vjp
+from ibpcl.models.masked import sticks, sticks_vjp
+from ibpcl.models.parameters import Entry
+from ibpcl.primitives import bernoulli, concrete, kumaraswamy, stick_breaking, stick_divergence
+
+DIVERGENCES = {"bernoulli": (bernoulli.kl, bernoulli.kl_vjp), "concrete": (concrete.kl, concrete.kl_vjp)}
+UNITS = ("rho", "raw_a", "raw_b")
+# A unit is on with probability e^-SURE at most: in float32 a stick can round to 1, whose log-odds would be infinite.
+SURE = 1e-12
+
+
+class Noise(NamedTuple):
+    """What a pass draws: pre-activations (S, N, K), sticks (S, K) and masks (S, N, K)."""
+
+    eps: np.ndarray
+    stick: np.ndarray
+    mask: np.ndarray
+
+
+def log_odds(parameters, u):
+    """Draw sticks (S, K) for a layer: the log-odds of its units (S, K) under q and given the sticks, and the cache."""
+    (a, b), raw_cache = sticks(parameters["raw_a"], parameters["raw_b"])
+    log_v, stick_cache = kumaraswamy.sample(u, a, b)
+    log_pi, _ = stick_breaking.log_probabilities(log_v)
+    below = log_pi.real < -SURE
+    logit_pi, logit_cache = stick_breaking.logit_probabilities(np.where(below, log_pi, -SURE))
+    return (parameters["rho"] + logit_pi, logit_pi), (raw_cache, stick_cache, logit_cache, below)
+
+
+def log_odds_vjp(dout, cache):
+    """Pull the gradients at both log-odds back to the parameters (a dict)."""
+    dlogit_theta, dlogit_pi = dout
+    raw_cache, stick_cache, logit_cache, below = cache
+    dlog_pi = stick_breaking.logit_probabilities_vjp(dlogit_theta + dlogit_pi, logit_cache)
+    dlog_v = stick_breaking.log_probabilities_vjp(np.where(below, dlog_pi, 0), None)
+    draw_a, draw_b = sticks_vjp(kumaraswamy.sample_vjp(dlog_v, stick_cache), raw_cache)
+    return {"rho": dlogit_theta.sum(axis=0), "raw_a": draw_a, "raw_b": draw_b}    # rho was broadcast over S
+
+
+@dataclass(frozen=True)
+class Units(Gaussian):
+    """A Gaussian layer whose outputs are multiplied by masks (S, N, K); given masks switch that off.
+
+    ``kl``: which divergence of the masks is taken, bernoulli or concrete.  Masks are local to an example, so their
+    divergence counts once for each of them.  At the temperature 0 masks are binary.
+    """
+
+    kl: str = "bernoulli"
+
+    streams: ClassVar[int] = 4
+
+    def entries(self):
+        """Return the Gaussian entries, then one offset and two sticks for each unit."""
+        return super().entries() + [Entry(f"{self.name}.{name}", (self.units,), "rho" if name == "rho" else "sticks")
+                                    for name in UNITS]
+
+    def noise(self, key, samples, batch, relaxed):
+        """Return noise for pre-activations, and for sticks and masks if they are sampled."""
+        (eps,) = super().noise(key, samples, batch, relaxed)
+        if not relaxed:
+            return (eps,)
+        stick, mask = (key._replace(stream=key.stream + i) for i in (2, 3))
+        return Noise(eps, Draw("uniform", stick, (samples, self.units)), Draw("logistic", mask, eps.shape))
+
+    def forward(self, views, x, noise, how):
+        """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
+        if how.masks is not None:
+            return super().forward(views, x, noise, how)
+        drawn, own = noise[self.name], views[self.name]
+        # The activation is apart from the layer: the mask's gradient needs what goes through it.
+        linear, linear_cache = how.backend.local_linear(
+            drawn.eps, x, *(own[name] for name in GAUSSIAN), None, None)
+        active, active_cache = activate(self.activation, linear, how.backend)
+        (logit_theta, logit_pi), odds_cache = log_odds(own, drawn.stick)
+        if how.tau == 0:
+            return (active * (logit_theta[:, None, :] + drawn.mask > 0), {}), None
+        z, mask_cache = concrete.sample(drawn.mask, logit_theta[:, None, :], how.tau)
+        kl, kl_cache = DIVERGENCES[self.kl][0](logit_theta[:, None, :], logit_pi)
+        examples = how.scale * active.shape[1]
+        cache = Sampled(linear_cache, active_cache, active, z, odds_cache, mask_cache, kl_cache, examples, how.backend)
+        return (active * z, {"kl_masks": examples * kl}), cache
+
+    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+        """Pull the gradients at the outputs and at the masks' divergence back."""
+        if not isinstance(cache, Sampled):
+            return super().forward_vjp(dout, cache, needs_dx, out)
+        dh, ddivergences = dout
+        by_mask = concrete.sample_vjp(dh * cache.active, cache.masks).sum(axis=1)     # log-odds served all examples
+        by_theta, dlogit_pi = DIVERGENCES[self.kl][1](cache.examples * ddivergences["kl_masks"], cache.kl)
+        found = log_odds_vjp((by_mask + by_theta[:, 0], dlogit_pi), cache.odds)
+        dx, *gaussian = cache.backend.local_linear_vjp(activate_vjp(dh * cache.z, cache.activation), cache.linear,
+                                                       needs_dx, None)
+        return dx, {self.name: found | dict(zip(GAUSSIAN, gaussian, strict=True))}
+
+    def kl_sticks(self, own, prior, backend):
+        """Compute the divergence of the layer's sticks from a Kumaraswamy prior, whose (a, b) are ``prior``.
+
+        Results as of :meth:`ibpcl.models.masked.Masked.kl_sticks`; there is no alpha, so its divergence is 0.
+        """
+        (a, b), raw_cache = sticks(own["raw_a"], own["raw_b"])
+        kl, cache = stick_divergence.kl(a, b, *prior)
+        return (kl, 0.0), (raw_cache, cache)
+
+    def kl_sticks_vjp(self, dout, cache):
+        """Pull the gradient at the divergence back to the layer's parameters, a dict by name."""
+        raw_cache, inner = cache
+        return dict(zip(UNITS[1:], sticks_vjp(stick_divergence.kl_vjp(dout[0], inner), raw_cache), strict=True))
+
+
+class Sampled(NamedTuple):
+    """What a pass with sampled masks leaves for the way back."""
+
+    linear: tuple
+    activation: tuple | None
+    active: np.ndarray
+    z: np.ndarray
+    odds: tuple
+    masks: tuple
+    kl: tuple
+    examples: float
+    backend: object

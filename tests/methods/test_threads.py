@@ -1,0 +1,47 @@
+"""Every method, on both backends: the same bits for any number of threads."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+CHILD = """
+    import hashlib
+    import numpy as np
+    from ibpcl.continual.task import ImageTask, Task
+    from ibpcl.methods import GENERATIVE, METHODS, method
+
+    small = {"hidden": (120,), "epochs": 1, "batch": 300, "samples": 1, "prediction_samples": 2, "finetune_epochs": 1,
+             "likelihood_epochs": 1, "start_rho": 9.0, "latent": 20, "trials": 2, "coreset_size": 20, "alpha": 90.0,
+             "latent_alpha": 90.0}
+    rng = np.random.default_rng(0)
+    x = rng.random((2, 600, 300))
+    y = (x[:, :, :3].sum(axis=2) > 1.5).astype(int)
+    for name in [*METHODS, *GENERATIVE]:
+        for who in ("numpy", "numba"):
+            found = method(name)
+            known = {key: value for key, value in small.items() if key in found.settings.__dataclass_fields__}
+            learner, digest = found.learner(found.settings(**known), 0, who), hashlib.sha256()
+            for t in range(2):
+                learner.learn(ImageTask(f"{t}", x[t], x[t, :5]) if name in GENERATIVE else
+                              Task(f"{t}", x[t], y[t], x[t], y[t], 2, ("a", "b")), progress=False)
+            values = dict(learner.state())
+            if name not in GENERATIVE:
+                values |= {f"p{t}": learner.predict(x[t], t) for t in range(2)}
+            for key, value in sorted(values.items()):
+                digest.update(key.encode() + np.ascontiguousarray(value).tobytes())
+            print(name, who, digest.hexdigest())
+    """
+
+
+def digests(threads):
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
+    command = [sys.executable, "-c", textwrap.dedent(CHILD)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_one_thread_and_two_learn_the_same_bits():
+    one, two = digests(1), digests(2)
+    assert len(one) == 36
+    assert [line for line, other in zip(one, two, strict=True) if line != other] == []

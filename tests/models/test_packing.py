@@ -1,0 +1,101 @@
+"""The part of a network that a task can use computes what the whole one computes."""
+
+import numpy as np
+import pytest
+
+from ibpcl.inference.backend import backend
+from ibpcl.models import packing
+from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
+from ibpcl.models.likelihoods import Bernoulli, Gaussian
+from ibpcl.models.masked import Masked
+from ibpcl.models.network import autoencoder, classifier
+from ibpcl.models.point_autoencoder import at_means
+from ibpcl.noise import Key
+from ibpcl.paper import autoencoders, networks
+
+NUMPY = backend("numpy")
+
+
+def assert_same_part(model, vector, prior, x, targets, masks, part, who):
+    """Compare likelihood and gradient of a part with those of the whole network, at the same noise."""
+    small, whole = part.network, model.noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64, relaxed=False)
+    noise = whole | {name: (whole[name][0][..., kept],) for name, kept in part.units.items()}
+    parts, cache = elbo(small, vector[part.index], packing.pack_prior(part, model, prior), part.columns(x), targets,
+                        noise, 70, who, packing.pack_masks(part, masks, who))
+    expected, whole_cache = elbo(model, vector, prior, x, targets, whole, 70, who, masks)
+    assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
+    assert parts.kl_latent == pytest.approx(expected.kl_latent, rel=1e-12)
+    weights = Elbo(1.0, -1.0, kl_latent=-1.0)
+    np.testing.assert_allclose(elbo_vjp(weights, cache), elbo_vjp(weights, whole_cache)[part.index], rtol=1e-9,
+                               atol=1e-9)
+    assert "rho" not in small.layout.blocks and "sticks" not in small.layout.blocks
+    off = np.setdiff1d(np.arange(model.layout.block("log_sigma").stop), part.index)
+    gradient = elbo_vjp(weights._replace(kl_weights=0.0), whole_cache)
+    np.testing.assert_allclose(gradient[off], 0, atol=1e-12)         # what is left out has no gradient but the prior's
+
+
+@pytest.mark.parametrize("who", ["numpy", "numba"])
+def test_only_the_weights_that_a_mask_keeps_are_trained(who):
+    model, vector, prior, x, labels, masks = networks.network()
+    x[:, 2] = 0
+    masks["hidden0"][:, 0] = False
+    masks["hidden0"][:, 1] = [False, False, True, False, False, False]       # to an input that is always zero alone
+    part = packing.fixed_part(model, masks, x)
+    kept = packing.pack_masks(part, masks, NUMPY)
+    assert {name: layer.kept for name, layer in part.network.masked.items()} == {
+        name: mask.sum() for name, mask in kept.items()}
+    assert_same_part(model, vector, prior, x, labels, masks, part, backend(who))
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "tanh"])
+def test_the_part_of_an_autoencoder_that_a_task_can_use_computes_the_same(activation):
+    model, vector, prior, x, masks = autoencoders.network(activation=activation)
+    x[:, 2] = 0
+    masks["encoder1"][:, 0] = masks["decoder0"][:, 3] = False
+    masks["encoder0"][:, 4] = [False, False, True, False, False, False]      # connected to the dead input alone
+    part = packing.fixed_part(model, masks, x)
+    assert {name: layer.units for name, layer in part.network.layers.items()} == {
+        "encoder0": 5, "encoder1": 3, "mean": 3, "scale": 3, "decoder0": 3, "decoder1": 5, "pixels": 6}
+    assert_same_part(model, vector, prior, x, x, masks, part, NUMPY)
+
+
+def test_a_learned_noise_stays_where_masks_are_given():
+    model = classifier(3, (2,), Gaussian(0.25, True), 1, Masked)
+    vector = model.initial(lambda layer, own: None, 0.1, (2.0,))
+    mask = np.array([[True, False], [False, False], [True, True]])
+    part = packing.fixed_part(model, {"hidden0": mask}, np.ones((1, 3)))
+    assert part.network.layers["hidden0"].kept == 3
+    assert part.network.layout.view(vector[part.index], "noise.log_sigma").tolist() == [np.log(np.float32(0.25))]
+
+
+@pytest.mark.parametrize("activation", ["leaky_relu", "tanh", "softplus"])
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_that_change_nothing_are_switched_off_and_no_others(activation, seed):
+    """On images with dead pixels the model is the same without them; without one more weight it is another.
+
+    Biases are 0: a unit that only dead pixels lead to has a weight, so it says its bias, and is dropped with it.
+    """
+    rng = np.random.default_rng(seed)
+    model = autoencoder(9, (6, 5), 4, Bernoulli(), None, activation)
+    vector = rng.normal(size=model.layout.size)
+    for name in model.layers:
+        model.layout.view(vector, f"{name}.bias.mu")[...] = 0
+    masks = {name: rng.random(layer.shape) < 0.25 for name, layer in model.masked.items()}
+    masks["encoder1"][:, 2] = masks["decoder0"][:, 1] = False
+    x = rng.random((20, 9)) * (np.arange(9) % 4 != 0)
+    kept = packing.useful(model, masks, x)
+
+    def outputs(chosen):
+        point = at_means(model, vector, chosen)
+        mean, log_sigma = point.encode(x)
+        return np.concatenate([mean, log_sigma, point.outputs(mean + np.exp(log_sigma))], axis=1)
+
+    whole = outputs(masks)
+    np.testing.assert_allclose(outputs(kept), whole, rtol=1e-10)
+    assert sum(mask.sum() for mask in kept.values()) < sum(mask.sum() for mask in masks.values())
+    for name, mask in kept.items():
+        assert not (mask & ~masks[name]).any()
+        for d, k in np.argwhere(mask):
+            fewer = {key: value.copy() for key, value in kept.items()}
+            fewer[name][d, k] = False
+            assert np.abs(outputs(fewer) - whole).max() > 1e-12, (name, d, k)

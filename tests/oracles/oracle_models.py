@@ -1,0 +1,240 @@
+"""Every model in every phase, at fixed noise: the ELBO by parts, and its gradient by name.
+
+A case is a function of a backend and a dtype that returns named arrays.  The cases build models as the package does
+today; the names of parameters, the noise and what is returned stay what they are.
+"""
+
+from functools import partial
+
+import numpy as np
+from fingerprints import rng, values
+
+from ibpcl.continual import decoder_fisher, fisher
+from ibpcl.models import likelihoods, packing
+from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
+from ibpcl.models.gated import capacity, capacity_vjp, freedom, gates, gates_vjp
+from ibpcl.models.gated import network as gated_network
+from ibpcl.models.layers import Drawn, Gaussian
+from ibpcl.models.masked import Masked, MaskModel
+from ibpcl.models.network import autoencoder as autoencoder_of
+from ibpcl.models.network import classifier
+from ibpcl.models.plain import network as plain_of
+from ibpcl.models.point_autoencoder import at_means
+from ibpcl.models.prediction import predict
+from ibpcl.models.units import Units
+from ibpcl.noise import Key
+
+KEY = Key(3, 1, 5, 0)
+INPUTS, HIDDEN, OUTPUTS, EXAMPLES, SAMPLES, TASK = 12, (9, 7), 3, 8, 2, 70
+WEIGHTS = Elbo(1.0, -0.9, -0.4, -1.3, -0.6, -0.7)
+
+
+def inputs(dtype):
+    x = rng("x").normal(size=(EXAMPLES, INPUTS)).clip(0)
+    x[:, [2, 5]] = 0                                         # pixels that are always dark
+    return x.astype(dtype)
+
+
+def point(model, dtype, start=""):
+    vector = np.zeros(model.layout.size, dtype)
+    for name, view in model.layout.views(vector).items():
+        view[...] = values(start + name, view.shape, dtype)
+    return vector
+
+
+def prior_of(model, dtype, sticks, **options):
+    there, block = point(model, dtype, "prior."), model.layout.block
+    mu, log_sigma = (there[block(name)] if "mu" in model.layout.blocks else there[:0] for name in ("mu", "log_sigma"))
+    return Prior(mu, log_sigma, dict(zip(model.masked, np.asarray(sticks, dtype), strict=True)), **options)
+
+
+def half(model):
+    chosen = np.zeros(model.layout.size, bool)
+    for name, view in model.layout.views(chosen).items():
+        view[...] = rng(f"informative {name}".replace("log_sigma", "mu")).random(view.shape) < 0.5
+    return np.flatnonzero(chosen[model.layout.block("mu")])
+
+
+def answer(model, *arguments):
+    """Return the parts of the ELBO that a model has, and its gradient by name."""
+    parts, cache = elbo(model, *arguments)
+    gradient = elbo_vjp(WEIGHTS, cache)
+    return {f"part.{name}": part for name, part in parts._asdict().items()} | model.layout.views(gradient)
+
+
+def hard_masks(model):
+    return {name: rng(f"mask {i}").random(layer.shape) < 0.5 for i, (name, layer) in enumerate(model.masked.items())}
+
+
+def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_alpha=False, masks=None):
+    likelihood = likelihoods.Softmax() if kind == "classes" else likelihoods.Gaussian(0.1, kind == "values")
+    model = classifier(INPUTS, HIDDEN, likelihood, OUTPUTS, Masked, activation,
+                       model=MaskModel(*mask_model, learns_alpha))
+    vector, x = point(model, dtype), inputs(dtype)
+    y = rng("y").integers(0, OUTPUTS, EXAMPLES)
+    if kind != "classes":
+        y = rng("targets").normal(size=(EXAMPLES, OUTPUTS)).astype(dtype)
+    given = {} if prior == "all" else {"informative": half(model), "flat": prior == "flat"}
+    belief = prior_of(model, dtype, (4.0, 2.5), **given)
+    if learns_alpha:
+        belief = belief._replace(sticks=dict.fromkeys(model.masked, (2.0, 0.5)))
+    if masks is None:
+        drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
+        return answer(model, vector, belief, x, y, drawn, TASK, who, None, 0.7)
+    hard = {}
+    if masks != "none":
+        hard = hard_masks(model)
+        hard["hidden1"][:, 3] = False
+    if masks == "packed":
+        part = packing.fixed_part(model, hard, x)
+        belief, vector = packing.pack_prior(part, model, belief), vector[part.index]
+        x, hard, model = part.columns(x), packing.pack_masks(part, hard, who), part.network
+    drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, relaxed=False)
+    if masks == "none":
+        drawn = {name: (np.zeros_like(eps[:1]),) for name, (eps,) in drawn.items()}
+    return answer(model, vector, belief, x, y, drawn, TASK, who, hard)
+
+
+def masked_part(who, dtype):
+    model, x = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, Masked), inputs(dtype)
+    part, vector = packing.masked_part(model, x), point(model, dtype)
+    drawn = part.network.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
+    belief = packing.pack_prior(part, model, prior_of(model, dtype, (4.0, 2.5)))
+    y = rng("y").integers(0, OUTPUTS, EXAMPLES)
+    return answer(part.network, vector[part.index], belief, part.columns(x), y, drawn, TASK, who, None, 0.7)
+
+
+def prediction(likelihood, who, dtype):
+    model = classifier(INPUTS, HIDDEN, likelihood, OUTPUTS, Masked)
+    return predict(model, point(model, dtype), hard_masks(model), inputs(dtype), 5, KEY, who, chunk=20)._asdict()
+
+
+def gaussian(kind, who, dtype):
+    model = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, kind, head=kind)
+    y, drawn = rng("y").integers(0, OUTPUTS, EXAMPLES), model.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
+    return answer(model, point(model, dtype), prior_of(model, dtype, ()), inputs(dtype), y, drawn, TASK, who, {})
+
+
+def units(kl, who, dtype):
+    model = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, Units, kl=kl)
+    vector, x, y = point(model, dtype), inputs(dtype), rng("y").integers(0, OUTPUTS, EXAMPLES)
+    sticks = {f"hidden{i}": tuple(np.exp(rng(f"sticks {i}{side}").normal(size=width)).astype(dtype) for side in "ab")
+              for i, width in enumerate(HIDDEN)}
+    drawn, belief = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype), prior_of(model, dtype, ())._replace(sticks=sticks)
+    found = answer(model, vector, belief, x, y, drawn, TASK, who, None, 0.7)
+    return found | predict(model, vector, None, x, 5, KEY, who, chunk=20)._asdict()
+
+
+def autoencoder(kinds, pixels, masked, who, dtype, *, packed=False, **options):
+    kinds = None if kinds is None else tuple({"m": "masked", "g": "gaussian", "p": "plain"}[kind] for kind in kinds)
+    model = autoencoder_of(INPUTS, HIDDEN, 4, likelihoods.of_pixels(pixels, 0.1), kinds, **options)
+    vector, x = point(model, dtype), inputs(dtype).clip(0, 1)
+    belief, masks, tau = prior_of(model, dtype, np.linspace(2, 5, len(model.masked))), None, 0.7
+    if not masked:
+        masks = {name: rng(f"mask {name}").random(layer.shape) < 0.6 for name, layer in model.masked.items()}
+        tau = None
+    read, whole = x, model
+    if packed:
+        part = packing.masked_part(model, x) if masked else packing.fixed_part(model, masks, x)
+        belief, vector, read = packing.pack_prior(part, model, belief), vector[part.index], part.columns(x)
+        masks, model = None if masked else packing.pack_masks(part, masks, who), part.network
+    drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, masked)
+    found = answer(model, vector, belief, read, x, drawn, TASK, who, masks, tau)
+    if masked or packed:
+        return found
+    fixed = at_means(whole, vector, masks)
+    z = values("z.mu", (3, EXAMPLES, 4), dtype)
+    mean, log_sigma = fixed.encode(x)
+    return found | {"encoded": mean, "scale": log_sigma, "point": fixed.log_likelihood(x, z),
+                    "decoded": fixed.decode(z)}
+
+
+def plain(who, dtype):
+    network = plain_of(INPUTS, HIDDEN, OUTPUTS)
+    vector, x, y = point(network, dtype), inputs(dtype), rng("y").integers(0, OUTPUTS, EXAMPLES)
+    total, cache = network.log_likelihood(vector, x, y, who)
+    found = dict(network.layout.views(network.log_likelihood_vjp(1.0, cache)))
+    for definition in fisher.DEFINITIONS:
+        information = fisher.diagonal(network, vector, x, y, definition, np.random.default_rng(0))
+        found |= {f"{definition}.{name}": view for name, view in network.layout.views(information).items()}
+    return found | {"total": total, "predicted": network.predict(vector, x, who)}
+
+
+def heads(who, dtype):
+    """Two heads on the same hidden layers, for groups of examples of their own, as joint training has them."""
+    found, totals = {}, []
+    for head, (n, outputs, weight) in enumerate(((8, 3, 1.0), (5, 2, -0.6))):
+        network = plain_of(INPUTS, HIDDEN, outputs)
+        vector = point(network, dtype)
+        vector[-network.head_size:] *= head + 1
+        total, cache = network.log_likelihood(vector, inputs(dtype)[:n], rng(f"y{head}").integers(0, outputs, n), who)
+        totals.append(total)
+        gradient = network.log_likelihood_vjp(weight, cache)
+        found[f"head{head}"] = gradient[-network.head_size:].copy()
+        for name, view in network.layout.views(gradient).items():
+            if not name.startswith("head"):
+                found[name] = found.get(name, 0) + view
+    return found | {"head.weight.mu": np.zeros(21), "head.bias.mu": np.zeros(3), "totals": totals}
+
+
+def gated(who, dtype):
+    model = gated_network(INPUTS, HIDDEN, OUTPUTS)
+    vector, used = point(model, dtype), rng("used").random(sum(HIDDEN)).astype(dtype)
+    y, block = rng("y").integers(0, OUTPUTS, EXAMPLES), model.layout.block("gates")
+    parts, cache = elbo(model, vector, None, inputs(dtype), y, {}, EXAMPLES, who, {}, 1 / 1.7)
+    gradient = elbo_vjp(Elbo(1.0), cache)
+    opened, gates_cache = gates(vector[block], 1.7)
+    share, capacity_cache = capacity(opened, used)
+    dembedding = gradient[block] + gates_vjp(capacity_vjp(-2.0, capacity_cache), gates_cache)
+    found = {name: view for name, view in model.layout.views(gradient).items() if not name.endswith("embedding")}
+    return found | {"embedding": dembedding, "total": parts.log_likelihood, "share": share,
+                    "freedom": freedom(model, used)}
+
+
+def decoder_information(likelihood, definition, who, dtype):
+    model = autoencoder_of(INPUTS, HIDDEN, 4, likelihoods.of_pixels(likelihood, 0.1), ("plain",) * 7)
+    fixed, x = at_means(model, point(model, np.float32)), inputs(np.float32).clip(0, 1)
+    found = decoder_fisher.diagonal(fixed, x, 2, definition, np.random.default_rng(0))
+    return {f"{side}{i}": value for i, pair in enumerate(found)
+            for side, value in zip(("weight", "bias"), pair, strict=True)}
+
+
+STANDARD = ("bernoulli", "logit", True, False)
+CASES = {
+    "masked": partial(supervised, "classes", STANDARD, "relu"),
+    "masked concrete log": partial(supervised, "classes", ("concrete", "log", True, False), "tanh"),
+    "masked mean field": partial(supervised, "classes", ("bernoulli", "logit", False, False), "softplus"),
+    "masked row sticks": partial(supervised, "classes", ("concrete", "logit", True, True), "leaky_relu"),
+    "masked learned alpha": partial(supervised, "classes", STANDARD, "relu", learns_alpha=True),
+    "masked half none": partial(supervised, "classes", STANDARD, "relu", prior="none"),
+    "masked half flat": partial(supervised, "classes", STANDARD, "relu", prior="flat"),
+    "masked part": masked_part,
+    "masked regression": partial(supervised, "values", STANDARD, "relu"),
+    "masked regression, noise given": partial(supervised, "values, noise given", STANDARD, "relu"),
+    "hard masks": partial(supervised, "classes", STANDARD, "relu", masks="given"),
+    "hard masks, flat": partial(supervised, "classes", STANDARD, "tanh", masks="given", prior="flat"),
+    "hard masks, packed": partial(supervised, "classes", STANDARD, "relu", masks="packed", prior="none"),
+    "hard masks, regression": partial(supervised, "values", STANDARD, "leaky_relu", masks="given"),
+    "hard masks, regression, packed": partial(supervised, "values", STANDARD, "relu", masks="packed"),
+    "likelihood": partial(supervised, "classes", STANDARD, "relu", masks="none"),
+    "prediction": partial(prediction, likelihoods.Softmax()),
+    "prediction, regression": partial(prediction, likelihoods.Gaussian(0.1, True)),
+    "gaussian": partial(gaussian, Gaussian),
+    "gaussian, weights drawn": partial(gaussian, Drawn),
+    "units": partial(units, "bernoulli"),
+    "units concrete": partial(units, "concrete"),
+    "autoencoder masked": partial(autoencoder, None, "bernoulli", True, activation="leaky_relu"),
+    "autoencoder masked, prior": partial(autoencoder, None, "gaussian", True, learns_prior=True, activation="tanh"),
+    "autoencoder masked part": partial(autoencoder, None, "bernoulli", True, packed=True),
+    "autoencoder hard": partial(autoencoder, None, "bernoulli", False),
+    "autoencoder hard, prior": partial(autoencoder, None, "gaussian", False, learns_prior=True, activation="softplus"),
+    "autoencoder hard, packed": partial(autoencoder, None, "bernoulli", False, packed=True),
+    "autoencoder mixed": partial(autoencoder, "pmpmpgg", "bernoulli", True),
+    "autoencoder plain": partial(autoencoder, "ppppppp", "bernoulli", False),
+    "autoencoder plain, gaussian end": partial(autoencoder, "pppppgg", "gaussian", False),
+    "plain": plain,
+    "heads": heads,
+    "gated": gated,
+    "decoder information": partial(decoder_information, "bernoulli", "sampled"),
+    "decoder information, empirical": partial(decoder_information, "gaussian", "empirical"),
+}
