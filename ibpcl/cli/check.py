@@ -216,7 +216,8 @@ def run(selected, options, show):
     from tqdm import tqdm
 
     from ibpcl.paper import catalogue, checks, rendering
-    from ibpcl.verify.trap import TimeUp, limit
+    from ibpcl.verify.clock import TimeUp
+    from ibpcl.verify.trap import limit
     results, group = [], None
     with tqdm(total=len(selected), unit="check", leave=False, file=sys.stderr,
               disable=not sys.stderr.isatty() or not selected) as bar:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ibpcl.verify.judging import entries_to_look_at
 from ibpcl.verify.problem import gradients_in_order
+from ibpcl.verify.symmetric import mirrored
 from ibpcl.verify.witness import measure, refusals
 
 SLACK = 30.0            # a hypothesis must explain a gradient to this multiple of the error that a right one may have
@@ -38,7 +39,7 @@ class Evidence:
     def __init__(self, problem, w, truths, rng, rtol=None, candidates=None):
         self.problem, self.w, self.rtol, self.rng, self.extra = problem, w, rtol, rng, candidates or {}
         self.problems, self.truths = [problem], [dict(truths)]
-        near = neighbour(problem, rng)
+        near = None if any(truth.triangle for truth in truths.values()) else neighbour(problem, rng)
         if near is not None:
             self.problems.append(near)
             self.truths.append({})
@@ -157,7 +158,7 @@ def neighbour(problem, rng):
 
     Inputs move by a tenth of their size, the differentiated ones first: numbers between 0 and 1 stay there, positive
     ones stay positive, others get normal noise.  Masks and one-hot labels (zeros and ones) that are not differentiated
-    are kept, and so are integers.
+    are kept, and so are integers; symmetric matrices that are not differentiated stay symmetric.
     """
     outputs = problem.vector().shape
     for strength, chosen in ((0.1, None), (0.1, problem.wrt), (0.01, None), (0.01, problem.wrt)):
@@ -187,4 +188,6 @@ def _moved(value, strength, rng, differentiated):
         moved = array * factor
     else:
         moved = array + strength * (np.sqrt(np.mean(array ** 2)) or 1.0) * rng.standard_normal(array.shape)
+    if not differentiated and array.ndim == 2 and array.shape == array.T.shape and np.array_equal(array, array.T):
+        moved = mirrored(moved, "lower")                # a covariance stays one
     return moved if isinstance(value, np.ndarray) else moved[()]

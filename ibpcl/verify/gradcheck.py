@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from ibpcl.verify.clock import Clock, TimeUp
 from ibpcl.verify.curves import Curves
 from ibpcl.verify.evidence import Evidence, neighbour
 from ibpcl.verify.form import refuse_outputs, require_gradients
@@ -13,12 +14,13 @@ from ibpcl.verify.kinds import UNFIT, Finding
 from ibpcl.verify.problem import make_problem
 from ibpcl.verify.report import InputVerdict, Report
 from ibpcl.verify.state import in_native_precision, inspect_pair, kept_between_calls
-from ibpcl.verify.trap import Clock, TimeUp
+from ibpcl.verify.symmetric import mirrored
 
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions
 FULL_NUMBERS = 2_000_000    # ... or above this many numbers in its Jacobian
 FULL_STEPS = 2_000_000      # ... or above this many steps of Python to call the forward once for each entry
 STREAM = 20_211             # so that no cotangent equals inputs that the user has drawn with the same seed
+COARSE = 1e-5               # relative tolerance of a second look at covariances, which are ill-conditioned
 SOUND = ("ok", "undecided")  # by kinds alone, whatever a file under check has put in the place of properties
 PATIENCE = 2.0              # seconds after which progress is shown on a terminal
 
@@ -122,7 +124,14 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
     fresh, hidden = [], {}
     if near is not None:
         right = [j for j, verdict in verdicts.items() if verdict.kind == "ok" and np.size(problem.point[j])]
-        hidden, elsewhere = _judged(near, right, report, w, rng, rtol, "directional")
+        halves = {j: truth.triangle for j, truth in truths.items() if truth.triangle}
+        for j, triangle in halves.items():
+            near = near.at(near.with_input(j, mirrored(near.point[j], triangle)))
+        folded = [j for j in right if j in halves]
+        hidden, elsewhere = _judged(near, [j for j in right if j not in folded], report, w, rng, rtol, "directional")
+        for both, found_there in zip((hidden, elsewhere), _judged(
+                near, folded, report, w, rng, max(rtol or 0.0, COARSE), "full"), strict=True):
+            both.update(found_there)
         fresh = [j for j in right if elsewhere[j].kind not in SOUND]
         report.inputs = [elsewhere[j] if j in fresh else verdicts[j] for j in problem.wrt]
     if wrong:

@@ -7,6 +7,7 @@ from ibpcl.verify.directions import along_directions, slope
 from ibpcl.verify.kinds import HINTS
 from ibpcl.verify.kinks import kinks
 from ibpcl.verify.report import InputVerdict
+from ibpcl.verify.symmetric import for_symmetric_changes
 from ibpcl.verify.witness import NORMWISE, approached, measure
 from ibpcl.verify.words import place
 
@@ -34,6 +35,7 @@ def judge(problem, j, w, pulled, rng, rtol, full, truths):
     if not full:
         return _judge_large(problem, j, w, arrays, rng, rtol, truths)
     truth = measure(problem, j, np.arange(int(np.prod(shape))), rng, rtol)
+    truth = for_symmetric_changes(truth, np.asarray(problem.point[j]), name, arrays)
     return _judge_entries(problem, j, w, arrays, truth, truths, rtol)
 
 

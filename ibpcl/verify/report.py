@@ -87,6 +87,8 @@ class InputVerdict(Judged):
             allowed = f" (tolerance {n['rtol']:.0e})" if "rtol" in n else ""
             return [f"error {self.error:.1e}{allowed} over {over}{skipped}" + (f"; {self.words}" if self.words else "")]
         lines = [self.words]
+        if self.kind == "undecided" and "rtol" in n and np.isfinite(self.error):
+            lines.append(f"error {self.error:.1e} (tolerance {n['rtol']:.0e}) over {over}{skipped}")
         if "worst" in n:
             lines.append(f"wrong at {n['wrong']} of {count(n['compared'])}{skipped}; worst at {n['worst']}: got "
                          + _apart(n["got"], n["expected"]))

@@ -15,8 +15,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from ibpcl.errors import UserError
+from ibpcl.verify.clock import TimeUp
 from ibpcl.verify.gradcheck import check
-from ibpcl.verify.trap import TimeUp, Trap, limit
+from ibpcl.verify.trap import Trap, limit
 
 
 def serve(request):

@@ -1,7 +1,7 @@
 """Hold what foreign code does: it raises, it never returns, it ends the process.
 
-One failure must not end everything else.  :class:`Trap` keeps an error, :class:`Clock` and :func:`limit` end what takes
-too long, and :func:`converse` runs code in a process of its own and notices when that process goes or falls silent.
+One failure must not end everything else.  :class:`Trap` keeps an error, :func:`limit` ends what takes too long, and
+:func:`converse` runs code in a process of its own and notices when that process goes or falls silent.
 """
 
 import contextlib
@@ -10,21 +10,15 @@ import os
 import signal
 import subprocess
 import threading
-import time
 import traceback
 from pathlib import Path
+
+from ibpcl.verify.clock import TimeUp
 
 OURS = Path(__file__).parents[1]    # the folder of this package
 LAG = 1.0                           # seconds for a check to end by its own clock before it is interrupted
 AGAIN = 0.5                         # seconds between interrupts: a bare except may swallow the first
 GRACE = 5.0                         # seconds past its time after which a silent process is killed
-
-
-class TimeUp(BaseException):
-    """The time of a call has passed.  No ``Exception``: code that catches those would swallow it."""
-
-    def __init__(self, seconds):
-        super().__init__(f"not finished within {seconds:g} s")
 
 
 class Trap:
@@ -63,28 +57,6 @@ class Trap:
     def within(self, path):
         """Return the traceback as text with the frames of one file, and of those beside it, only."""
         return "".join([*traceback.format_list(self.frames(path)), str(self)])
-
-
-class Clock:
-    """Ends a check after its time, and shows progress.
-
-    Parameters
-    ----------
-    seconds : float, optional
-        How long the check may take; for ever if not given.
-    progress : callable, optional
-        Called with no argument at every call of the forward.
-    """
-
-    def __init__(self, seconds=None, progress=None):
-        self.seconds, self.progress, self.start = seconds, progress, time.monotonic()
-
-    def tick(self):
-        """Take note of one call of the forward; raises :class:`TimeUp` if the time has passed."""
-        if self.progress is not None:
-            self.progress()
-        if self.seconds is not None and time.monotonic() - self.start > self.seconds:
-            raise TimeUp(self.seconds)
 
 
 @contextlib.contextmanager

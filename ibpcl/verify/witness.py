@@ -53,6 +53,9 @@ class Truth(NamedTuple):
         Largest relative disagreement of the two witnesses; NaN if there was one only.
     notes : tuple of str
         What is to be said about the forward.
+    triangle : str
+        "lower" or "upper" if the forward reads that triangle of a symmetric matrix only, and the Jacobian is that for
+        symmetric changes.
     """
 
     jacobian: np.ndarray
@@ -63,6 +66,7 @@ class Truth(NamedTuple):
     rtol: float
     agreement: float
     notes: tuple
+    triangle: str = ""
 
     def gradient(self, w):
         """Pull ``w`` back: the true gradient at ``entries``, its scale, and the error that is allowed."""
