@@ -57,11 +57,11 @@ def main(arguments=None):
 
 
 def parsed(arguments):
-    """Parse a command line; one that is refused is answered in JSON too if it asks for that."""
+    """Parse a command line; `ibpcl check --json` is answered in JSON even if it is refused."""
     try:
         return parser().parse_args(arguments)
     except UserError as error:
-        if "--json" in arguments:
+        if arguments[:1] == ["check"] and "--json" in arguments:
             print(json.dumps({"ok": False, "verdict": "refused", "error": str(error)}))
         raise
 

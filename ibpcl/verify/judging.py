@@ -17,7 +17,7 @@ SUSPECTS = 40           # entries that are looked at with plain differences befo
 FEW = 16                # entries of such a direction
 PROBES = 200            # blocks of entries that are tried in the search for those that fail
 PROVED = 1e-3           # an error that may be larger than this share of the gradient leaves the verdict undecided
-MOST_ENTRIES = 120      # of a large input that are looked at one by one
+MOST_ENTRIES = 60      # of a large input that are looked at one by one
 MOST_NUMBERS = 2_000_000
 NOT_RETURNED = "return it, or pass --wrt (in Python wrt=...) with the names of the inputs that the gradient is for"
 
