@@ -190,7 +190,7 @@ class Search:
         self.known[id(hole)] = known
         if stage == "part":
             return match_in_part(hole, known)
-        for columns, relations in attempts(hole, known, stage):
+        for columns, relations in attempts(hole, known, stage) if self.columns < MOST_COLUMNS else ():
             self.columns += len(columns)
             match = best_match(hole, columns, relations) if columns and self.columns < MOST_COLUMNS else None
             if match is not None:
