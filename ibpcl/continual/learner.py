@@ -85,7 +85,7 @@ class Saved:
         return len(self.heads)
 
     def __repr__(self):
-        """Say what it is, how much it has learned, and which settings are not the defaults.
+        """Return the class, the number of tasks learned, and the settings that differ from the defaults.
 
         >>> from ibpcl.methods.npbcl import NPBCL, Settings
         >>> NPBCL(Settings(hidden=(50,)), seed=3)

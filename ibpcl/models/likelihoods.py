@@ -74,7 +74,7 @@ class Likelihood:
         targets : ndarray, shape (N,) or (N, C)
             Labels, or values.
         backend : Backend
-            Who computes.
+            Supplies the likelihood.
 
         Returns
         -------

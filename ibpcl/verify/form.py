@@ -65,5 +65,5 @@ def _works_exchanged(problem, dout, cache):
         gradients = gradients_in_order(problem.f_vjp(cache, dout), problem)
         return len(gradients) == len(problem.wrt) and all(
             np.shape(g) == problem.shape(j) for g, j in zip(gradients, problem.wrt, strict=True))
-    except Exception:                                   # somebody else's code
+    except Exception:                                   # code under check may raise anything
         return False

@@ -85,7 +85,7 @@ def _repeated(problem, w, near):
     first = _called(problem, w, *call)
     try:
         differing = _differing(problem, first, _called(problem, w, *call))
-    except Exception as error:                          # somebody else's code, called as it must allow
+    except Exception as error:                          # code under check may raise anything
         return Finding("changes_cache", "the gradient function changes what is cached in place: a second call with "
                        f"the same cache raises {type(error).__name__}", inputs=problem.wrt)
     if differing:

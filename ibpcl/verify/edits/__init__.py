@@ -1,6 +1,6 @@
 """The small changes of one place of a gradient function by which a wrong gradient may become right.
 
-Each edit is a slip of somebody who derives by hand, undone: a sign, a constant, an operand too many, a missing
+Each edit undoes a slip that is usual in derivations by hand: a sign, a constant, an operand too many, a missing
 transpose, an index that is one off, another variable's name, ``=`` where ``+=`` belongs, a loop in the wrong order.
 """
 

@@ -56,19 +56,19 @@ def other_indices(parts, scope, slices):
     slices : list of ast.Slice
         All slices of the function.
     """
-    alike = [n for n, part in enumerate(parts) if isinstance(part, ast.Slice) and _dump(part) == _dump(next(
+    alike = [n for n, part in enumerate(parts) if isinstance(part, ast.Slice) and ast.dump(part) == ast.dump(next(
         (other for other in parts if isinstance(other, ast.Slice) and (other.lower or other.upper or other.step)),
         part))]
     for n, part in enumerate(parts):
         for new, why in _other_slices(part):
             yield 3, "shifted", [*parts[:n], new, *parts[n + 1:]], why
         for new in slices if isinstance(part, ast.Slice) else ():
-            if _dump(new) != _dump(part):
+            if ast.dump(new) != ast.dump(part):
                 yield 4.5, "shifted", [*parts[:n], new, *parts[n + 1:]], "another slice is meant (exchanged)"
     for new, why in _other_slices(parts[alike[0]]) if len(alike) > 1 else ():
         yield 4, "shifted", [new if n in alike else part for n, part in enumerate(parts)], why
     for changed, a, b in exchanges(parts):
-        if _dump(a) != _dump(b):
+        if ast.dump(a) != ast.dump(b):
             yield 4, "transposed", changed, "two indices are exchanged"
     if any(map(_mirrored, parts)):
         yield 3, "shifted", [part.right if _mirrored(part) else part for part in parts], \
@@ -94,10 +94,6 @@ def _counts(scope, without):
     """Return nodes for the whole numbers greater than one of a function, and for two."""
     names = [name for name, value in scope.items() if isinstance(value, (int, np.integer)) and value > 1]
     return [ast.Constant(2), *(ast.Name(name, ast.Load()) for name in names if name != without)]
-
-
-def _dump(node):
-    return ast.dump(node)
 
 
 def _mirrored(part):
