@@ -81,8 +81,8 @@ print("loop = package    :", np.array_equal(v_loop, v_package))
 #
 # ## The gradient of the sample
 #
-# Somewhere behind `v` there is one scalar objective $L$ (later: the evidence lower bound).  Suppose that somebody hands
-# us its gradient at the samples, $\texttt{dv}_{sk} = \partial L / \partial v_{sk}$.  The chain rule says: *add up over
+# Somewhere behind `v` there is one scalar objective $L$ (later: the evidence lower bound).  Suppose that we are given
+# its gradient at the samples, $\texttt{dv}_{sk} = \partial L / \partial v_{sk}$.  The chain rule says: *add up over
 # every way in which the parameter reaches* $L$.  The mean $\mu_k$ reaches $L$ through $v_{1k}, v_{2k}, \dots, v_{Sk}$,
 # one path for each sample, so
 #

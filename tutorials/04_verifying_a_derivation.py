@@ -72,8 +72,8 @@ print(check(log_likelihood, first_vjp, inputs))
 
 # %% [markdown]
 # How to read this?  One verdict for each input: a *kind* (in the first word), a sentence, the entry that is furthest
-# off, the slope of the Taylor remainder (more on it below), and a hint.  `labels` are whole numbers, so nobody expects
-# a gradient for them.
+# off, the slope of the Taylor remainder (more on it below), and a hint.  `labels` are whole numbers, so they have no
+# gradient.
 #
 # With several mistakes on top of each other some verdicts have to be vague: no *single* change would mend `dx`.  Begin
 # with what is said clearly, here the shapes, and check again after each step.
@@ -170,7 +170,7 @@ print(check(log_likelihood, log_likelihood_vjp, inputs))
 #
 # ## How does it know?  The V-curve
 #
-# A check compares with derivatives that nobody had to derive.  Take the scalar objective $\varphi(w) = \sum_n
+# A check compares with derivatives that need no derivation.  Take the scalar objective $\varphi(w) = \sum_n
 # \texttt{dlog\_p}_n \log p_n$ and go from $w$ into a random direction $d$.  The gradient claims the slope $\langle
 # \texttt{dw}, d \rangle$.  Here are four ways to measure it, each with a step $h$:
 #
@@ -401,7 +401,7 @@ print(check(lambda h: (np.abs(h), h), lambda dy, h: dy * np.sign(h), (h,)))
 # ## In your own tests
 #
 # `assert_correct` raises an `AssertionError` whose text is the report.  In a file of tests, two lines are enough, and
-# `pytest` prints the diagnosis when somebody breaks the gradient next year:
+# `pytest` prints the diagnosis when an edit breaks the gradient next year:
 
 # %%
 def test_log_likelihood(vjp=log_likelihood_vjp):

@@ -285,7 +285,7 @@ plt.show()
 # * `naive`: nothing.
 # * `ewc`: the parabola, $\lambda = 300$.
 # * `vcl`: a Gaussian for each weight; the posterior of the last task is the prior of the next.  A weight that is
-#   known well has a small $\sigma$ and is held, a weight that nobody needed keeps a large one and is free.
+#   known well has a small $\sigma$ and is held, a weight that was not needed keeps a large one and is free.
 # * `npbcl`: Gaussians too, and a binary mask for each task, learned under the Indian buffet process: each task uses a
 #   part of the connections, and the prior holds what earlier tasks use.  It is this package's default, not the paper's
 #   ELBO to the letter: the masks' divergence counts 1/784, a weight that no task uses has no prior, and what a mask
@@ -386,7 +386,7 @@ print(f"connections used by A/B {used.mean():.1%}, by E/F {masks[1].mean():.1%},
 
 # %% [markdown]
 # With the wrong mask it is about as lost as the naive network.  The masks carry the memory: which connections belong
-# to which task is knowledge that nobody can overwrite, and that has to be asked for with the right name.  A fair
+# to which task is knowledge that cannot be overwritten, and that has to be asked for with the right name.  A fair
 # comparison says what each method is told.
 #
 # ## Who was allowed to move?
@@ -509,7 +509,7 @@ for name in SETTINGS:
 # 3. It holds both.  A direction that is flat for the first task, but not along an axis, does not exist for a diagonal.
 # 4. Which task the input is from.  Without that, one would have to guess the head, and that is another problem.
 # 5. Because what matters for telling A from B, the pixels where letters differ, matters for telling E from F too: the
-#    second task pulls hardest exactly there.  Weights that nobody knows are weights that nobody needs.
+#    second task pulls hardest exactly there.  Weights that are not well known are weights that are not needed.
 #
 # ## Exercises
 #

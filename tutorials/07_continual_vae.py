@@ -38,7 +38,7 @@ rng = np.random.default_rng(7)
 # ## How probable is an image?
 #
 # The model draws a code $z \sim p(z)$ and then an image $x \sim p(x \mid z)$.  The probability of an image is the sum
-# over all codes that could have made it, and for a network nobody can do this integral:
+# over all codes that could have made it, and for a network this integral has no closed form:
 #
 # $$ p(x) = \int p(x \mid z)\, p(z)\, dz. $$
 #

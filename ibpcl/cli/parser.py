@@ -75,7 +75,7 @@ def _add_run(commands):
     run.set_defaults(command="run")
     run.add_argument("experiment", nargs="?", metavar="EXPERIMENT",
                      help=f"a name from the list below or a TOML file (default: {DEFAULT})")
-    run.add_argument("--method", metavar="NAME", help="who learns")
+    run.add_argument("--method", metavar="NAME", help="the method that learns")
     run.add_argument("--preset", metavar="NAME", help="named settings; `ibpcl settings METHOD` lists them")
     run.add_argument("--seed", metavar="N", help="seed of the learner: same seed, same result")
     _add_data_dir(run)

@@ -40,4 +40,4 @@ def test_what_the_paper_does_not_print_is_none():
     assert paper.accuracy("npbcl", "split-glyphs") is None
     assert paper.metric("imm", "BWT") is None and paper.metric(None, "Acc") is None
     assert paper.authors_code("log", 1.0, "accuracy") is None
-    assert paper.authors_code("logit", 1 / 784, "accuracy").source == "released code"
+    assert paper.authors_code("logit", 1 / 784, "accuracy").source == "changed code"

@@ -137,8 +137,8 @@ def mask_kl(found):
         drawn[f"pixels_{b.name}"] = pictures.pixel_maps(by_row, shape, names)
     return Summary(tuple(tables), (
         "Accuracy, densities and sharing in percent, backward transfer in points; densities are means over tasks, "
-        "sharing is with one earlier task. Weight 1 is that of the ELBO; logit is the paper's model.",
-        f"The released code's numbers: {paper.CODE}; its other settings differ from those here.",
+        "sharing is with one earlier task. Weight 1 is that of the ELBO; logit is the paper's link.",
+        f"The changed code's numbers: {paper.CODE}; its other settings differ from those here.",
     ), drawn)
 
 
