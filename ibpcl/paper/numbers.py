@@ -68,8 +68,8 @@ KNN = {
 }
 
 # Not in the paper: changed copies of the authors' code, with a fixed alpha of 30, one independent stick a column, and
-# this link and weight of the masks' divergence (unchanged it reaches 99.77 % on Split MNIST, two seeds).  Accuracy (percent), density on dead and on live pixels, and pairwise sharing
-# (percent of the weights).
+# this link and weight of the masks' divergence (unchanged it reaches 99.77 % on Split MNIST, two seeds).  Accuracy
+# (percent), density on dead and on live pixels, and pairwise sharing (percent of the weights).
 CODE = "the authors' code, changed to a fixed alpha, independent sticks, this link and weight; Split MNIST"
 AUTHORS_CODE = {
     ("logit", 1.0): {"accuracy": 99.36, "dead": 18.0, "live": 18.2, "sharing": 71.0},

@@ -21,7 +21,7 @@ from ibpcl.methods import ABOUT, METHODS
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.rcl import RCL
 from ibpcl.paper import numbers as paper_numbers
-from ibpcl.paper.reproduce import GENERATIVE_TARGETS, TARGETS, measures
+from ibpcl.paper.reproduce import GENERATIVE_TARGETS, TARGETS, ladder, measures
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE, method_rows
 from ibpcl.paper.reproduce.target import KINDS
 
@@ -300,3 +300,13 @@ def test_what_the_command_line_gives():
     with pytest.raises(UserError):
         assignments(["a"])
     assert listed("a, b,") == ("a", "b") and listed(None) is None
+
+
+def test_the_ladder_leads_from_the_printed_settings_to_the_default_with_a_change_at_every_step():
+    rows = ladder.rungs()
+    settings = [NPBCL.settings_type(**row.settings) for row in rows[: len(ladder.STEPS) + 1]]
+    assert settings[0] == NPBCL.settings_type.preset("paper")
+    assert settings[-1] == NPBCL.settings_type()
+    for before, after, (_, _, changed) in zip(settings[:-1], settings[1:], ladder.STEPS, strict=True):
+        differ = {name for name, value in vars(after).items() if value != getattr(before, name)}
+        assert differ == set(changed)                        # no step that changes nothing, or something else too
