@@ -64,7 +64,7 @@ def ladder(found):
                   for b in found.benchmarks for row in found.rows_on(b)]
     changes = "; ".join(f"{key}, {what}" for key, what, _ in STEPS)
     return Summary(tables, (
-        f"Each row keeps the changes of the rows above it: {changes}. Beside it stand the presets unweighted and authors.",
+        f"Each row keeps the changes of the rows above it: {changes}. Beside it: the presets unweighted and authors.",
         "Accuracy, density and sharing in percent, backward transfer in points. Density is the mean over tasks, "
         "sharing is with one earlier task, chance is what independent masks of that density would share. The "
         "correlation is that of a pixel's mean with the share of its weights that are on.",
