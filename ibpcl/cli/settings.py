@@ -30,6 +30,9 @@ def execute(options):
 
 
 def print_key(name, key):
-    """Print one key: its default and type in a line, its meaning below."""
-    print(f"  {name} = {values.toml(key.default)}  ({values.describe(key.kind)})")
+    """Print one key: its default, its type and what is allowed in a line, its meaning below."""
+    takes = values.describe(key.kind)
+    if key.allowed:                                          # words that are allowed need no "text"
+        takes = key.allowed if key.kind in (str, bool) else f"{takes}, {key.allowed}"
+    print(textwrap.fill(f"  {name} = {values.toml(key.default)}  ({takes})", WIDTH, subsequent_indent=" " * 6))
     print(textwrap.fill(key.doc, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6))

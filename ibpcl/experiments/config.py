@@ -19,20 +19,22 @@ from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF
 from ibpcl.experiments.tuned import tuned
 from ibpcl.inference.backend import BACKENDS
-from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method, option
+from ibpcl.methods import ABOUT, GENERATIVE, METHODS, allowed, method, option, refusal
 
 STREAMS = ("split", "permuted", "strips", "classes")
 TERRAIN = "terrain"                                          # the one data set that is not of images
+PARTS = ("settings", "measurement")                          # of a configuration that have keys of their own
 SEEDS, LARGEST_SEED = ("seed", "data_seed"), 2**63 - 1       # the largest whole number of TOML
 SIZES = 2**31                                                # sizes and counts are below
 
 
 class Key(NamedTuple):
-    """A configuration key: its type, its default and one sentence on it."""
+    """A configuration key: its type, its default, one sentence on it, and which values of its type are allowed."""
 
     kind: Any
     default: Any
     doc: str
+    allowed: str
 
 
 @dataclass(frozen=True)
@@ -48,31 +50,30 @@ class RunConfig:
     experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
     dataset: str = option("glyphs", "Image set, one that `ibpcl data list` shows, or terrain (see docs/regression.md).")
     stream: str = option("split", "How tasks are made: split (two classes each), permuted (pixels), strips (terrain), "
-                                  "classes (one class each, without labels).")
-    tasks: int = option(5, "Number of tasks; a split stream has at most 5, one of classes as many as there are.")
-    data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.")
-    validation: float | None = option(None, "Test on this share of the training data, for a search, not on test data.")
-    train_limit: int | None = option(None, "At most so many training examples a task, for a quick look.")
-    test_limit: int | None = option(None, "At most so many test examples a task, for a quick look.")
+                                  "classes (one class each, without labels).", choices=STREAMS)
+    tasks: int = option(5, "Number of tasks; a split stream has at most 5, one of classes as many as there are.",
+                        at_least=1)
+    data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.",
+                            at_least=0, at_most=LARGEST_SEED)
+    validation: float | None = option(None, "Test on this share of the training data, for a search, not on test data.",
+                                      above=0, below=1)
+    train_limit: int | None = option(None, "At most so many training examples a task, for a quick look.", at_least=1)
+    test_limit: int | None = option(None, "At most so many test examples a task, for a quick look.", at_least=1)
     data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
     method: str = option("npbcl", "Who learns: a module of ibpcl.methods.")
     preset: str = option("default", "Named settings of the method that others change: `ibpcl settings` shows them.")
-    seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.")
-    backend: str = option(BACKENDS[0], f"Who computes: {' or '.join(BACKENDS)}.")
+    seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.",
+                       at_least=0, at_most=LARGEST_SEED)
+    backend: str = option(BACKENDS[0], "The backend that computes.", choices=BACKENDS)
     settings: Any = field(default=None)                      # the method's own; its defaults if not given
     measurement: Any = field(default=None)                   # of a generative model, else None
 
     def __post_init__(self):
         _require(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.experiment), "experiment",
                  "letters, digits, dots, dashes and underscores", self.experiment)
-        _require(self.stream in STREAMS, "stream", f"one of {', '.join(STREAMS)}", self.stream)
-        for name in SEEDS:
-            _require(0 <= getattr(self, name) <= LARGEST_SEED, name, f"in 0 .. {LARGEST_SEED}", getattr(self, name))
-        for name in ("tasks", "train_limit", "test_limit"):
-            value = getattr(self, name)
-            _require(value is None or value >= 1, name, "at least 1", value)
-        _require(self.validation is None or 0 < self.validation < 1, "validation", "between 0 and 1", self.validation)
-        _require(self.backend in BACKENDS, "backend", f"one of {', '.join(BACKENDS)}", self.backend)
+        for one in fields(self):
+            if one.name not in PARTS and (wrong := refusal(one, getattr(self, one.name))):
+                raise UserError(f"{one.name} {wrong}")
         datasets = (*available(), TERRAIN)
         _require(self.dataset in datasets, "dataset", f"one of {', '.join(datasets)}", self.dataset)
         _require((self.dataset == TERRAIN) == (self.stream == "strips"), "stream",
@@ -104,12 +105,13 @@ def keys(method_name):
 
 def run_keys():
     """Return the keys that every run has, whatever its method."""
-    return {name: key for name, key in _keys_of(RunConfig).items() if name not in ("settings", "measurement")}
+    return {name: key for name, key in _keys_of(RunConfig).items() if name not in PARTS}
 
 
 def _keys_of(dataclass_type):
     kinds = get_type_hints(dataclass_type)
-    return {f.name: Key(kinds[f.name], f.default, f.metadata.get("doc", "")) for f in fields(dataclass_type)}
+    return {f.name: Key(kinds[f.name], f.default, f.metadata.get("doc", ""), allowed(f))
+            for f in fields(dataclass_type)}
 
 
 def configure(target=DEFAULT, texts=None, **overrides):

@@ -7,11 +7,13 @@ imported when its method is asked for.
 
 import difflib
 import math
+import operator
 import sys
-from dataclasses import field, fields
+from dataclasses import Field, dataclass, field, fields
+from functools import partial
 from importlib import import_module
 from numbers import Integral, Real
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import NamedTuple, get_args, get_origin
 
 import numpy as np
@@ -102,63 +104,97 @@ def method(name):
                   getattr(module, "PRESETS", {"default": {}}))
 
 
-def check_settings(method, settings, choices, at_least, above_zero):
-    """Refuse settings out of their range; ``method`` is named in the error.
+# The bounds that an option may set: how a number is compared with each, and how it is said.
+BOUNDS = {"at_least": (operator.ge, "at least"), "above": (operator.gt, "above"),
+          "at_most": (operator.le, "at most"), "below": (operator.lt, "below")}
+
+
+def option(default, doc=None, *, at_least=None, above=None, at_most=None, below=None, choices=None):
+    """Declare a field of a dataclass of settings: its default, one sentence of documentation, and what is allowed.
+
+    Where a subclass of :class:`Presets` declares a field again, the sentence and the bounds that it does not give are
+    those of the base; a bare value, ``epochs: int = 10``, changes the default alone.
 
     Parameters
     ----------
-    method : str
-        Whose settings they are.
-    settings : dataclass
-        With ``hidden``, the widths of layers, besides the settings that are named below.
-    choices : dict of str to collection of str
-        Settings that are one of some words.
-    at_least : dict of str to int
-        Settings that are finite and have a least value.
-    above_zero : iterable of str
-        Settings that are finite and above zero.
-
-    Raises
-    ------
-    ValueError
-        Naming the setting, what is allowed and what came.
+    default : object
+    doc : str, optional
+    at_least, above, at_most, below : float, optional
+        Bounds of a number, or of each element of a tuple.  Numbers are finite, except that ``at_most=inf`` allows
+        infinity; tuples have at least one element.
+    choices : collection, optional
+        The values that are allowed.
     """
-    if not settings.hidden or min(settings.hidden) < 1:
-        raise ValueError(f"{method}: hidden must name at least one layer, each of at least 1 unit, "
-                         f"got {settings.hidden}")
-    for name, allowed in choices.items():
-        if getattr(settings, name) not in allowed:
-            raise ValueError(f"{method}: {name} must be one of {', '.join(allowed)}, got {getattr(settings, name)!r}")
-    for name, least in at_least.items():
-        if not least <= getattr(settings, name) < math.inf:
-            raise ValueError(f"{method}: {name} must be finite and at least {least}, got {getattr(settings, name)}")
-    for name in above_zero:
-        if not 0 < getattr(settings, name) < math.inf:
-            raise ValueError(f"{method}: {name} must be finite and above 0, got {getattr(settings, name)}")
+    given = {"doc": doc, "at_least": at_least, "above": above, "at_most": at_most, "below": below, "choices": choices}
+    return field(default=default, metadata={name: value for name, value in given.items() if value is not None})
 
 
-def option(default, doc):
-    """Declare a field of a dataclass of settings: its default, and one sentence of documentation."""
-    return field(default=default, metadata={"doc": doc})
+def allowed(one):
+    """Return in words which values a field takes, besides their type; empty if all.
+
+    >>> from ibpcl.methods.ewc import Settings
+    >>> [allowed(one) for one in fields(Settings) if one.name in ("hidden", "decay", "variant")]
+    ['non-empty, all at least 1', 'one of separate, online', 'in 0 .. 1']
+    """
+    rules = one.metadata
+    if "choices" in rules:
+        return ("one of " if len(rules["choices"]) > 1 else "") + ", ".join(map(str, rules["choices"]))
+    if rules.keys() >= {"at_least", "at_most"}:
+        return f"in {rules['at_least']} .. {rules['at_most']}"
+    words = " and ".join(f"{said} {rules[name]}" for name, (_, said) in BOUNDS.items() if name in rules)
+    if one.type in (float, float | None) and not rules.keys() & {"at_most", "below"}:
+        words = f"finite and {words}" if words else "finite"
+    return f"non-empty, all {words}" if get_origin(one.type) is tuple else words
 
 
-class _Checked(type):
-    """Makes settings only of keys that there are, and of values of the right type."""
+def refusal(one, value):
+    """Return what is wrong with a value of a field, "must be ..., got ..."; empty if it is allowed.
 
-    def __call__(cls, *values, **named):
-        given = {**dict(zip((one.name for one in fields(cls)), values, strict=False)), **named}
-        known = {one.name: one.type for one in fields(cls)}
-        method = cls.__module__.rsplit(".", 1)[-1].removesuffix("_settings")
+    >>> from ibpcl.methods.ewc import Settings
+    >>> refusal(Settings.__dataclass_fields__["batch"], 0)
+    'must be at least 1, got 0'
+    """
+    elements = value if isinstance(value, tuple) else () if value is None else (value,)
+    if value != () and all(_allows(one.metadata, element) for element in elements):
+        return ""
+    return f"must be {allowed(one)}, got {value!r}"
+
+
+def _allows(rules, value):
+    if "choices" in rules:
+        return value in rules["choices"]
+    if not isinstance(value, Real):
+        return True
+    within = all(compare(value, rules[name]) for name, (compare, _) in BOUNDS.items() if name in rules)
+    return within and (abs(value) < math.inf or value == rules.get("at_most"))
+
+
+class Checked(type):
+    """Makes dataclasses of options only of keys that there are, and of values of the right type that are allowed."""
+
+    @property
+    def method(cls):
+        """The name of the method whose settings they are, for messages: its module's."""
+        return cls.__module__.rsplit(".", 1)[-1].removesuffix("_settings")
+
+    def __call__(cls, *values, **given):
+        """Make settings; raise TypeError for a key that there is not or another type, ValueError out of range."""
+        if values:
+            raise TypeError(f"{cls.method}: settings are given by name, such as {fields(cls)[0].name}=..., "
+                            f"got {values[0]!r} without one")
+        known = cls.__dataclass_fields__
         for name, value in given.items():
             if name not in known:
                 close = difflib.get_close_matches(name, known, 1)
-                raise TypeError(f"{method}: there is no setting {name!r}"
+                raise TypeError(f"{cls.method}: there is no setting {name!r}"
                                 + (f"; did you mean {close[0]!r}?" if close else f" among {', '.join(known)}"))
-            given[name] = _as(value, known[name], f"{method}: {name}")
+            given[name] = _as(value, known[name].type, f"{cls.method}: {name}")
+            if wrong := refusal(known[name], given[name]):
+                raise ValueError(f"{cls.method}: {name} {wrong}")
         return super().__call__(**given)
 
 
-class Presets(metaclass=_Checked):
+class Presets(metaclass=Checked):
     """A base of settings: they are checked as they are made, and some have a name.
 
     >>> from ibpcl.methods.npbcl import Settings
@@ -168,7 +204,25 @@ class Presets(metaclass=_Checked):
     Traceback (most recent call last):
     ...
     TypeError: npbcl: there is no setting 'epoch'; did you mean 'epochs'?
+    >>> Settings(epochs=-1)
+    Traceback (most recent call last):
+    ...
+    ValueError: npbcl: epochs must be at least 0, got -1
     """
+
+    def __init_subclass__(cls):
+        """Take what a field that is declared again does not give from the base's."""
+        for base in cls.__mro__[1:]:
+            for name, one in vars(base).get("__dataclass_fields__", {}).items():
+                if name in vars(cls):
+                    again = vars(cls)[name]
+                    again = again if isinstance(again, Field) else option(again)
+                    again.metadata = MappingProxyType({**one.metadata, **again.metadata})
+                    setattr(cls, name, again)
+
+    def __reduce__(self):
+        """Pickle and copy as a call, so that what comes back was checked."""
+        return partial(type(self), **vars(self)), ()
 
     @classmethod
     def preset(cls, name):
@@ -197,4 +251,23 @@ def _as(value, kind, what):
     allowed = {bool: (bool, np.bool_), int: Integral, float: Real, str: str}[bare]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bare is not bool):
         raise TypeError(f"{what} must be {bare.__name__}, got {value!r}")
-    return bare(value)
+    try:
+        return bare(value)
+    except OverflowError as error:
+        raise ValueError(f"{what} must be finite, got a whole number too large for {bare.__name__}") from error
+
+
+@dataclass(frozen=True)
+class Training(Presets):
+    """The settings that every method has; methods change defaults and sentences, and keep the bounds."""
+
+    hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.", at_least=1)
+    epochs: int = option(5, "Epochs a task.", at_least=0)
+    batch: int = option(256, "Examples in a minibatch.", at_least=1)
+
+
+@dataclass(frozen=True)
+class OneRate(Training):
+    """The settings of methods that train all parameters at one rate."""
+
+    rate: float = option(0.001, "Adam's learning rate.", at_least=0)

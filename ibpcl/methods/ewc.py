@@ -32,17 +32,9 @@ VARIANTS = ("separate", "online")
 class FisherSettings(SequentialSettings):
     """The settings of methods that need the Fisher information."""
 
-    fisher: str = option("exact", "Labels of the Fisher information: exact (all of them), sampled, or empirical.")
-    fisher_examples: int | None = option(2000, "Examples that it is estimated from; none for all of the task's.")
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.fisher_examples is not None and self.fisher_examples < 1:
-            raise ValueError(f"{self.method_name}: fisher_examples must be at least 1, got {self.fisher_examples}")
-
-    def choices(self):
-        """Return the settings that are one of some words."""
-        return {**super().choices(), "fisher": fisher.DEFINITIONS}
+    fisher: str = option("exact", "Labels of the Fisher information; exact: all of them.", choices=fisher.DEFINITIONS)
+    fisher_examples: int | None = option(2000, "Examples that it is estimated from; none for all of the task's.",
+                                         at_least=1)
 
 
 def information(learner, task, vector):
@@ -60,22 +52,10 @@ def information(learner, task, vector):
 class Settings(FisherSettings):
     """The settings of EWC."""
 
-    weight: float = option(100.0, "Lambda, for the mean information an example, with the half in front of it.")
-    variant: str = option("online", "An anchor a task (separate), or the last one and a sum of informations (online).")
-    decay: float = option(1.0, "Gamma: what is left of the online sum when a task is added to it, at most 1.")
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.decay > 1:
-            raise ValueError(f"ewc: decay must be at most 1, got {self.decay}")
-
-    def choices(self):
-        """Return the settings that are one of some words."""
-        return {**super().choices(), "variant": VARIANTS}
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {**super().at_least(), "weight": 0, "decay": 0}
+    weight: float = option(100.0, "Lambda, for the mean information per example, with a half in front.", at_least=0)
+    variant: str = option("online", "An anchor a task (separate), or the last one and a sum of informations (online).",
+                          choices=VARIANTS)
+    decay: float = option(1.0, "Gamma: what is left of the online sum as a task is added.", at_least=0, at_most=1)
 
 
 class EWC(Sequential):

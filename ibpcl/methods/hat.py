@@ -45,24 +45,12 @@ LARGEST_ARGUMENT = 50.0                                      # of the cosine: be
 class Settings(SequentialSettings):
     """The settings of HAT."""
 
-    scale: float = option(400.0, "The largest scale of the gates, s_max.")
-    sparsity: float = option(0.75, "Weight c of the share of unused units that a task takes, in nats an example.")
-    embedding_rate: float = option(0.05, "Adam's rate of the embeddings (the paper has SGD, and one rate).")
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.scale < 1:
-            raise ValueError(f"hat: scale must be at least 1, got {self.scale}")
-        if self.single_head:
-            raise ValueError("hat: single_head must be false: a head is not gated, so nothing would protect it")
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {**super().at_least(), "sparsity": 0, "embedding_rate": 0}
-
-    def above_zero(self):
-        """Return the settings that must be above zero."""
-        return (*super().above_zero(), "scale")
+    single_head: bool = option(False, "A head is not gated, so nothing would protect one for all tasks.",
+                               choices=(False,))
+    scale: float = option(400.0, "The largest scale of the gates, s_max.", at_least=1)
+    sparsity: float = option(0.75, "Weight c of the share of unused units that a task takes, in nats an example.",
+                             at_least=0)
+    embedding_rate: float = option(0.05, "Adam's rate of the embeddings (the paper has SGD, and one rate).", at_least=0)
 
 
 def scale_at(step, per_epoch, largest):

@@ -23,11 +23,10 @@ import numpy as np
 from ibpcl.continual import prior as priors
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Weighted
-from ibpcl.methods import Presets, check_settings, option
-from ibpcl.methods.posteriors import Posteriors
+from ibpcl.methods import option
+from ibpcl.methods.posteriors import Posteriors, PosteriorSettings
 from ibpcl.models import prediction
 from ibpcl.models.elbo import GRADIENT
-from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import MASK_KLS, sticks
 from ibpcl.models.network import classifier
@@ -37,34 +36,19 @@ from ibpcl.numerics import inverse_softplus
 
 
 @dataclass(frozen=True)
-class Settings(Presets):
+class Settings(PosteriorSettings):
     """The settings of IBP-VCL."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer, the truncation of its buffet.")
-    activation: str = option("relu", "relu, leaky_relu, softplus or tanh.")
     single_head: bool = option(False, "One head, and one set of offsets, for all tasks instead of one a task.")
-    alpha: float = option(30.0, "The buffet's concentration: how many units an example has on, at first.")
-    offsets: bool = option(False, "Give each task offsets to the log-odds of its units; without, sticks alone decide.")
-    mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli, or concrete (of the relaxed ones).")
-    tau_start: float = option(1.0, "Temperature of the relaxed masks at a task's first step.")
-    tau_end: float = option(0.5, "The same at its last step; it falls geometrically.")
-    samples: int = option(1, "Monte-Carlo samples of a training step.")
-    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction.")
     likelihood_epochs: int = option(5, "Maximum-likelihood epochs, without masks, before the first task.")
-    epochs: int = option(5, "Epochs a task.")
-    batch: int = option(256, "Examples in a minibatch.")
     rate: float = option(0.001, "Adam's learning rate of the weights.")
-    mask_rate: float = option(0.1, "Adam's learning rate of sticks and offsets.")
-    rate_end: float = option(1.0, "Factor of the learning rates at a task's last step; it falls geometrically.")
-    prior_sigma: float = option(1.0, "Standard deviation of the first prior of a weight.")
-    start_sigma: float = option(float(np.exp(-3.0)), "Standard deviation that a weight starts with.")
-    start_spread: float = option(0.1, "Standard deviation of the random means that weights start with.")
-
-    def __post_init__(self):
-        at_least = {**dict.fromkeys(("samples", "prediction_samples", "batch"), 1),
-                    **dict.fromkeys(("likelihood_epochs", "epochs", "rate", "mask_rate"), 0)}
-        check_settings("ibp_vcl", self, {"activation": ACTIVATIONS, "mask_kl": MASK_KLS}, at_least,
-                       ("alpha", "tau_start", "tau_end", "rate_end", "prior_sigma", "start_sigma", "start_spread"))
+    mask_rate: float = option(0.1, "Adam's learning rate of sticks and offsets.", at_least=0)
+    alpha: float = option(30.0, "The buffet's concentration: how many units an example has on, at first.", above=0)
+    offsets: bool = option(False, "Give each task offsets to the log-odds of its units; without, sticks alone decide.")
+    mask_kl: str = option("bernoulli", "Divergence of the masks; concrete is of the relaxed ones.", choices=MASK_KLS)
+    tau_start: float = option(1.0, "Temperature of the relaxed masks at a task's first step.", above=0)
+    tau_end: float = option(0.5, "The same at its last step; it falls geometrically.", above=0)
 
 
 class IBPVCL(Posteriors):

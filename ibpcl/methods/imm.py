@@ -30,22 +30,10 @@ FLOOR = 1e-8
 class Settings(FisherSettings):
     """The settings of IMM."""
 
-    merge: str = option("mode", "How solutions are merged: mode (weighted by information) or mean.")
-    alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.")
-    transfer: float = option(0.0001, "Lambda of L2-transfer, in nats an example, without a half.")
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.alpha_last is not None and not 0 <= self.alpha_last <= 1:
-            raise ValueError(f"imm: alpha_last must be in 0 ... 1, got {self.alpha_last}")
-
-    def choices(self):
-        """Return the settings that are one of some words."""
-        return {**super().choices(), "merge": MERGES}
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {**super().at_least(), "transfer": 0}
+    merge: str = option("mode", "How solutions are merged; mode: weighted by information.", choices=MERGES)
+    alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.",
+                                      at_least=0, at_most=1)
+    transfer: float = option(0.0001, "Lambda of L2-transfer, in nats an example, without a half.", at_least=0)
 
 
 def alphas(tasks, last=None):

@@ -14,7 +14,7 @@ from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import Presets, option
+from ibpcl.methods import OneRate, option
 from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.starts import STARTS
@@ -22,24 +22,13 @@ from ibpcl.noise import Key, generator
 
 
 @dataclass(frozen=True)
-class Settings(Presets):
+class Settings(OneRate):
     """The settings of the reference."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer of each network.")
-    epochs: int = option(10, "Epochs a task.")
-    batch: int = option(256, "Examples in a minibatch.")
-    rate: float = option(0.001, "Adam's learning rate.")
-    start: str = option("uniform", "Where training starts: uniform within 1 / sqrt(fan-in), or he (normal, wider).")
-
-    def __post_init__(self):
-        if self.start not in STARTS:
-            raise ValueError(f"independent: start must be one of {', '.join(STARTS)}, got {self.start!r}")
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError("independent: hidden must name at least one layer, each of at least 1 unit, got "
-                             f"{self.hidden}")
-        for name, least in (("epochs", 0), ("batch", 1), ("rate", 0)):
-            if not least <= getattr(self, name) < np.inf:
-                raise ValueError(f"independent: {name} must be finite and at least {least}, got {getattr(self, name)}")
+    epochs: int = 10
+    start: str = option("uniform", "Where training starts: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
+                        choices=STARTS)
 
 
 class Independent(Saved):

@@ -26,16 +26,8 @@ from ibpcl.primitives import quadratic
 class Settings(FisherSettings):
     """The settings of online Laplace."""
 
-    weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.")
-    prior_sigma: float = option(1.0, "Standard deviation sigma_0 of the first prior of a weight.")
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {**super().at_least(), "weight": 0}
-
-    def above_zero(self):
-        """Return the settings that must be above zero."""
-        return (*super().above_zero(), "prior_sigma")
+    weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.", at_least=0)
+    prior_sigma: float = option(1.0, "Standard deviation sigma_0 of the first prior of a weight.", above=0)
 
 
 class Laplace(Sequential):

@@ -5,6 +5,8 @@ for all, the start of the first task from a maximum-likelihood fit, and noise wi
 compared sample by sample.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ibpcl.continual import prior as priors
@@ -13,11 +15,28 @@ from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
+from ibpcl.methods import OneRate, option
 from ibpcl.models import starts
+from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.parameters import write
 from ibpcl.noise import Key, generator
 
 PHASES = ("initial", "likelihood", "elbo", "coreset", "predict")     # each has noise of its own
+
+
+@dataclass(frozen=True)
+class PosteriorSettings(OneRate):
+    """The settings of methods whose weights are Gaussian."""
+
+    activation: str = option("relu", "Activation of hidden units.", choices=ACTIVATIONS)
+    single_head: bool = option(False, "One head for all tasks instead of one a task.")
+    samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1)
+    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction.", at_least=1)
+    likelihood_epochs: int = option(5, "Maximum-likelihood epochs before the first task.", at_least=0)
+    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
+    prior_sigma: float = option(1.0, "Standard deviation of the first prior of a weight.", above=0)
+    start_sigma: float = option(float(np.exp(-3.0)), "Standard deviation that a weight starts with.", above=0)
+    start_spread: float = option(0.1, "Standard deviation of the random means that weights start with.", above=0)
 
 
 class Posteriors(Saved):

@@ -48,26 +48,16 @@ CONTROLLER_STREAM, CHOICE_STREAM = 100, 101
 class Settings(SequentialSettings):
     """The settings of RCL."""
 
+    single_head: bool = option(False, "A task is predicted with its own network and head.", choices=(False,))
     epochs: int = option(10, "Epochs of the first task, and of each trial of a later one.")
-    trials: int = option(10, "Choices that the controller makes for each task after the first.")
-    most_units: int = option(29, "The most units that a hidden layer gets for a task; the least is 0.")
-    unit_cost: float = option(0.0001, "What each added unit costs of the reward, in accuracy (0 ... 1).")
-    held_out: float = option(0.1, "Share of a task's training examples that its trials are rewarded on.")
-    controller_units: int = option(100, "Width of the controller's two LSTM layers.")
-    controller_rate: float = option(0.01, "Adam's learning rate of the controller.")
-    value_rate: float = option(0.01, "Adam's learning rate of the value, the controller's baseline.")
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not 0 < self.held_out < 1:
-            raise ValueError(f"rcl: held_out must lie strictly between 0 and 1, got {self.held_out}")
-        if self.single_head:
-            raise ValueError("rcl: single_head must be false: a task is predicted with its own network and head")
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {**super().at_least(), "trials": 1, "most_units": 0, "unit_cost": 0, "controller_units": 1,
-                "controller_rate": 0, "value_rate": 0}
+    trials: int = option(10, "Choices that the controller makes for each task after the first.", at_least=1)
+    most_units: int = option(29, "The most units that a hidden layer gets for a task; the least is 0.", at_least=0)
+    unit_cost: float = option(0.0001, "What each added unit costs of the reward, in accuracy (0 ... 1).", at_least=0)
+    held_out: float = option(0.1, "Share of a task's training examples that its trials are rewarded on.",
+                             above=0, below=1)
+    controller_units: int = option(100, "Width of the controller's two LSTM layers.", at_least=1)
+    controller_rate: float = option(0.01, "Adam's learning rate of the controller.", at_least=0)
+    value_rate: float = option(0.01, "Adam's learning rate of the value, the controller's baseline.", at_least=0)
 
 
 class Search(NamedTuple):

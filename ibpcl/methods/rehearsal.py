@@ -26,17 +26,10 @@ from ibpcl.noise import generator
 class Settings(SequentialSettings):
     """The settings of rehearsal."""
 
-    buffer: str = option("random", "How the examples that are kept are chosen: random or k_center.")
-    weight: float = option(1.0, "Weight of the buffers: 1 counts each as its whole task, 0 not at all.")
-    buffer_size: int = option(200, "Examples kept of each task, at most; all of them are learned again in every step.")
-
-    def choices(self):
-        """Return the settings that are one of some words."""
-        return {**super().choices(), "buffer": tuple(SELECTIONS)}
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {**super().at_least(), "weight": 0, "buffer_size": 1}
+    buffer: str = option("random", "How the examples that are kept are chosen.", choices=SELECTIONS)
+    weight: float = option(1.0, "Weight of the buffers: 1 counts each as its whole task, 0 not at all.", at_least=0)
+    buffer_size: int = option(200, "Examples kept of each task, at most; every step learns all of them again.",
+                              at_least=1)
 
 
 class Rehearsal(Pooled):

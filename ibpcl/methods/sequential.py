@@ -16,7 +16,7 @@ from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import Presets, check_settings, option
+from ibpcl.methods import OneRate, option
 from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.starts import STARTS
@@ -27,36 +27,13 @@ STREAMS = ("initial", "fisher", "buffer", "gates")
 
 
 @dataclass(frozen=True)
-class SequentialSettings(Presets):
-    """The settings that every method on a plain network has; ``choices``, ``at_least`` and ``above`` check them."""
+class SequentialSettings(OneRate):
+    """The settings that every method on a plain network has."""
 
-    hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.")
     single_head: bool = option(False, "One head for all tasks instead of one a task.")
-    epochs: int = option(5, "Epochs a task.")
-    batch: int = option(256, "Examples in a minibatch.")
-    rate: float = option(0.001, "Adam's learning rate.")
-    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.")
-    start: str = option("uniform", "Where weights start: uniform within 1 / sqrt(fan-in), or he (normal, wider).")
-
-    def __post_init__(self):
-        check_settings(self.method_name, self, self.choices(), self.at_least(), self.above_zero())
-
-    @property
-    def method_name(self):
-        """The name of the method, for messages: its module's."""
-        return type(self).__module__.rsplit(".", 1)[-1]
-
-    def choices(self):
-        """Return the settings that are one of some words."""
-        return {"start": STARTS}
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {"epochs": 0, "batch": 1, "rate": 0}
-
-    def above_zero(self):
-        """Return the settings that must be above zero."""
-        return ("rate_end",)
+    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
+    start: str = option("uniform", "Where weights start: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
+                        choices=STARTS)
 
 
 class Sequential(Saved):
@@ -86,7 +63,7 @@ class Sequential(Saved):
     @property
     def name(self):
         """The method's name, for messages and the history."""
-        return self.settings.method_name
+        return type(self.settings).method
 
     @property
     def learned(self):

@@ -28,16 +28,8 @@ from ibpcl.primitives import quadratic
 class Settings(SequentialSettings):
     """The settings of synaptic intelligence."""
 
-    weight: float = option(1.0, "Weight c of the penalty, without a half.")
-    damping: float = option(0.001, "Xi, which bounds the importance of a weight that hardly moved.")
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {**super().at_least(), "weight": 0}
-
-    def above_zero(self):
-        """Return the settings that must be above zero."""
-        return (*super().above_zero(), "damping")
+    weight: float = option(1.0, "Weight c of the penalty, without a half.", at_least=0)
+    damping: float = option(0.001, "Xi, which bounds the importance of a weight that hardly moved.", above=0)
 
 
 class SI(Sequential):

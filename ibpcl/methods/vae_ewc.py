@@ -27,18 +27,12 @@ VARIANTS = ("separate", "online")
 class Settings(VAESettings):
     """The settings of EWC for autoencoders."""
 
-    weight: float = option(10.0, "Lambda, for the mean information an image, with the half in front of it.")
-    variant: str = option("online", "An anchor a task (separate), or the last one and a sum of informations (online).")
-    fisher: str = option("sampled", "Pixels of the information: sampled from the model, or empirical (the images').")
-    fisher_examples: int = option(2000, "Images that it is estimated from, at most.")
-
-    def choices(self):
-        """Return the settings that are one of some words."""
-        return {"variant": VARIANTS, "fisher": decoder_fisher.DEFINITIONS}
-
-    def at_least(self):
-        """Return the settings that have a least value."""
-        return {"weight": 0, "fisher_examples": 1}
+    weight: float = option(10.0, "Lambda, for the mean information an image, with the half in front of it.", at_least=0)
+    variant: str = option("online", "An anchor a task (separate), or the last one and a sum of informations (online).",
+                          choices=VARIANTS)
+    fisher: str = option("sampled", "Pixels of the information: sampled from the model, or empirical (the images').",
+                         choices=decoder_fisher.DEFINITIONS)
+    fisher_examples: int = option(2000, "Images that it is estimated from, at most.", at_least=1)
 
 
 class VAEEWC(VAESequential):

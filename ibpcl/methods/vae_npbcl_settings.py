@@ -4,65 +4,52 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods import Presets, check_settings, option
-from ibpcl.models.layers import ACTIVATIONS
+from ibpcl.methods import option
+from ibpcl.methods.npbcl_settings import MaskedSettings
 from ibpcl.models.likelihoods import OF_PIXELS
-from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
-
-CHOICES = {
-    "activation": ACTIVATIONS, "likelihood": OF_PIXELS, "mask_kl": MASK_KLS, "mask_link": MASK_LINKS,
-    "output": ("own", "shared"), "first_columns": ("sticks", "unused"),
-    "latent_prior": ("standard", "learned", "per_task"), "alpha_rule": ("fixed", "max"),
-}
-AT_LEAST_ONE = ("latent", "samples", "mask_samples", "batch")
-AT_LEAST_ZERO = ("epochs", "finetune_epochs", "weight_rate", "mask_rate", "finetune_rate", "beta", "warm_up",
-                 "weight_kl_weight", "mask_kl_weight", "stick_kl_weight")
-ABOVE_ZERO = ("rate_end", "tau_start", "tau_end", "alpha", "latent_alpha", "prior_sigma", "start_sigma", "start_spread",
-              "pixel_sigma")
+from ibpcl.models.masked import MaskModel
 
 
 @dataclass(frozen=True)
-class Settings(Presets):
+class Settings(MaskedSettings):
     """The settings of NPBCL for images; each has one sentence of documentation in its metadata, all are checked."""
 
     hidden: tuple[int, ...] = option((500, 500), "Units of the encoder's hidden layers; the decoder's are reversed.")
-    latent: int = option(100, "Width of the codes z (supplement B.2: 100).")
-    activation: str = option("leaky_relu", "relu, leaky_relu, softplus or tanh (as in the released code).")
-    likelihood: str = option("bernoulli", "Of the pixels: bernoulli (supplement G) or gaussian.")
-    pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.")
-    output: str = option("own", "The pixels' layer: each task's own (Fig. 2b) or shared (the released code).")
-    latent_prior: str = option("per_task", "The codes' prior: standard, learned for all tasks, or per_task (supp. G).")
+    activation: str = option("leaky_relu", "Activation of hidden units (as in the released code).")
     samples: int = option(1, "Monte-Carlo samples of a training step.")
-    mask_samples: int = option(100, "Samples of the sticks from which hard masks are cut.")
     epochs: int = option(5, "Epochs of masked training a task (not in the paper).")
     finetune_epochs: int = option(45, "Epochs of selective fine-tuning a task (Sec. 4.5).")
     batch: int = option(128, "Images in a minibatch (not in the paper; the released code has 128).")
-    weight_rate: float = option(0.003, "Adam's rate of means and scales in masked training (supplement B.1: 0.001).")
+    weight_rate: float = 0.003
     mask_rate: float = option(0.1, "Adam's rate of rho and the sticks (supplement B.1: 0.01).")
-    finetune_rate: float = option(0.01, "Adam's rate in fine-tuning (supplement B.1: 0.0001).")
-    rate_end: float = option(0.1, "Factor of all learning rates at the last step of a phase (not in the paper).")
+    finetune_rate: float = 0.01
+    rate_end: float = 0.1
     tau_start: float = option(10.0, "Temperature of the masks at the first step (supplement B.2: 10).")
     tau_end: float = option(0.25, "Temperature of the masks at the last step (supplement B.2: 0.25).")
     alpha: float = option(60.0, "Concentration of the IBP in hidden layers for the first task (supplement B.2: 40).")
-    latent_alpha: float = option(60.0, "The same in the two layers of the codes (supplement B.2: 20).")
-    alpha_rule: str = option("max", "fixed, or max (of alpha and a) for the next task (supplement B.2).")
-    prior_sigma: float = option(1.0, "Standard deviation of the initial prior p0 of a weight (Sec. 3.1: sigma_0).")
-    first_columns: str = option("unused", "Columns where a task's masks start: the sticks' first ones, or unused ones.")
+    prior_sigma: float = 1.0
+    start_sigma: float = 0.02
+    mask_link: str = "logit"
+    weight_kl_weight: float = 0.001
+    mask_kl_weight: float = 1 / 784
+    latent: int = option(100, "Width of the codes z (supplement B.2: 100).", at_least=1)
+    likelihood: str = option("bernoulli", "Of the pixels (supplement G: bernoulli).", choices=OF_PIXELS)
+    pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.", above=0)
+    output: str = option("own", "The pixels' layer: each task's own (Fig. 2b) or shared (the released code).",
+                         choices=("own", "shared"))
+    latent_prior: str = option("per_task", "The codes' prior; learned is one for all tasks (supplement G).",
+                               choices=("standard", "learned", "per_task"))
+    mask_samples: int = option(100, "Samples of the sticks from which hard masks are cut.", at_least=1)
+    latent_alpha: float = option(60.0, "Alpha in the two layers of the codes (supplement B.2: 20).", above=0)
+    alpha_rule: str = option("max", "Alpha of later tasks; max: of alpha and a (supplement B.2).",
+                             choices=("fixed", "max"))
+    first_columns: str = option("unused", "Columns where a task's masks start: the sticks' first ones, or unused ones.",
+                                choices=("sticks", "unused"))
     hold_used: bool = option(True, "Hold weights that earlier tasks use; else their posterior is the prior (Eq. 11).")
-    start_sigma: float = option(0.02, "Standard deviation that an unused weight starts a task with.")
-    start_spread: float = option(1.0, "Spread of the random means of unused weights, times sqrt(2 / D).")
-    mask_kl: str = option("bernoulli", "Divergence of the masks: bernoulli (Eq. 7) or concrete (supplement D.3).")
-    mask_link: str = option("logit", "Log-odds of the masks' prior: logit (Sec. 3.2) or log, the authors' code's.")
-    structured: bool = option(True, "Masks know the sticks, theta = sigma(rho + logit pi); else sigma(rho) (Sec. 3.2).")
-    beta: float = option(1.0, "Weight of the codes' divergence; 1 leaves it as in the ELBO (Eq. 10).")
-    warm_up: float = option(0.3, "Share of each phase in which that weight rises from 0 (not in the paper).")
-    weight_kl_weight: float = option(0.001, "Weight of the weights' divergence; 1 leaves it as in the ELBO (Eq. 10).")
-    mask_kl_weight: float = option(1 / 784, "Weight of the masks' divergence; 1 leaves it as in the ELBO (Eq. 10).")
-    stick_kl_weight: float = option(1.0, "Weight of the sticks' divergence; 1 leaves it as in the ELBO (Eq. 10).")
-
-    def __post_init__(self):
-        at_least = dict.fromkeys(AT_LEAST_ONE, 1) | dict.fromkeys(AT_LEAST_ZERO, 0)
-        check_settings("vae_npbcl", self, CHOICES, at_least, ABOVE_ZERO)
+    start_spread: float = option(1.0, "Spread of the random means of unused weights, times sqrt(2 / D).", above=0)
+    beta: float = option(1.0, "Weight of the codes' divergence; the ELBO's is 1 (Eq. 10).", at_least=0)
+    warm_up: float = option(0.3, "Share of each phase in which that weight rises from 0 (not in the paper).",
+                            at_least=0)
 
     @property
     def mask_model(self):

@@ -15,7 +15,7 @@ from ibpcl.continual.task import ImageTask
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import Presets, check_settings, option
+from ibpcl.methods import OneRate, option
 from ibpcl.models import starts
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.layers import ACTIVATIONS
@@ -30,50 +30,29 @@ STREAMS = ("initial", "train", "fisher")
 
 
 @dataclass(frozen=True)
-class VAESettings(Presets):
+class VAESettings(OneRate):
     """The settings that all methods with task-specific encoders have."""
 
     hidden: tuple[int, ...] = option((500, 500, 500), "Units of the encoder's hidden layers; the decoder's reversed.")
-    latent: int = option(100, "Width of the codes z (supplement B.2: 100).")
-    shared_layers: int = option(2, "How many of the decoder's last layers all tasks share (supplement B.2: 2).")
-    activation: str = option("leaky_relu", "relu, leaky_relu, softplus or tanh.")
-    likelihood: str = option("bernoulli", "Of the pixels: bernoulli or gaussian.")
-    pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.")
-    samples: int = option(1, "Monte-Carlo samples of a training step.")
+    latent: int = option(100, "Width of the codes z (supplement B.2: 100).", at_least=1)
+    shared_layers: int = option(2, "How many of the decoder's last layers all tasks share (supplement B.2: 2).",
+                                at_least=1)
+    activation: str = option("leaky_relu", "Activation of hidden units.", choices=ACTIVATIONS)
+    likelihood: str = option("bernoulli", "Of the pixels.", choices=OF_PIXELS)
+    pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.", above=0)
+    samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1)
     epochs: int = option(50, "Epochs a task, as many as those of both phases of NPBCL.")
     batch: int = option(128, "Images in a minibatch.")
-    rate: float = option(0.001, "Adam's learning rate.")
-    rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.")
-    beta: float = option(1.0, "Weight of the codes' divergence; 1 leaves it as in the ELBO.")
-    warm_up: float = option(0.2, "Share of a task's steps in which that weight rises from 0.")
-    start_spread: float = option(1.0, "Spread of the random weights that a layer starts with, times sqrt(2 / D).")
+    rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
+    beta: float = option(1.0, "Weight of the codes' divergence; 1 leaves it as in the ELBO.", at_least=0)
+    warm_up: float = option(0.2, "Share of a task's steps in which that weight rises from 0.", at_least=0)
+    start_spread: float = option(1.0, "Spread of the random weights that a layer starts with, times sqrt(2 / D).",
+                                 above=0)
 
     def __post_init__(self):
-        choices = {"activation": ACTIVATIONS, "likelihood": OF_PIXELS, **self.choices()}
-        at_least = {**dict.fromkeys(("latent", "samples", "batch"), 1),
-                    **dict.fromkeys(("epochs", "rate", "beta", "warm_up"), 0), **self.at_least()}
-        check_settings(self.method_name, self, choices, at_least,
-                       ("pixel_sigma", "rate_end", "start_spread", *self.above_zero()))
-        if not 1 <= self.shared_layers <= len(self.hidden) + 1:
-            raise ValueError(f"{self.method_name}: shared_layers must be in 1 ... {len(self.hidden) + 1}, the layers "
-                             f"of the decoder, got {self.shared_layers}")
-
-    @property
-    def method_name(self):
-        """The name of the method, for messages: its module's."""
-        return type(self).__module__.rsplit(".", 1)[-1]
-
-    def choices(self):
-        """Return the method's own settings that are one of some words."""
-        return {}
-
-    def at_least(self):
-        """Return the method's own settings that have a least value."""
-        return {}
-
-    def above_zero(self):
-        """Return the method's own settings that must be above zero."""
-        return ()
+        if self.shared_layers > len(self.hidden) + 1:
+            raise ValueError(f"{type(self).method}: shared_layers must be at most {len(self.hidden) + 1}, the "
+                             f"decoder's layers, got {self.shared_layers}")
 
 
 class VAESequential(Saved):
@@ -101,7 +80,7 @@ class VAESequential(Saved):
     @property
     def name(self):
         """The method's name, for messages and the history."""
-        return self.settings.method_name
+        return type(self.settings).method
 
     @property
     def learned(self):

@@ -25,12 +25,9 @@ from ibpcl.methods.vae_sequential import VAESequential, VAESettings
 class Settings(VAESettings):
     """The settings of VCL for autoencoders."""
 
-    prior_sigma: float = option(1.0, "Standard deviation of the first prior of a shared weight.")
-    start_sigma: float = option(float(np.exp(-6.0)), "Standard deviation that shared weights start a task with.")
-
-    def above_zero(self):
-        """Return the settings that must be above zero."""
-        return ("prior_sigma", "start_sigma")
+    prior_sigma: float = option(1.0, "Standard deviation of the first prior of a shared weight.", above=0)
+    start_sigma: float = option(float(np.exp(-6.0)), "Standard deviation that shared weights start a task with.",
+                                above=0)
 
 
 class VAEVCL(VAESequential):

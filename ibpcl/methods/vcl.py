@@ -26,45 +26,25 @@ from ibpcl.continual.learner import under
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import Presets, check_settings, option
-from ibpcl.methods.posteriors import Posteriors
+from ibpcl.methods import option
+from ibpcl.methods.posteriors import Posteriors, PosteriorSettings
 from ibpcl.models import prediction
 from ibpcl.models.elbo import Elbo, Prior
-from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
+from ibpcl.models.layers import Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import classifier
 from ibpcl.models.parameters import write
 from ibpcl.noise import generator
 
-CHOICES = {"activation": ACTIVATIONS, "coreset": ("none", *coresets.SELECTIONS)}
-
 
 @dataclass(frozen=True)
-class Settings(Presets):
+class Settings(PosteriorSettings):
     """The settings of VCL."""
 
-    hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.")
-    activation: str = option("relu", "relu, leaky_relu, softplus or tanh.")
-    single_head: bool = option(False, "One head for all tasks instead of one a task.")
-    samples: int = option(1, "Monte-Carlo samples of a training step.")
-    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction.")
     local: bool = option(True, "Draw pre-activations, each example's own, instead of weights.")
-    likelihood_epochs: int = option(5, "Maximum-likelihood epochs before the first task.")
-    epochs: int = option(5, "Epochs a task.")
-    batch: int = option(256, "Examples in a minibatch.")
-    rate: float = option(0.001, "Adam's learning rate.")
-    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.")
-    prior_sigma: float = option(1.0, "Standard deviation of the first prior of a weight.")
-    start_sigma: float = option(float(np.exp(-3.0)), "Standard deviation that a weight starts with.")
-    start_spread: float = option(0.1, "Standard deviation of the random means that weights start with.")
-    coreset: str = option("none", "How a task's coreset is chosen: none, random or k_center.")
-    coreset_size: int = option(40, "Examples kept from each task, taken out of its training data.")
-    coreset_epochs: int = option(100, "Steps on a coreset before predictions.")
-
-    def __post_init__(self):
-        at_least = {**dict.fromkeys(("samples", "prediction_samples", "batch", "coreset_size"), 1),
-                    **dict.fromkeys(("likelihood_epochs", "epochs", "rate", "coreset_epochs"), 0)}
-        check_settings("vcl", self, CHOICES, at_least, ("rate_end", "prior_sigma", "start_sigma", "start_spread"))
+    coreset: str = option("none", "How a task's coreset is chosen.", choices=("none", *coresets.SELECTIONS))
+    coreset_size: int = option(40, "Examples kept from each task, taken out of its training data.", at_least=1)
+    coreset_epochs: int = option(100, "Steps on a coreset before predictions.", at_least=0)
 
 
 class VCL(Posteriors):

@@ -21,8 +21,8 @@ def write(tmp_path, text, name="mine.toml"):
 def test_a_methods_settings_have_documentation_and_no_key_of_the_run(name):
     settings = {f.name for f in fields(method(name).settings)}
     assert not settings & (run_keys().keys() | {"settings"})
-    for key, (_, _, doc) in keys(name).items():
-        assert doc.endswith("."), key
+    for key, declared in keys(name).items():
+        assert declared.doc.endswith("."), key
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if PRESETS[name].asks != "images"])
