@@ -74,8 +74,12 @@ def _cell(row, benchmark, seed, choice):
 
 
 def digest(config):
-    """Return ten hexadecimal digits that differ for configurations that differ in more than where the data lies."""
-    return hashlib.sha256(storage.json_text(portable(as_table(config))).encode()).hexdigest()[:10]
+    """Return ten hexadecimal digits that differ for configurations that differ in more than where the data lies.
+
+    They do not depend on the order of the keys.
+    """
+    table = dict(sorted(portable(as_table(config)).items()))
+    return hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]
 
 
 def finished(cell):

@@ -257,7 +257,7 @@ def _config(search, settings, seed):
 
 def _digest(config, space):
     """Return what differs for configurations that differ in keys that are not searched, but for the data's place."""
-    table = {key: value for key, value in as_table(config).items() if key not in {*space, "seed", "data_dir"}}
+    table = {key: value for key, value in sorted(as_table(config).items()) if key not in {*space, "seed", "data_dir"}}
     return f"sha256:{hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]}"
 
 

@@ -10,10 +10,11 @@ import pytest
 
 from ibpcl import checkpoints, storage
 from ibpcl.errors import TrainingError, UserError
-from ibpcl.experiments import cells
+from ibpcl.experiments import cells, tune
 from ibpcl.experiments import run as run_module
 from ibpcl.experiments.benchmarks import BENCHMARKS, Row, benchmark, select
 from ibpcl.experiments.choice import QUICK, Choice
+from ibpcl.experiments.config import as_table, configure
 from ibpcl.experiments.folder import claimed
 from ibpcl.methods.npbcl import NPBCL
 
@@ -77,6 +78,15 @@ def test_finished_cells_are_used_again(tmp_path, planned, monkeypatch):
     monkeypatch.setattr(run_module, "learn_stream", None)    # nothing may be trained
     again, _ = cells.measure(planned(tmp_path, (OURS, REFERENCE), data_dir="elsewhere"), False, seen.append)
     assert [m.values for m in again] == [m.values for m in first] and len(seen) == 2
+
+
+@pytest.mark.parametrize("module, digest", [(cells, cells.digest), (tune, lambda config: tune._digest(config, ()))])
+def test_a_digest_does_not_depend_on_the_order_of_the_keys(monkeypatch, module, digest):
+    config = configure("split-glyphs")
+    before = digest(config)
+    assert digest(configure("split-glyphs", epochs=3)) != before
+    monkeypatch.setattr(module, "as_table", lambda config: dict(reversed(as_table(config).items())))
+    assert digest(config) == before
 
 
 def test_rows_with_one_configuration_share_a_run(tmp_path, planned):
