@@ -88,6 +88,9 @@ def _parse_npz(data, function, path):
     arrays = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            # We write uncompressed.  What unpacks to more than the file is not ours: a few MB can announce gigabytes.
+            if sum(entry.file_size for entry in archive.infolist()) > len(data):
+                raise ValueError("it unpacks to more bytes than it has")
             for name in archive.namelist():
                 entry = io.BytesIO(archive.read(name))    # compares the entry's CRC before anything is made of it
                 arrays[name.removesuffix(".npy")] = np.lib.format.read_array(entry, allow_pickle=False)
@@ -127,7 +130,7 @@ def save(path, arrays, meta, keep_previous=True):
     path = Path(os.path.realpath(path))
     temporary = storage.write_temporary(path, [*body, _seal(body)])
     try:
-        if keep_previous and _is_sound(path):
+        if keep_previous and path.exists() and _is_sealed(path.read_bytes()):
             _keep_previous(path)
     except BaseException as error:                         # an interrupt, too, leaves nothing behind
         temporary.unlink(missing_ok=True)
@@ -145,18 +148,25 @@ def load(path):
     FileNotFoundError, ValueError
         If there is none; if a single bit differs from what was written.
     """
-    data = Path(path).read_bytes()
-    if not _is_sealed(data):
-        raise storage.damaged("checkpoints.load", path, f"the checksum of its {len(data)} bytes is missing or differs")
-    contents = _parse_npz(data, "checkpoints.load", path)
+    contents = _parse_npz(check(path), "checkpoints.load", path)
     if "meta" not in contents:
         raise storage.damaged("checkpoints.load", path, "it holds no meta")
     meta = storage.parse_json(bytes(contents.pop("meta")).decode("utf-8"), "checkpoints.load", path, strict=False)
     return Checkpoint({name.removeprefix("arrays/"): array for name, array in contents.items()}, meta)
 
 
-def latest(folder, name="checkpoint.npz"):
+def check(path):
+    """Return the bytes of a checkpoint, or raise as :func:`load` does if its checksum is not theirs."""
+    data = Path(path).read_bytes()
+    if not _is_sealed(data):
+        raise storage.damaged("checkpoints.load", path, f"the checksum of its {len(data)} bytes is missing or differs")
+    return data
+
+
+def latest(folder, name="checkpoint.npz", holds=()):
     """Read the newest sound checkpoint of a folder: the file itself, else its predecessor, with a warning.
+
+    A file whose ``meta`` lacks one of the entries ``holds`` is another one's, and counts as damaged.
 
     Raises
     ------
@@ -165,15 +175,23 @@ def latest(folder, name="checkpoint.npz"):
     """
     path, previous = Path(folder, name), Path(folder, f"{name}.previous")
     try:
-        return load(path)
+        return _holding(path, holds)
     except (OSError, ValueError) as error:
         if not previous.exists():
             raise
         try:
-            older = load(previous)
+            older = _holding(previous, holds)
         except (OSError, ValueError) as second:
             raise ValueError(f"checkpoints.latest: no sound checkpoint in {folder}: {error}; {second}") from second
         return older._replace(warning=f"{error}; the one before it, {previous}, was taken instead")
+
+
+def _holding(path, names):
+    found = load(path)
+    missing = [name for name in names if name not in found.meta]
+    if missing:
+        raise storage.damaged("checkpoints.latest", path, f"it holds no {', '.join(missing)}")
+    return found
 
 
 def _seal(body):
@@ -185,14 +203,6 @@ def _seal(body):
 
 def _is_sealed(data):
     return data[-_SEAL_LENGTH:] == _seal([memoryview(data)[:-_SEAL_LENGTH]])
-
-
-def _is_sound(path):
-    """Say whether there is a file, and its checksum is right."""
-    try:
-        return _is_sealed(path.read_bytes())
-    except FileNotFoundError:
-        return False
 
 
 def _keep_previous(path):

@@ -2,8 +2,8 @@ r"""The files of a run folder: each written whole or not at all, and refused whe
 
 Every writer makes a temporary file in the same folder, flushes it to the disk and renames it over the old one.  Whoever
 opens the path sees the old contents or the new ones, also after a crash or on a full disk.  (A process killed in the
-middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never read;
-:func:`is_temporary` knows it.)
+middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never read; :func:`sweep`
+removes it.)
 
 Readers raise ``FileNotFoundError`` for a missing file and ``ValueError`` for a damaged one, with the path and what is
 wrong.  Nothing is pickled.
@@ -14,12 +14,14 @@ Text, JSON, TOML and CSV are UTF-8; arrays are for :mod:`ibpcl.checkpoints`.
 import contextlib
 import csv
 import errno
+import hashlib
 import io
 import json
 import math
 import os
 import re
 import secrets
+import time
 import tomllib
 from pathlib import Path
 
@@ -27,6 +29,7 @@ import numpy as np
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
+_SEAL = "seal"                                            # the key of a sealed file's checksum
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 
 
@@ -74,6 +77,45 @@ def beside(path):
 def is_temporary(path):
     """Say whether a file has a name that :func:`beside` gives."""
     return _TEMPORARY.fullmatch(path.name) is not None
+
+
+def sweep(folder, age=0.0):
+    """Remove the temporary files of killed writes from a folder: all, or those older than ``age`` seconds."""
+    for path in Path(folder).iterdir():
+        with contextlib.suppress(OSError):                # somebody else's, or gone meanwhile
+            if is_temporary(path) and time.time() - path.stat().st_mtime >= age:
+                path.unlink()
+
+
+@contextlib.contextmanager
+def locked(path, wait=None):
+    """Hold a lock, which no other process has meanwhile; it ends with the process, however that ends.
+
+    Parameters
+    ----------
+    path : path-like
+        The lock's file.  It is made, and stays.
+    wait : float, optional
+        Seconds to wait for whoever has it; as long as it takes if not given.
+
+    Raises
+    ------
+    BlockingIOError
+        If somebody else has it that long.
+    OSError
+        If the file cannot be written.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        lock = FileLock(path)
+        lock.acquire(timeout=-1 if wait is None else wait, poll_interval=0.02)
+    except Timeout as error:
+        raise BlockingIOError(errno.EAGAIN, "locked by another process", str(path)) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def rename(temporary, path):
@@ -133,6 +175,32 @@ def write_json(path, value):
 def read_json(path):
     """Read strict JSON: a NaN or Infinity in the file counts as damage."""
     return parse_json(read_text(path), "storage.read_json", path)
+
+
+def write_sealed_json(path, values):
+    """Write a dictionary as :func:`write_json` does, with the SHA-256 of its other entries as the last one."""
+    values = json.loads(json_text({name: value for name, value in values.items() if name != _SEAL}))
+    write_json(path, {**values, _SEAL: _digest(values)})
+
+
+def read_sealed_json(path):
+    """Read what :func:`write_sealed_json` wrote, without its seal.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file; if it is no JSON, or its seal is missing or that of other values.
+    """
+    values = read_json(path)
+    if not isinstance(values, dict) or _SEAL not in values:
+        raise damaged("storage.read_sealed_json", path, "its seal is missing")
+    if values.pop(_SEAL) != _digest(values):
+        raise damaged("storage.read_sealed_json", path, "its values are not those that were sealed")
+    return values
+
+
+def _digest(values):
+    return "sha256:" + hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def json_text(value, indent=None, strict=True):

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,14 +106,24 @@ def test_a_run_prints_the_matrix_row_by_row_and_a_summary(capsys, small_glyphs):
 
 def test_the_same_command_works_twice_with_the_same_result(capsys, small_glyphs):
     results = []
-    for _ in range(2):
-        code, (line,), err = typed(capsys, "run", "--quiet", *TINY)
+    for fresh in ([], ["--fresh"]):
+        code, (line,), err = typed(capsys, "run", "--quiet", *TINY, *fresh)
         assert (code, err) == (0, []) and line.endswith(str(run_folder()))
         results.append(json.loads((run_folder() / "result.json").read_text()))
-        for timing in ("seconds", "peak_memory_mb"):
+        for timing in ("seconds", "peak_memory_mb", "seal"):
             del results[-1][timing]
     assert results[0] == results[1]
     assert [path.name for path in run_folder().parent.iterdir()] == [run_folder().name]
+
+
+def test_a_finished_run_is_told_again_not_made_again(capsys, small_glyphs, monkeypatch):
+    _, first, _ = typed(capsys, "run", *TINY)
+    monkeypatch.setattr("ibpcl.methods.npbcl.NPBCL.learn", None)
+    for option in ((), ("--quiet",), ("--json",)):
+        code, out, err = typed(capsys, "run", *TINY, *option)
+        assert (code, err) == (0, [f"ibpcl: {run_folder()} holds this run, finished; --fresh begins it again"])
+        if not option:
+            assert len(out) > 5 and out == first[-len(out):]         # the summary
 
 
 def test_other_settings_go_to_another_folder(capsys, small_glyphs):
@@ -302,7 +313,9 @@ def test_an_interrupt_is_one_line(capsys, small_glyphs, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ibpcl.methods.npbcl.NPBCL.learn", interrupted)
-    assert refused(capsys, "run", *TINY, code=130) == "ibpcl: interrupted"
+    again = f"ibpcl: interrupted; to continue: ibpcl run {' '.join(TINY)}"
+    assert refused(capsys, "run", *TINY, code=130) == again
+    assert refused(capsys, "run", *TINY, "--fresh", "--out", "a b", code=130) == f"{again} --out 'a b'"
 
 
 def test_a_mistake_of_the_program_keeps_its_traceback(small_glyphs, monkeypatch):
@@ -321,6 +334,68 @@ def test_a_disk_that_fills_is_one_line(capsys, small_glyphs, monkeypatch):
     monkeypatch.setattr("ibpcl.checkpoints.save", full)
     code, _, err = typed(capsys, "run", "--quiet", *TINY)
     assert code == 2 and len(err) == 1 and "checkpoint.npz: No space left on device" in err[0]
+
+
+@pytest.fixture
+def process(tmp_path_factory):
+    """Give a function that runs a command in a process of its own; they share the cache of glyphs."""
+    def start(*arguments, code="from ibpcl.cli import main; import sys; sys.exit(main(sys.argv[1:]))", shell="", **env):
+        command = [sys.executable, "-c", code, *arguments]
+        if shell:
+            command = ["sh", "-c", f'exec "$@" {shell}', "sh", *command]
+        env["XDG_CACHE_HOME"] = str(tmp_path_factory.getbasetemp() / "cache")
+        return subprocess.run(command, capture_output=True, text=True, env=os.environ | env)
+    return start
+
+
+QUICK = [*TINY, "--set=train_limit=40", "--set=test_limit=20", "--set=tasks=1"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize("shell", ["2>&-", ">&- 2>&-"])
+def test_a_shell_that_closes_the_streams_does_not_end_a_run(process, shell):
+    done = process("run", *QUICK, shell=shell)
+    assert (done.returncode, done.stderr) == (0, "") and (run_folder() / "result.json").exists()
+
+
+@pytest.mark.parametrize("arguments", [["run", *QUICK], ["settings", "ewc"], ["methods"]], ids=lambda words: words[0])
+def test_without_docstrings_commands_work(process, arguments):
+    done = process(*arguments, PYTHONOPTIMIZE="2")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_docstrings_what_needs_them_says_so(process):
+    done = process("check", PYTHONOPTIMIZE="2")
+    assert done.returncode == 2 and "unset PYTHONOPTIMIZE" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_an_interrupt_in_the_first_moment_is_one_line(process):
+    early = """
+import sys
+class Interrupt:
+    def find_spec(self, name, *rest):
+        if name == "ibpcl.cli.execution":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from ibpcl.cli import main
+sys.exit(main(["run", "split-glyphs"]))
+"""
+    done = process(code=early)
+    assert done.returncode == 130
+    assert done.stderr == "ibpcl: interrupted; to continue: ibpcl run split-glyphs\n"
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("setting", ["prior_sigma=1e-300", "rate_end=1e8"])
+def test_absurd_settings_end_in_a_line(process, setting, backend):
+    refusal = process("run", *QUICK, "--set", setting, "--set", f"backend={backend}", "--set", "epochs=5")
+    assert refusal.returncode in (1, 2) and len(refusal.stderr.splitlines()) == 1, refusal.stderr
+
+
+def test_a_folder_without_image_sets_is_not_verified(capsys, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for place in ("nowhere", "empty"):
+        assert f"{place}: no image set is there" in refused(capsys, "data", "verify", "--data-dir", place)
 
 
 # What there is to know.

@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import hashlib
 import json
 import math
 import os
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -483,3 +485,20 @@ def test_without_hard_links_the_previous_checkpoint_is_kept_by_renaming(tmp_path
         checkpoints.save(tmp_path / "checkpoint.npz", {}, {"step": step})
     assert checkpoints.load(tmp_path / "checkpoint.npz.previous").meta == {"step": 1}
     assert names(tmp_path) == ["checkpoint.npz", "checkpoint.npz.previous"]
+
+
+@pytest.mark.parametrize("read", [checkpoints.read_npz, checkpoints.load])
+def test_an_archive_that_unpacks_to_more_than_it_has_is_not_unpacked(tmp_path, read):
+    np.savez_compressed(tmp_path / "bomb.npz", zeros=np.zeros(10**7))
+    data = (tmp_path / "bomb.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "a") as archive:             # sealed, too: whoever made it can count
+        archive.comment = b"sha256:" + b"0" * 64
+    data = (tmp_path / "bomb.npz").read_bytes()[:-71]
+    (tmp_path / "bomb.npz").write_bytes(data + b"sha256:" + hashlib.sha256(data).hexdigest().encode())
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="unpacks to more bytes than it has"):
+            read(tmp_path / "bomb.npz")
+        assert tracemalloc.get_traced_memory()[1] < 10**7    # of the 80 MB
+    finally:
+        tracemalloc.stop()

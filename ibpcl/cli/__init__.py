@@ -4,17 +4,11 @@ What does the work is imported when a command runs, so that ``--help`` and ``--v
 the user ends with exit code 2 and one line on standard error; a mistake of the program keeps its traceback.
 """
 
-import importlib
-import json
 import os
 import sys
-import warnings
-from functools import partial
-
-from ibpcl.cli.parser import parser
-from ibpcl.errors import TrainingError, UserError
 
 OK, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130              # 130 = 128 + SIGINT, as shells count
+RESUMABLE = ("run", "compare", "tune", "reproduce")        # commands that continue where they were interrupted
 
 
 def main(arguments=None):
@@ -25,56 +19,28 @@ def main(arguments=None):
     arguments : list of str, optional
         Those of the process if not given.
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        options = parsed(sys.argv[1:] if arguments is None else arguments)
-        if options.command is None:
-            parser().print_help()
-            return OK
-        if empty := [name for name, value in vars(options).items() if value == ""]:
-            raise UserError(f"{', '.join(empty)} must not be empty (a variable of the shell that is not set?)")
-        for stream in (sys.stdout, sys.stderr):            # a terminal that has no "±" shall not end a command
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="replace")
-        with warnings.catch_warnings():
-            warnings.showwarning = partial(tell, otherwise=warnings.showwarning)
-            code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
-        if sys.stdout is not None:                         # the shell may have closed it
-            sys.stdout.flush()                             # here, where a closed pipe is understood
-        return code or OK
+        _open_closed_streams()
+        from ibpcl.cli.execution import execute  # here, where an interrupt is understood
+
+        return execute(arguments)
     except KeyboardInterrupt:
-        return complain("interrupted", INTERRUPTED)
-    except BrokenPipeError:                                # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    except UserError as error:
-        return complain(error, WRONG)
-    except OSError as error:
-        return complain(f"{error.filename}: {error.strerror}" if error.filename else error, WRONG)
-    except MemoryError as error:
-        return complain(f"not enough memory: {error}; make hidden, samples or batch smaller", FAILED)
-    except TrainingError as error:
-        return complain(error, FAILED)
+        again = ""
+        if arguments[:1] and arguments[0] in RESUMABLE:
+            import shlex
+
+            again = f"; to continue: {shlex.join(['ibpcl', *(word for word in arguments if word != '--fresh')])}"
+        print(f"ibpcl: interrupted{again}", file=sys.stderr)
+        return INTERRUPTED
 
 
-def parsed(arguments):
-    """Parse a command line; `ibpcl check --json` is answered in JSON even if it is refused."""
-    try:
-        return parser().parse_args(arguments)
-    except UserError as error:
-        if arguments[:1] == ["check"] and "--json" in arguments:
-            print(json.dumps({"ok": False, "verdict": "refused", "error": str(error)}))
-        raise
-
-
-def tell(message, category, *place, otherwise, **options):
-    """Print a plain warning on standard error in a line; one for developers, such as a deprecation, as Python does."""
-    if category is UserWarning:
-        complain(message, OK)
-    else:
-        otherwise(message, category, *place, **options)
-
-
-def complain(message, code):
-    """Print one line on standard error and return the exit code."""
-    print(f"ibpcl: {' '.join(str(message).split())}", file=sys.stderr)
-    return code
+def _open_closed_streams():
+    """Open what the shell has closed (``2>&-``) on the null device, before a result file gets its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)                 # the lowest free number, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))

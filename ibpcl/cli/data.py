@@ -4,6 +4,7 @@ import sys
 
 from ibpcl.data import glyphs, registry
 from ibpcl.data.dataset import DataError
+from ibpcl.data.sources import SOURCES, given_folder
 from ibpcl.errors import UserError
 
 
@@ -29,6 +30,9 @@ def verify(options):
     """Verify the image sets that are named, or all whose files are there."""
     names = options.names or [status.name for status in registry.status(options.data_dir)
                               if status.files and status.summary != "missing"]
+    if given_folder(options.data_dir) is not None and not set(names) & SOURCES.keys():
+        raise UserError(f"{given_folder(options.data_dir)}: no image set is there (looked for the folders "
+                        f"{', '.join(SOURCES)})")
     for name in names:
         folder = registry.verify(name, options.data_dir)
         drawn = "drawn by the program, nothing to verify"

@@ -7,6 +7,7 @@ from ibpcl.cli.check import add_parser as add_check
 from ibpcl.cli.classroom import add_parser as add_class
 from ibpcl.errors import UserError
 from ibpcl.experiments.presets import DEFAULT, PRESETS, SEEDS
+from ibpcl.experiments.search_spaces import MOST as MOST_TRIALS
 from ibpcl.experiments.search_spaces import OUT as RECORDS
 from ibpcl.experiments.search_spaces import TRIALS
 
@@ -69,7 +70,8 @@ def _add_run(commands):
     run = commands.add_parser(
         "run", help="learn the tasks of an experiment and report what was kept",
         description="Learn the tasks of an experiment one after another; print the accuracy on all\n"
-                    "tasks so far after each; write configuration, results and figures to a folder.",
+                    "tasks so far after each; write configuration, results and figures to a folder.\n"
+                    "Typed again, an interrupted run continues and a finished one is kept.",
         epilog=f"experiments:\n{list_experiments()}\n\n`ibpcl settings` lists the keys for --set and TOML files.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     run.set_defaults(command="run")
@@ -82,7 +84,8 @@ def _add_run(commands):
     _add_set(run, "set any configuration key; may be given several times")
     run.add_argument("--out", metavar="DIR",
                      help="folder for the results (default: a new one under runs/, or that of the same run before)")
-    run.add_argument("--resume", metavar="DIR", help="go on with the run in DIR, from its last checkpoint")
+    run.add_argument("--resume", metavar="DIR", help="continue the run in DIR as it was configured")
+    run.add_argument("--fresh", action="store_true", help="begin again: do not continue, or keep, the same run")
     run.add_argument("--force", action="store_true", help="let --out replace a run with another configuration")
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="print the last line only")
@@ -115,13 +118,19 @@ def _add_tune(commands):
     tune.set_defaults(command="tune")
     tune.add_argument("experiment", metavar="EXPERIMENT", help="a name from `ibpcl run --list` or a TOML file")
     tune.add_argument("--method", metavar="NAME", required=True, help="whose settings")
-    tune.add_argument("--trials", type=int, default=TRIALS, metavar="N",
+    tune.add_argument("--trials", type=_trials, default=TRIALS, metavar="N",
                       help=f"how many in the end; the first has the settings as they are (default: {TRIALS})")
     tune.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the settings that are tried")
     tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners a trial (default: 1)")
     _add_data_dir(tune)
     _add_set(tune, "set any configuration key of all trials; it is then not searched")
     tune.add_argument("--out", metavar="DIR", default=RECORDS, help=f"folder of the record (default: {RECORDS})")
+
+
+def _trials(text):
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_TRIALS:
+        raise argparse.ArgumentTypeError(f"must be in 1 .. {MOST_TRIALS}, got {text}")
+    return int(text)
 
 
 def _add_reproduce(commands):

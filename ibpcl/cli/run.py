@@ -1,5 +1,6 @@
 """``ibpcl run``: a row of the accuracy matrix after each task, then a summary."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,13 @@ def execute(options):
     # An overflow is about to stop the run with a message that says more than NumPy's warning.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         result = run(config, out, False if options.quiet else None, Printer(config) if talk else None, options.force,
-                     resume=bool(options.resume))
+                     options.fresh)
+    if result.made is None:
+        print(f"ibpcl: {result.folder} holds this run, finished; --fresh begins it again", file=sys.stderr)
     if options.json:
         print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
     elif options.quiet:
-        average = nats(result.values) if config.generative else percent(result.values["average_accuracy"])
+        average = nats(result.result) if config.generative else percent(result.result["average_accuracy"])
         print(f"average {config.measure} {average}, results in {result.folder}")
     else:
         print(summary(result))
@@ -41,7 +44,7 @@ def resumed(options):
 
     The data may lie elsewhere by now; nothing else may change.
     """
-    fixed = ("experiment", "method", "preset", "seed", "out", "assignments", "force")
+    fixed = ("experiment", "method", "preset", "seed", "out", "assignments", "force", "fresh")
     given = [name for name in fixed if getattr(options, name)]
     if given:
         raise UserError(f"--resume goes on with a run as it is; leave out {', '.join(given)}")
@@ -50,8 +53,8 @@ def resumed(options):
         raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
     config = configure(file, key_texts(options))
     if not is_run(options.resume):
-        raise UserError(f"{file} has not all keys of a run's configuration; without --resume, `ibpcl run {file} --out "
-                        "FOLDER` begins anew")
+        raise UserError(f"{file} has not all keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
+                        "--resume begins a new run")
     return config, options.resume
 
 
@@ -89,7 +92,7 @@ def summary(result):
     """Return what the run came to, and where its files are, as a few lines."""
     if result.config.generative:
         return generative_summary(result)
-    values = result.values
+    values = result.result
     drops = np.array(values["accuracy_drop"])
     worst = int(drops.argmax())
     lines = [(f"average {values['measure']}", f"{percent(values['average_accuracy'])} of all tasks at the end")]
@@ -107,7 +110,7 @@ def summary(result):
 
 def generative_summary(result):
     """Return the same of a run on images without labels."""
-    values, knn = result.values, result.values["knn"]
+    values, knn = result.result, result.result["knn"]
     drops = np.array(values["log_likelihood_drop"])
     worst, effective = int(drops.argmax()), np.median(values["final"]["effective_samples"])
     lines = [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples; "
@@ -133,7 +136,7 @@ def nats(values):
 
 
 def _lines(lines, result):
-    values, seconds = result.values, result.values["seconds"]
+    values, seconds = result.result, result.result["seconds"]
     memory = "" if values["peak_memory_mb"] is None else f"; {values['peak_memory_mb']:.0f} MB at most"
     lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test'] + seconds.get('final', 0):.1f} s testing, "
                        f"{seconds['total']:.1f} s in all{memory}"),

@@ -7,7 +7,6 @@ import numpy as np
 
 from ibpcl.cli.runs import assignments
 from ibpcl.cli.table import percent
-from ibpcl.errors import UserError
 from ibpcl.experiments import values
 from ibpcl.experiments.tune import best, plan, recorded, tune
 
@@ -20,8 +19,6 @@ def execute(options):
     texts = assignments(options.assignments)
     if options.data_dir is not None:
         texts["data_dir"] = options.data_dir
-    if options.trials < 1:
-        raise UserError(f"--trials must be at least 1, got {options.trials}")
     search = plan(options.experiment, options.method, options.seed, options.repeats, texts, options.out)
     there = len(recorded(search))
     share = percent(search.fixed["validation"], 0)

@@ -15,6 +15,7 @@ labels (d = 1).  Files may be gzip'd; their first two bytes tell, not their name
 """
 
 import gzip
+import io
 import math
 import struct
 import zlib
@@ -25,6 +26,7 @@ import numpy as np
 from ibpcl.data.dataset import DataError
 
 UNSIGNED_BYTE = 8
+LARGEST = 2**28                # bytes of a file; the largest that is published has 47 million
 GZIP_START = b"\x1f\x8b"
 
 
@@ -55,7 +57,7 @@ def contents(path):
 
 
 def unpack(raw, path):
-    """Undo the gzip wrapping, if there is one.
+    """Undo the gzip wrapping, if there is one; never read more than a byte beyond what the header announces.
 
     Parameters
     ----------
@@ -72,12 +74,18 @@ def unpack(raw, path):
     Raises
     ------
     DataError
-        When the wrapping is truncated or damaged.
+        When the wrapping is truncated or damaged, or the header announces far more than any image set has.
     """
     if not raw.startswith(GZIP_START):
         return raw
     try:
-        return gzip.decompress(raw)
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            start = file.read(4)
+            sizes = file.read(4 * start[3]) if len(start) == 4 and not any(start[:2]) else b""
+            announced = math.prod(size for size, in struct.iter_unpack(">I", sizes[:len(sizes) // 4 * 4]))
+            if announced > LARGEST:
+                raise DataError(f"{path}: the header announces {announced} bytes; no image set has more than {LARGEST}")
+            return start + sizes + file.read(announced + 1)  # one more, so that a longer one is seen
     except EOFError as error:
         raise DataError(f"{path}: the gzip file is truncated ({len(raw)} bytes and no end)") from error
     except (gzip.BadGzipFile, zlib.error) as error:

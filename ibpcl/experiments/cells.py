@@ -7,18 +7,20 @@ no other has begun.
 
 import hashlib
 import time
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 from tqdm import tqdm
 
-from ibpcl import checkpoints, storage
-from ibpcl.continual.learner import check_form
+import ibpcl
+from ibpcl import storage
 from ibpcl.errors import TrainingError
+from ibpcl.experiments import runs
 from ibpcl.experiments.benchmarks import Benchmark, Row
 from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import CONFIG, AtWorkError, at_work, portable
-from ibpcl.experiments.journal import FILE as CHECKPOINT
+from ibpcl.experiments.folder import RESULT, AtWorkError, at_work, portable
+from ibpcl.experiments.journal import unusable
 from ibpcl.experiments.run import make_stream, run
 
 ALL_DATA, MUCH = ("joint",), 5e8                             # who keeps every training example; bytes
@@ -84,11 +86,8 @@ def digest(config):
 
 def finished(cell):
     """Return the cell as measured, or None if its folder does not hold the complete run."""
-    try:
-        table, values = storage.read_toml(cell.folder / CONFIG), storage.read_json(cell.folder / "result.json")
-    except (OSError, ValueError):
-        return None
-    return Measured(cell, values) if portable(table) == portable(as_table(cell.config)) else None
+    found = runs.finished(cell.folder, cell.config)
+    return None if found is None else Measured(cell, found.result)
 
 
 def measure(cells, progress=None, on_cell=None):
@@ -116,6 +115,7 @@ def measure(cells, progress=None, on_cell=None):
         If the data of a cell that must run are missing or damaged; before anything is trained.
     """
     ready = {cell.folder: finished(cell) for cell in cells}
+    _name_other_versions([found.values["versions"]["ibpcl"] for found in ready.values() if found is not None])
     missing = list({cell.folder: cell for cell in cells if ready[cell.folder] is None}.values())
     _check_data(missing)
     measured, failures, waiting = [], {}, list(missing)
@@ -135,6 +135,15 @@ def measure(cells, progress=None, on_cell=None):
         if cell.folder not in failures:
             measured.append(ready[cell.folder]._replace(cell=cell))    # rows may share a run
     return measured, list(failures.values())
+
+
+def _name_other_versions(versions):
+    """Report by a warning how many runs, of those whose versions are given, another version has made."""
+    others = [version for version in versions if version != ibpcl.__version__]
+    if others:
+        warnings.warn(f"{len(others)} of the runs {'was' if len(others) == 1 else 'were'} made by ibpcl "
+                      f"{', '.join(sorted(set(others)))}, this is {ibpcl.__version__}; to make runs again, remove "
+                      "their folders or name another with --out", stacklevel=3)
 
 
 def _in_turn(waiting, bar):
@@ -158,22 +167,12 @@ def _elsewhere(cell, bar):
 
 
 def _run(cell, bar):
-    """Run a cell, from its checkpoint if there is a sound one."""
+    """Run a cell, from its checkpoint if there is one that can be used."""
     cell.folder.parent.mkdir(parents=True, exist_ok=True)
     step = cost(cell) / cell.config.tasks
     # The name of the folder says what may be replaced: a run of the same configuration whose data lay elsewhere.
-    run(cell.config, cell.folder, False, lambda report: bar.update(step), force=True, resume=_resumable(cell.folder))
-    for name in (CHECKPOINT, f"{CHECKPOINT}.previous"):      # there is nothing to go on with
-        Path(cell.folder, name).unlink(missing_ok=True)
-    return storage.read_json(cell.folder / "result.json")
-
-
-def _resumable(folder):
-    try:
-        check_form(checkpoints.latest(folder).meta, folder)
-    except (OSError, ValueError):                            # none, all damaged, or older: from the beginning
-        return False
-    return True
+    run(cell.config, cell.folder, False, lambda report: bar.update(step), force=True, fresh=unusable(cell.folder))
+    return storage.read_sealed_json(cell.folder / RESULT)    # as any other cell: null for what was not measured
 
 
 def hoards(cell):

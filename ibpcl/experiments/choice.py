@@ -17,6 +17,7 @@ QUICK = {"train_limit": 2000, "test_limit": 1000, "samples": 1, "prediction_samp
 QUICK_IMAGES = {**QUICK, "train_limit": 500, "test_limit": 100, "samples": 1, "epochs": 20, "finetune_epochs": 10,
                 "likelihood_samples": 10, "final_samples": 100, "likelihood_images": 20, "final_images": 20,
                 "code_images": 50, "code_test_images": 20, "inference_samples": 5}        # of generative models
+MOST_SEEDS = 1000                                            # of a table's row
 # Keys of the run that a table sets itself, with what the user can give instead.
 OWN = {"experiment": "--datasets", "dataset": "--datasets", "stream": "--datasets", "method": "--methods",
        "seed": "--seeds", "data_dir": "--data-dir", "preset": "--preset"}
@@ -68,8 +69,8 @@ class Choice:
     def __post_init__(self):
         if self.seeds is None:
             object.__setattr__(self, "seeds", 1 if self.quick else SEEDS)
-        if self.seeds < 1:
-            raise UserError(f"seeds must be at least 1, got {self.seeds}")
+        if not 1 <= self.seeds <= MOST_SEEDS:
+            raise UserError(f"seeds must be in 1 .. {MOST_SEEDS}, got {self.seeds}")
         object.__setattr__(self, "out", Path(self.out))
         for given in self.assignments:
             owner, key = self._owner(given)

@@ -6,6 +6,7 @@ same, bit for bit.
 """
 
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from ibpcl.experiments.result import as_columns
 from ibpcl.inference.loop import Record, Watch
 
 FILE, HISTORY = "checkpoint.npz", "history.csv"
+HOLDS = ("config", "seconds", "done")                        # what a checkpoint of a run says besides its arrays
 
 
 class RunJournal:
@@ -42,22 +44,17 @@ class RunJournal:
         The same for a new run; for a resumed one, earlier by the time that its tasks had taken.
     done : list of ``kind``
         What the finished tasks gave.
-    warning : str or None
-        Why the newest checkpoint could not be used, if so.
     """
 
     def __init__(self, folder, table, kind=Progress, began=None):
         self.path, self.table, self.kind = Path(folder, FILE), table, kind
         self.began = time.perf_counter() if began is None else began
-        self.done, self.warning = [], None
-
-    def forget(self):
-        """Remove what an earlier run left, before a new one starts from the beginning."""
-        for path in (self.path, self.path.with_name(f"{FILE}.previous")):
-            path.unlink(missing_ok=True)
+        self.done = []
 
     def restore(self, learner):
         """Read the newest sound checkpoint and put the learner where it was; without any, nothing changes.
+
+        A newer one that is damaged is reported by a warning.
 
         Raises
         ------
@@ -67,10 +64,12 @@ class RunJournal:
         if not self.path.exists() and not self.path.with_name(f"{FILE}.previous").exists():
             return
         try:
-            arrays, meta, self.warning = checkpoints.latest(self.path.parent, FILE)
+            arrays, meta, warning = checkpoints.latest(self.path.parent, FILE, HOLDS)
             check_form(meta, self.path)
         except ValueError as error:
-            raise UserError(f"{error}; start the run again without --resume") from error
+            raise UserError(f"{error}; start the run again with --fresh") from error
+        if warning:
+            warnings.warn(warning, stacklevel=3)
         earlier, now = portable(meta["config"]), portable(self.table)
         if earlier != now:
             raise UserError(f"{self.path} is of a run with {difference(earlier, now)}: change the configuration back")
@@ -114,3 +113,20 @@ class RunJournal:
                   "seconds": [done.train_seconds, done.test_seconds]} for done in self.done]
         checkpoints.save(self.path, arrays, {"config": self.table, "seconds": time.perf_counter() - self.began,
                                              "done": tasks, **form()})
+
+
+def forget(folder):
+    """Remove the checkpoints of a folder."""
+    for name in (FILE, f"{FILE}.previous"):
+        Path(folder, name).unlink(missing_ok=True)
+
+
+def unusable(folder):
+    """Return whether a folder holds checkpoints, but none that a run can go on from."""
+    try:
+        check_form(checkpoints.latest(folder, FILE, HOLDS).meta, folder)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):                            # all damaged, or of an older version
+        return True
+    return False

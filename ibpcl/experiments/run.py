@@ -2,9 +2,7 @@
 
 import contextlib
 import time
-import warnings
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ibpcl import storage
 from ibpcl.continual.loop import Progress, learn_stream
@@ -17,34 +15,11 @@ from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
 from ibpcl.experiments import generative, generative_figures
 from ibpcl.experiments import result as results
-from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import claimed
-from ibpcl.experiments.journal import RunJournal
+from ibpcl.experiments.config import as_table
+from ibpcl.experiments.folder import RESULT, begin, claimed
+from ibpcl.experiments.journal import RunJournal, forget
+from ibpcl.experiments.runs import Run, finished
 from ibpcl.methods import method
-
-
-class Result(NamedTuple):
-    """What a run gave.
-
-    Attributes
-    ----------
-    config : RunConfig
-        What it is a function of.
-    values : dict
-        The content of ``result.json``.
-    history : dict of str to list
-        The columns of ``history.csv``.
-    learner : Learner
-        After its last task, ready to predict.
-    folder : Path or None
-        Where the files are, if they were asked for.
-    """
-
-    config: RunConfig
-    values: dict
-    history: dict
-    learner: Any
-    folder: Path | None
 
 
 class Report(NamedTuple):
@@ -143,8 +118,11 @@ def make_learner(config):
     return learner(config.settings, config.seed, config.backend)
 
 
-def run(config, out=None, progress=None, on_task=None, force=False, resume=False):
+def run(config, out=None, progress=None, on_task=None, force=False, fresh=False, figures=True):
     """Learn the tasks of a configuration one after another and measure what was learned and kept.
+
+    A run that its folder holds already is not made again: a finished one is returned as it is, an interrupted one goes
+    on from its last checkpoint.
 
     Parameters
     ----------
@@ -160,12 +138,14 @@ def run(config, out=None, progress=None, on_task=None, force=False, resume=False
         Called with a :class:`Report` after every task.
     force : bool
         Let the files replace those of a run with another configuration.
-    resume : bool
-        Go on from the checkpoint in ``out``, if there is one, instead of starting again.
+    fresh : bool
+        Begin again, whatever the folder holds of the same run.
+    figures : bool
+        Draw the run's figures into the folder.
 
     Returns
     -------
-    result : Result
+    run : Run
         The same for the same configuration, but for ``seconds`` and ``peak_memory_mb``.
 
     Raises
@@ -176,12 +156,18 @@ def run(config, out=None, progress=None, on_task=None, force=False, resume=False
         If the objective stops being finite.
     """
     start = time.perf_counter()
-    stream = make_stream(config)
-    names, image_shape = survey(stream)
     with contextlib.nullcontext() if out is None else claimed(out, config, force) as folder:
+        if folder is not None and not fresh and (found := finished(folder, config)) is not None:
+            forget(folder)                                   # checkpoints of a run that was killed at its very end
+            return found
+        stream = make_stream(config)
+        names, image_shape = survey(stream)
         learner, progresses = make_learner(config), []
-        journal = _journal(folder, config, learner, resume, start)
-        if journal is not None:
+        journal = None
+        if folder is not None:
+            begin(folder, config, fresh)
+            journal = RunJournal(folder, as_table(config), generative.Stage if config.generative else Progress, start)
+            journal.restore(learner)
             start = journal.began                            # a run that goes on began in an earlier process
         tasks = (generative.learn_stages(learner, stream, config, progress, journal) if config.generative
                  else learn_stream(learner, stream, progress, journal))
@@ -200,23 +186,10 @@ def run(config, out=None, progress=None, on_task=None, force=False, resume=False
             if config.generative:
                 generative_figures.write_pictures(folder, progresses, stream)
                 generative_figures.draw(folder, values, history, masks, image_shape, progresses, stream)
-            else:
+            elif figures:
                 results.draw(folder, values, history, masks, image_shape, learner, stream)
         values["seconds"]["total"] = round(time.perf_counter() - start, 3)
-        if folder is not None:                               # last: it stands for a complete run
-            storage.write_json(folder / "result.json", values)
-    return Result(config, values, history, learner, folder)
-
-
-def _journal(folder, config, learner, resume, start):
-    """Return what keeps the run's checkpoints, with the learner put where they say if the run goes on."""
-    if folder is None:
-        return None
-    journal = RunJournal(folder, as_table(config), generative.Stage if config.generative else Progress, start)
-    if not resume:
-        journal.forget()
-        return journal
-    journal.restore(learner)
-    if journal.warning:
-        warnings.warn(journal.warning, stacklevel=3)
-    return journal
+        if folder is not None:
+            storage.write_sealed_json(folder / RESULT, values)               # last: it stands for a complete run
+            forget(folder)                                                   # there is nothing to go on with
+    return Run(config, values, history, folder, learner)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 OUT = "search"                                               # folder of the records
 TRIALS = 12                                                  # of every record in docs/search: the same budget for all
+MOST = 10**6                                                 # trials of a search, and learners of a trial
 DIGITS = 2                                                   # of a drawn number: more would not matter
 
 

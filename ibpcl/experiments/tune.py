@@ -9,8 +9,11 @@ The learner's seeds are none that a table uses.  The best of many noisy scores i
 settings are worth, other seeds and the test set say.
 """
 
+import contextlib
 import hashlib
 import math
+import shutil
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +22,13 @@ import numpy as np
 from ibpcl import storage
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import values
-from ibpcl.experiments.config import as_table, configure, keys
+from ibpcl.experiments.config import LARGEST_SEED, as_table, configure, keys
+from ibpcl.experiments.journal import unusable
 from ibpcl.experiments.run import run
-from ibpcl.experiments.search_spaces import OUT, SPACES, TRIALS
+from ibpcl.experiments.search_spaces import MOST, OUT, SPACES, TRIALS
 
 VALIDATION = 0.1
+LOOK, OLD = 0.5, 3600.0                                      # seconds between looks; age of what a killed write left
 LEARNER_SEED = 1000                                          # tables count theirs from 0
 # The columns of a record before those of the settings.
 SCORES = ("trial", "accuracy", "backward_transfer", "seconds")
@@ -97,9 +102,9 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT):
     for key, instead in (("method", "--method"), ("seed", "--seed, of the search"), ("experiment", "EXPERIMENT")):
         if key in texts:
             raise UserError(f"{key} is not for --set here: use {instead}")
-    for name, value, least in (("seed", seed, 0), ("repeats", repeats, 1)):
-        if value < least:
-            raise UserError(f"{name} must be at least {least}, got {value}")
+    for name, value, least, most in (("seed", seed, 0, LARGEST_SEED), ("repeats", repeats, 1, MOST)):
+        if not least <= value <= most:
+            raise UserError(f"{name} must be in {least} .. {most}, got {value}")
     config = configure(experiment, texts, method=method)     # refuses what is wrong with them, before anything is run
     if config.validation is None and "validation" not in texts:
         texts["validation"] = str(VALIDATION)
@@ -132,8 +137,8 @@ def settings_of(search, number):
 def tune(search, trials=TRIALS, on_trial=None):
     """Run the trials that are not in the record yet, and return all of them.
 
-    The record is written after every trial, whole or not at all.  Another process may write to it too: the trials that
-    it has added meanwhile stay.
+    Several processes may be at work on the same search: each takes trials that no other has begun.  The record is
+    written after every trial, whole or not at all.  A trial that is killed goes on where it was.
 
     Parameters
     ----------
@@ -142,7 +147,7 @@ def tune(search, trials=TRIALS, on_trial=None):
     trials : int, at least 1
         How many there shall be in the end; a record with more is left as it is.
     on_trial : callable, optional
-        Called with each new :class:`Trial`.
+        Called with each new :class:`Trial`, also of other processes.
 
     Returns
     -------
@@ -154,21 +159,49 @@ def tune(search, trials=TRIALS, on_trial=None):
     UserError
         If the record is of another search, the TOML file was changed meanwhile, or data are missing.
     """
-    if trials < 1:
-        raise UserError(f"trials must be at least 1, got {trials}")
-    done = recorded(search)
-    if len(done) < trials:
+    if not 1 <= trials <= MOST:
+        raise UserError(f"trials must be in 1 .. {MOST}, got {trials}")
+    known = {trial.number for trial in recorded(search)}
+    if not known >= set(range(trials)):
         _check_writable(search.record)
-    while (number := len(done)) < trials:
-        trial, there = _try(search, number), recorded(search)
-        if len(there) > number:
-            done = there
-        else:
-            done.append(trial)
-            write(search, done)
-        if on_trial is not None:
-            on_trial(done[number])
-    return done[:trials]
+    while True:
+        done = {trial.number: trial for trial in recorded(search)}
+        for number in sorted(done.keys() - known):
+            if on_trial is not None and number < trials:
+                on_trial(done[number])
+        known |= done.keys()
+        missing = [number for number in range(trials) if number not in done]
+        if not missing:
+            return [done[number] for number in range(trials)]
+        if not any(_attempt(search, number) for number in missing):
+            time.sleep(LOOK)                                 # other processes are at work on all of them
+
+
+def _attempt(search, number):
+    """Run a trial and record it; return False if another process is at work on it."""
+    work = search.record.with_suffix("")                     # a folder beside the record
+    work.mkdir(exist_ok=True)
+    lock = work / f"trial-{number}.lock"
+    try:
+        with storage.locked(lock, wait=0):
+            if number not in {trial.number for trial in recorded(search)}:
+                _record(search, _try(search, number, work))
+            for folder in work.glob(f"trial-{number}-*"):
+                shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):               # Windows does not remove a lock that is held
+                lock.unlink()
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    with contextlib.suppress(OSError):                       # the last one takes the folder away
+        work.rmdir()
+    return True
+
+
+def _record(search, trial):
+    """Add a trial to the record, to which other processes write too."""
+    with storage.locked(search.record.with_name(f".{search.record.name}.lock")):
+        storage.sweep(search.record.parent, OLD)
+        write(search, sorted([*recorded(search), trial]))
 
 
 def _check_writable(record):
@@ -212,18 +245,20 @@ def recorded(search):
     if set(columns) | {DIGEST} != set(names):
         raise _another(search, f"has the columns {', '.join(columns)}, not {', '.join(names)}")
     done = []
-    for number in range(len(columns["trial"])):
+    for line, number in enumerate(columns["trial"].tolist()):
+        if not isinstance(number, int) or not (done[-1].number if done else -1) < number < MOST:
+            raise _another(search, f"has trial = {number} in line {line + 2}")
         settings = settings_of(search, number)
-        for key, value in {"trial": number, **search.fixed, **settings}.items():
+        for key, value in {**search.fixed, **settings}.items():
             if key not in columns:                           # the digest
                 continue
-            found, cell = columns[key][number], _cell(value)
+            found, cell = columns[key][line], _cell(value)
             same = str(found) == cell if isinstance(cell, str) else isinstance(found, np.number) and found == cell
             if not same and key == DIGEST:
                 raise _another(search, "differs in keys that have no column, such as those of a TOML file")
             if not same:
-                raise _another(search, f"has {key} = {found} in line {number + 2}, not {cell}")
-        done.append(Trial(number, settings, *(float(columns[name][number]) for name in SCORES[1:])))
+                raise _another(search, f"has {key} = {found} in line {line + 2}, not {cell}")
+        done.append(Trial(number, settings, *(float(columns[name][line]) for name in SCORES[1:])))
     return done
 
 
@@ -236,14 +271,16 @@ def write(search, trials):
                                       for name in rows[0]})
 
 
-def _try(search, number):
+def _try(search, number, work):
     settings, found = settings_of(search, number), []
     for repeat in range(search.fixed["repeats"]):
+        folder = work / f"trial-{number}-{repeat}"
         try:
-            found.append(run(_config(search, settings, LEARNER_SEED + repeat), progress=False).values)
+            config = _config(search, settings, LEARNER_SEED + repeat)
+            found.append(run(config, folder, False, force=True, fresh=unusable(folder), figures=False).result)
         except TrainingError:
             return Trial(number, settings, math.nan, math.nan, math.nan)
-    accuracy, transfer = (round(float(np.mean([one[name] for one in found])), 6)
+    accuracy, transfer = (round(float(np.array([one[name] for one in found], float).mean()), 6)
                           for name in ("average_accuracy", "backward_transfer"))
     return Trial(number, settings, accuracy, transfer, round(math.fsum(one["seconds"]["total"] for one in found), 1))
 

@@ -100,7 +100,7 @@ def method(name):
     if name not in known:
         raise ValueError(f"methods.method: name must be one of {', '.join(known)}, got {name!r}")
     module = import_module(f"ibpcl.methods.{name}")
-    return Method(name, module.Settings, getattr(module, known[name]), module.__doc__.strip().splitlines()[0],
+    return Method(name, module.Settings, getattr(module, known[name]), (module.__doc__ or name).strip().splitlines()[0],
                   getattr(module, "PRESETS", {"default": {}}))
 
 

@@ -2,6 +2,8 @@
 
 import gzip
 import re
+import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -96,3 +98,16 @@ def test_counts_that_differ_are_named_with_both_files():
 def test_only_bytes_are_encoded():
     with pytest.raises(TypeError, match="must be uint8, got float64"):
         idx.encode(np.zeros(3))
+
+
+@pytest.mark.parametrize(("announced", "message"), [(10, "too long: the header announces 10"),
+                                                    (2**32 - 1, "announces 4294967295 bytes; no image set has more")])
+def test_no_more_is_unpacked_than_the_header_announces(announced, message):
+    packed = gzip.compress(struct.pack(">2xBBI", 8, 1, announced) + bytes(10**8))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=message):
+            idx.parse(idx.unpack(packed, "labels.gz"), "labels.gz")
+        assert tracemalloc.get_traced_memory()[1] < 10**7    # of the 100 MB that it unpacks to
+    finally:
+        tracemalloc.stop()

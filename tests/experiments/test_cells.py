@@ -131,8 +131,27 @@ def test_a_damaged_result_or_checkpoint_costs_time_and_nothing_else(tmp_path, pl
     (first,), _ = cells.measure([cell], False)
     for name in ("result.json", "checkpoint.npz", "checkpoint.npz.previous"):
         (cell.folder / name).write_bytes(b"{")
-    (again,), _ = cells.measure([cell], False)
+    with pytest.warns(UserWarning, match=r"result\.json is damaged.*the run is made again"):
+        (again,), _ = cells.measure([cell], False)
     assert without_times(again.values) == without_times(first.values)
+
+
+def test_a_flipped_digit_in_a_result_does_not_reach_a_table(tmp_path, planned):
+    (cell,) = planned(tmp_path)
+    (first,), _ = cells.measure([cell], False)
+    path = cell.folder / "result.json"
+    text = path.read_text()
+    path.write_text(text.replace('"backward_transfer": ', '"backward_transfer": 9', 1))
+    with pytest.warns(UserWarning, match="its values are not those that were sealed"):
+        (again,), _ = cells.measure([cell], False)
+    assert without_times(again.values) == without_times(first.values)
+
+
+def test_cells_of_another_version_are_named(tmp_path, planned, monkeypatch):
+    cells.measure(planned(tmp_path), False)
+    monkeypatch.setattr("ibpcl.__version__", "9.0")
+    with pytest.warns(UserWarning, match=r"1 of the runs was made by ibpcl .*, this is 9\.0"):
+        cells.measure(planned(tmp_path), False)
 
 
 def test_a_run_whose_data_lay_elsewhere_is_replaced_if_it_was_not_finished(tmp_path, planned):

@@ -1,5 +1,4 @@
 import contextlib
-import os
 import threading
 from functools import partial
 
@@ -7,14 +6,26 @@ import pytest
 
 from ibpcl import storage
 from ibpcl.errors import UserError
-from ibpcl.experiments import folder as folders
 from ibpcl.experiments.config import as_table, configure
-from ibpcl.experiments.folder import RESULTS, AtWorkError, at_work, claimed, free_folder
+from ibpcl.experiments.folder import LOCK, RESULTS, AtWorkError, at_work, begin, free_folder
+from ibpcl.experiments.folder import claimed as locked
 
 
 @pytest.fixture
 def config():
     return configure()
+
+
+@contextlib.contextmanager
+def claimed(folder, config, force=False):
+    """Claim a folder and begin a run there, as a run does."""
+    with locked(folder, config, force) as folder:
+        begin(folder, config)
+        yield folder
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name != LOCK)
 
 
 def fill(folder, config):
@@ -68,7 +79,7 @@ def test_another_run_is_replaced_only_by_force(tmp_path, config):
     assert (tmp_path / "run" / "result.json").read_text() == "of seed 0"
     with claimed(tmp_path / "run", other, force=True):
         # No result of the other run may be taken for one of this run.
-        assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["config.toml", "notes.txt"]
+        assert names(tmp_path / "run") == ["config.toml", "notes.txt"]
 
 
 def test_the_same_run_keeps_its_results_until_they_are_replaced(tmp_path, config):
@@ -80,7 +91,7 @@ def test_the_same_run_keeps_its_results_until_they_are_replaced(tmp_path, config
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, FloatingPointError])
 def test_a_run_that_fails_leaves_no_folder_of_its_own(tmp_path, config, error):
-    with pytest.raises(error), claimed(tmp_path / "new", config):
+    with pytest.raises(error), claimed(tmp_path / "new" / "one", config):
         raise error
     assert not list(tmp_path.iterdir())
 
@@ -89,7 +100,7 @@ def test_a_run_that_fails_keeps_what_it_has_written(tmp_path, config):
     with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "new", config) as folder:
         (folder / "history.csv").write_text("task\n")
         raise KeyboardInterrupt
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["config.toml", "history.csv"]
+    assert names(tmp_path / "new") == ["config.toml", "history.csv"]
 
 
 def test_what_an_interrupted_write_leaves_does_not_fill_a_folder(tmp_path, config):
@@ -116,10 +127,6 @@ def test_the_same_run_may_have_its_data_elsewhere(tmp_path):
         pass
 
 
-LOCKS = pytest.mark.skipif(os.name != "posix", reason="needs locks on folders")
-
-
-@LOCKS
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_other_run_comes_into_a_folder_while_one_is_at_work_there(tmp_path, config, seed, force):
@@ -135,16 +142,14 @@ def test_no_other_run_comes_into_a_folder_while_one_is_at_work_there(tmp_path, c
         assert at_work(folder)
 
 
-@LOCKS
 def test_runs_that_begin_together_get_folders_of_their_own(tmp_path, config):
     choose = partial(free_folder, runs=tmp_path)
     with (claimed(choose, config) as first, claimed(choose, config) as second,
           claimed(choose, configure(epochs=3)) as third):
-        names = [folder.name.removeprefix("split-glyphs-npbcl-seed0") for folder in (first, second, third)]
-    assert names == ["", "-2", "-3"]
+        found = [folder.name.removeprefix("split-glyphs-npbcl-seed0") for folder in (first, second, third)]
+    assert found == ["", "-2", "-3"]
 
 
-@LOCKS
 def test_of_two_that_claim_a_new_folder_at_once_one_gets_it(tmp_path, config, monkeypatch):
     first_writes, second_is_done, said = threading.Event(), threading.Event(), []
     write = storage.write_toml
@@ -172,14 +177,36 @@ def test_of_two_that_claim_a_new_folder_at_once_one_gets_it(tmp_path, config, mo
     assert len(said) == 1 and "another run is at work" in said[0]
 
 
-@LOCKS
-def test_where_there_are_no_locks_a_folder_is_left_to_another_that_has_claimed_it(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(folders, "fcntl", None)
-    with contextlib.ExitStack() as other:
-        with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "run", config):
-            other.enter_context(claimed(tmp_path / "run", config))
-            raise KeyboardInterrupt
-        assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.toml"]
+def test_a_run_in_the_current_folder_does_not_lock_itself_out(tmp_path, config, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        with claimed(".", config):
+            assert at_work(".")
+    assert names(tmp_path) == ["config.toml"]
+
+
+def test_a_folder_that_is_only_claimed_is_as_it_was(tmp_path, config):
+    fill(tmp_path / "run", config)
+    with pytest.raises(UserError, match="truncated"), locked(tmp_path / "run", configure(seed=1), force=True):
+        raise UserError("mnist/train-images: truncated")
+    assert (tmp_path / "run" / "result.json").read_text() == "of seed 0"
+    assert storage.read_toml(tmp_path / "run" / "config.toml") == as_table(config)
+
+
+def test_what_killed_writes_left_is_swept_when_the_folder_is_claimed_again(tmp_path, config):
+    fill(tmp_path / "run", config)
+    storage.beside(tmp_path / "run" / "learner.npz").write_text("half")
+    (tmp_path / "run" / ".mine.tmp").write_text("whole")
+    with claimed(tmp_path / "run", config):
+        pass
+    assert [name for name in names(tmp_path / "run") if name.endswith(".tmp")] == [".mine.tmp"]
+
+
+def test_a_run_begun_afresh_keeps_nothing_of_the_one_before(tmp_path, config):
+    fill(tmp_path / "run", config)
+    with locked(tmp_path / "run", config) as folder:
+        begin(folder, config, fresh=True)
+    assert names(tmp_path / "run") == ["config.toml"]
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])

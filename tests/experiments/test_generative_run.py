@@ -37,7 +37,7 @@ def undrawn(monkeypatch):
 
 
 def test_the_matrices_hold_what_importance_sampling_says_of_the_learner(finished):
-    values, stream = finished.values, make_stream(finished.config)
+    values, stream = finished.result, make_stream(finished.config)
     for j, task in enumerate(stream):
         model = finished.learner.latent_model(j)
         told = latent.mean_and_errors(latent.importance_sampled(model, task.x_test[:6], 4, 0))
@@ -55,15 +55,15 @@ def test_the_matrices_hold_what_importance_sampling_says_of_the_learner(finished
 
 
 def test_the_matrix_is_lower_triangular_and_its_changes_add_up(finished):
-    R = np.array(finished.values["log_likelihood_matrix"], float)
+    R = np.array(finished.result["log_likelihood_matrix"], float)
     assert np.isfinite(R[np.tril_indices(3)]).all() and np.isnan(R[np.triu_indices(3, 1)]).all()
     changes = [R[1, 0] - R[0, 0], R[2, 0] - R[0, 0], R[2, 1] - R[1, 1]]
-    assert finished.values["backward_transfer"] == pytest.approx(np.mean(changes))
-    np.testing.assert_allclose(finished.values["log_likelihood_drop"], R.diagonal() - R[-1])
+    assert finished.result["backward_transfer"] == pytest.approx(np.mean(changes))
+    np.testing.assert_allclose(finished.result["log_likelihood_drop"], R.diagonal() - R[-1])
 
 
 def test_codes_are_judged_by_all_three_encoders(finished):
-    values, stream, config = finished.values, make_stream(finished.config), finished.config
+    values, stream, config = finished.result, make_stream(finished.config), finished.config
     models = [finished.learner.latent_model(t) for t in range(3)]
     images = generative.labelled(stream, config.measurement)
     assert (len(images.x), len(images.x_test)) == (60, 36)
@@ -129,7 +129,7 @@ def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupte
 
 def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
     assert main(["run", "--resume", str(finished.folder)]) == 0
-    out, values = capsys.readouterr().out, finished.values
+    out, values = capsys.readouterr().out, finished.result
     assert "Test log-likelihood (nats an image)" in out and "accuracy" not in out
     row = next(line for line in out.splitlines() if line.startswith(" 3 C"))
     for value in values["log_likelihood_matrix"][-1]:
@@ -214,4 +214,4 @@ def test_another_run_takes_the_pictures_away(tmp_path, undrawn):
         (tmp_path / "run" / name).write_bytes(b"of the run before")
     result = run(configure("vae-glyphs", **few, seed=1), tmp_path / "run", progress=False, force=True)
     assert not [name for name in OF_IMAGES if name.endswith(".png") and (tmp_path / "run" / name).exists()]
-    assert np.isnan(result.values["backward_transfer"])
+    assert np.isnan(result.result["backward_transfer"])

@@ -33,11 +33,11 @@ def undrawn(monkeypatch):
 
 
 def test_the_matrix_holds_r_squared_of_what_the_learner_predicts(finished):
-    R, stream = np.array(finished.values["accuracy_matrix"], float), make_stream(finished.config)
+    R, stream = np.array(finished.result["accuracy_matrix"], float), make_stream(finished.config)
     for j, task in enumerate(stream):
         assert R[-1, j] == metrics.r_squared(finished.learner.predict(task.x_test, j), task.y_test)
-    assert R[-1].min() > 0.4 and finished.values["measure"] == "R^2"
-    assert finished.values["tasks"] == ["126.0 to 124.0 W", "124.0 to 122.0 W"]
+    assert R[-1].min() > 0.4 and finished.result["measure"] == "R^2"
+    assert finished.result["tasks"] == ["126.0 to 124.0 W", "124.0 to 122.0 W"]
 
 
 def test_the_result_tells_coverage_and_noise(finished):
@@ -67,7 +67,7 @@ def test_the_folder_holds_the_figures_of_a_regression_too(finished):
 
 def test_given_noise_stays_as_given():
     result = run(configure("terrain", {"learn_noise": "false", "noise_sigma": "0.45"}, **TINY), progress=False)
-    np.testing.assert_allclose(result.values["noise_sigma"], 0.45, rtol=1e-4)
+    np.testing.assert_allclose(result.result["noise_sigma"], 0.45, rtol=1e-4)
     assert "noise.log_sigma" not in result.learner.heads[0]
 
 
@@ -92,8 +92,8 @@ def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
     assert main(["run", "--resume", str(finished.folder)]) == 0
     out = capsys.readouterr().out
     assert "Test R^2 (%) on each task so far" in out and "accuracy" not in out
-    assert f"average R^2        {100 * finished.values['average_accuracy']:.2f} %" in out
-    told = finished.values["coverage"]
+    assert f"average R^2        {100 * finished.result['average_accuracy']:.2f} %" in out
+    told = finished.result["coverage"]
     mean = 100 * np.mean([[row[told["levels"].index(p)] for p in (0.5, 0.9)] for row in told["as_predicted"]], axis=0)
     assert f"intervals hold     {mean[0]:.1f} % at 50 %, {mean[1]:.1f} % at 90 % (Gaussian, as predicted)" in out
     assert max(map(len, out.replace(str(finished.folder), "").splitlines())) <= 80

@@ -62,9 +62,9 @@ def assert_same(folder, whole):
 @pytest.fixture
 def stopped(interrupted):
     """Give a function that runs until so many epochs are written, then stops as by Ctrl-C."""
-    def stop(folder, after, resume=False, **settings):
+    def stop(folder, after, **settings):
         with interrupted(after), contextlib.suppress(KeyboardInterrupt):
-            run(configure("split-glyphs", **settings), folder, progress=False, resume=resume)
+            run(configure("split-glyphs", **settings), folder, progress=False)
     return stop
 
 
@@ -117,7 +117,7 @@ def test_the_history_grows_by_a_line_per_epoch(uninterrupted, tmp_path, stopped)
     folder, whole = tmp_path / "run", (uninterrupted["plain"].folder / "history.csv").read_bytes().splitlines(True)
     stopped(folder, 10, **TINY)
     assert (folder / "history.csv").read_bytes() == b"".join(whole[:11])
-    stopped(folder, 2, resume=True, **TINY)                  # its second task again
+    stopped(folder, 2, **TINY)                               # its second task again
     assert (folder / "history.csv").read_bytes() == b"".join(whole[:10])
 
 
@@ -137,7 +137,6 @@ def test_the_data_may_lie_elsewhere_by_now(uninterrupted, tmp_path, stopped):
     stopped(folder, 8, **TINY, data_dir="here")
     assert main(["run", "--resume", str(folder), "--quiet", "--data-dir", "there"]) == 0
     assert storage.read_toml(folder / "config.toml")["data_dir"] == "there"
-    assert len(checkpoints.load(folder / "checkpoint.npz").meta["done"]) == 3
     assert_same(folder, uninterrupted["plain"])
 
 
@@ -159,11 +158,10 @@ def test_times_are_those_of_the_finished_tasks_and_of_this_life(uninterrupted, t
     meta["seconds"] += 5000
     meta["done"][0]["seconds"][0] += 1000
     checkpoints.save(folder / "checkpoint.npz", arrays, meta)
-    for _ in range(2):                                       # the second finds all done
-        assert main(["run", "--resume", str(folder), "--quiet"]) == 0
-        found = storage.read_json(folder / "result.json")["seconds"]
-        assert 1000 < found["train_per_task"][0] <= found["train"] < 1500 and 5000 < found["total"] < 5500
-        assert found["train_per_task"][1] < 500
+    assert main(["run", "--resume", str(folder), "--quiet"]) == 0
+    found = storage.read_json(folder / "result.json")["seconds"]
+    assert 1000 < found["train_per_task"][0] <= found["train"] < 1500 and 5000 < found["total"] < 5500
+    assert found["train_per_task"][1] < 500
     assert_same(folder, uninterrupted["plain"])
 
 
@@ -175,7 +173,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(uninterrupte
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.warns(UserWarning, match=r"checkpoint\.npz is damaged: the checksum.*previous, was taken instead"):
-        run(configure(folder / "config.toml"), folder, progress=False, resume=True)
+        run(configure(folder / "config.toml"), folder, progress=False)
     assert_same(folder, uninterrupted["plain"])
 
 
@@ -206,14 +204,76 @@ def test_when_every_checkpoint_is_damaged_the_user_is_told_what_to_do(tmp_path, 
     for path in folder.glob("checkpoint.npz*"):
         path.write_bytes(path.read_bytes()[:-1])
     assert main(["run", "--resume", str(folder), "--quiet"]) == 2
-    assert "start the run again without --resume" in capsys.readouterr().err
+    assert "start the run again with --fresh" in capsys.readouterr().err
+    assert main([*typed(TINY), "--out", str(folder)]) == 2
+    assert main([*typed(TINY), "--out", str(folder), "--fresh"]) == 0
 
 
-def test_a_finished_run_is_reported_again_without_training(uninterrupted, monkeypatch, tmp_path):
+def test_a_run_goes_on_in_the_current_folder(uninterrupted, tmp_path, monkeypatch, stopped):
+    stopped(tmp_path / "run", 10, **TINY)
+    monkeypatch.chdir(tmp_path / "run")
+    assert main(["run", "--resume", ".", "--quiet"]) == 0
+    assert_same(tmp_path / "run", uninterrupted["plain"])
+
+
+def typed(settings):
+    return ["run", "split-glyphs", "--quiet", *texts(settings)]
+
+
+def test_an_interrupted_run_that_is_typed_again_goes_on(uninterrupted, tmp_path, monkeypatch, interrupted, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "runs" / "split-glyphs-npbcl-seed0"
+    with interrupted(16):
+        assert main([*typed(TINY), "--fresh"]) == 130
+    err = capsys.readouterr().err
+    assert err.startswith("ibpcl: interrupted; to continue: ibpcl run split-glyphs") and "--fresh" not in err
+    again = err.strip().rpartition("continue: ibpcl ")[2].split()
+    learned, learn = [], NPBCL.learn
+    monkeypatch.setattr(NPBCL, "learn", lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest))
+    assert main(again) == 0
+    assert learned == ["E/F"]                                # two of the three tasks were behind it
+    assert_same(folder, uninterrupted["plain"])
+    assert not list(folder.glob("checkpoint*"))              # there is nothing to go on with
+
+
+def test_a_finished_run_is_kept_and_said_to_be_there(uninterrupted, monkeypatch, tmp_path, capsys):
     folder = tmp_path / "run"
     run(configure("split-glyphs", **TINY), folder, progress=False)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    learn = NPBCL.learn
     monkeypatch.setattr(NPBCL, "learn", None)
-    assert main(["run", "--resume", str(folder), "--quiet"]) == 0
+    for arguments in (["run", "--resume", str(folder), "--quiet"], [*typed(TINY), "--out", str(folder)],
+                      [*typed(TINY)[:2], *texts(TINY), "--out", str(folder)]):
+        (folder / "checkpoint.npz").write_text("of a run that was killed at its very end")
+        assert main(arguments) == 0
+        assert f"{folder} holds this run, finished; --fresh begins it again" in capsys.readouterr().err
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    monkeypatch.setattr(NPBCL, "learn", learn)
+    assert main([*typed(TINY), "--out", str(folder), "--fresh"]) == 0
+    assert (folder / "result.json").read_bytes() != before["result.json"]    # other times
+    assert_same(folder, uninterrupted["plain"])
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", ["result.json", "learner.npz", "history.csv"])
+def test_a_finished_run_with_a_damaged_file_is_made_again(name, uninterrupted, tmp_path, capsys):
+    folder = tmp_path / "run"
+    run(configure("split-glyphs", **TINY), folder, progress=False)
+    path = folder / name
+    path.write_bytes(path.read_bytes()[:-20])
+    assert main([*typed(TINY), "--out", str(folder)]) == 0
+    err = capsys.readouterr().err
+    assert f"{name} is damaged" in err and err.endswith("the run is made again\n") and len(err.splitlines()) == 1
+    assert_same(folder, uninterrupted["plain"])
+
+
+def test_a_learner_in_the_place_of_a_checkpoint_is_not_taken_for_one(uninterrupted, tmp_path, stopped, capsys):
+    folder = tmp_path / "run"
+    stopped(folder, 16, **TINY)
+    run(configure("split-glyphs", **TINY), tmp_path / "whole", progress=False)
+    (folder / "checkpoint.npz").write_bytes((tmp_path / "whole" / "learner.npz").read_bytes())
+    with pytest.warns(UserWarning, match=r"it holds no config, seconds, done; the one before it.*was taken instead"):
+        run(configure(folder / "config.toml"), folder, progress=False)
     assert_same(folder, uninterrupted["plain"])
 
 

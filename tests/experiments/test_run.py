@@ -20,7 +20,7 @@ from ibpcl.methods.npbcl import NPBCL
 
 TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 2, "epochs": 2, "finetune_epochs": 1, "batch": 20,
         "backend": "numpy"}
-TIMES = ("seconds", "peak_memory_mb")
+TIMES = ("seconds", "peak_memory_mb", "seal")
 
 
 def load_small(name, data_dir=None, seed=0):
@@ -47,7 +47,7 @@ def finished(tmp_path_factory):
     return run(configure(**TINY), tmp_path_factory.mktemp("runs") / "run")
 
 
-TIMED = ("result.json", "checkpoint.npz")                    # they hold times
+TIMED = ("result.json", ".lock")                             # times; and of locks there is nothing to compare
 
 
 def without_times(values):
@@ -55,7 +55,7 @@ def without_times(values):
 
 
 def test_the_result_is_what_the_learner_can_do(finished):
-    stream, values = make_stream(finished.config), finished.values
+    stream, values = make_stream(finished.config), finished.result
     R = np.array(values["accuracy_matrix"], float)
     for j in range(len(stream)):
         measured = metrics.accuracy(finished.learner.predict(stream[j].x_test, j), stream[j].y_test)
@@ -68,7 +68,7 @@ def test_the_result_is_what_the_learner_can_do(finished):
 
 
 def test_the_result_tells_how_the_network_is_used(finished):
-    values, masks = finished.values, [finished.learner.masks(t)[0] for t in range(5)]
+    values, masks = finished.result, [finished.learner.masks(t)[0] for t in range(5)]
     assert values["mask_density"] == [[mask.mean()] for mask in masks]
     assert values["share_used"][-1] == np.logical_or.reduce(masks).mean()
     assert values["sharing"][1][0] == (masks[0] & masks[1]).sum() / masks[1].sum()
@@ -76,7 +76,7 @@ def test_the_result_tells_how_the_network_is_used(finished):
 
 
 def test_the_result_tells_what_the_run_was(finished):
-    values = finished.values
+    values = finished.result
     assert (values["experiment"], values["method"], values["seed"]) == ("split-glyphs", "npbcl", 0)
     assert (values["dataset"], values["stream"], values["backend"]) == ("glyphs", "split", "numpy")
     assert values["elbo_weights"] == {"weight_kl_weight": 1.0, "mask_kl_weight": 0.0021, "stick_kl_weight": 1.0,
@@ -89,10 +89,10 @@ def test_the_result_tells_what_the_run_was(finished):
 
 
 def test_the_folder_is_complete(finished):
-    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", *RESULTS}
+    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", ".lock", *RESULTS}
     saved = storage.read_json(finished.folder / "result.json")
     assert saved["forward_transfer"] is None and saved["accuracy_matrix"][0][1] is None
-    assert saved["average_accuracy"] == finished.values["average_accuracy"]
+    assert saved["average_accuracy"] == finished.result["average_accuracy"]
     for path in finished.folder.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
     assert storage.read_toml(finished.folder / "config.toml") == as_table(finished.config)
@@ -122,14 +122,27 @@ def test_the_resolved_configuration_gives_the_same_bytes(finished, tmp_path):
     assert without_times(first) == without_times(second)
 
 
+def test_a_flipped_bit_in_the_result_is_seen(finished, tmp_path):
+    text = (finished.folder / "result.json").read_text()
+    (tmp_path / "result.json").write_text(text.replace('"average_accuracy": 0.', '"average_accuracy": 1.', 1))
+    storage.read_sealed_json(finished.folder / "result.json")
+    with pytest.raises(ValueError, match=r"result\.json is damaged: its values are not those that were sealed"):
+        storage.read_sealed_json(tmp_path / "result.json")
+    for text in ("{}", "[]", "{"):
+        (tmp_path / "result.json").write_text(text)
+        with pytest.raises(ValueError, match=r"result\.json is damaged"):
+            storage.read_sealed_json(tmp_path / "result.json")
+
+
 def test_a_run_over_itself_leaves_one_run(finished):
     def contents():
         return {path.name: None if path.name.startswith(TIMED) else path.read_bytes()
                 for path in finished.folder.iterdir()}
 
     before = contents()
-    run(finished.config, finished.folder)
-    assert contents() == before
+    for fresh in (False, True):
+        run(finished.config, finished.folder, fresh=fresh)
+        assert contents() == before
 
 
 def test_the_seed_matters(finished):
@@ -141,24 +154,24 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run(configure(**TINY, tasks=1))
     assert result.folder is None and not list(tmp_path.iterdir())
-    assert np.isnan(result.values["backward_transfer"])      # a single task has no later one
+    assert np.isnan(result.result["backward_transfer"])      # a single task has no later one
 
 
 def test_reports_come_as_the_matrix_grows(finished):
     reports = []
     result = run(configure(**TINY, tasks=2), on_task=reports.append)
     assert [report.names for report in reports] == [("A/B", "C/D")] * 2
-    np.testing.assert_array_equal(reports[-1].progress.accuracy, result.values["accuracy_matrix"])
+    np.testing.assert_array_equal(reports[-1].progress.accuracy, result.result["accuracy_matrix"])
     assert np.isnan(reports[0].progress.accuracy[1]).all()
-    assert [report.mask_density for report in reports] == [row[0] for row in result.values["mask_density"]]
+    assert [report.mask_density for report in reports] == [row[0] for row in result.result["mask_density"]]
 
 
 def test_several_hidden_layers(tmp_path):
     result = run(configure(**TINY | {"hidden": (6, 4)}, tasks=2), tmp_path / "run")
     masks = [result.learner.masks(t) for t in range(2)]
-    assert result.values["mask_density"] == [[layer.mean() for layer in task] for task in masks]
+    assert result.result["mask_density"] == [[layer.mean() for layer in task] for task in masks]
     used = np.concatenate([(a | b).ravel() for a, b in zip(*masks, strict=True)])
-    assert result.values["share_used"][-1] == used.mean()
+    assert result.result["share_used"][-1] == used.mean()
 
 
 def test_limits_and_permutations_make_the_stream():
@@ -252,7 +265,7 @@ def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch
     monkeypatch.setitem(sys.modules, "ibpcl.methods.nearest", module)
     monkeypatch.setitem(METHODS, "nearest", "NearestMean")
     result = run(configure(method="nearest", scale=2), tmp_path / "run")
-    assert result.values["average_accuracy"] == 1.0          # the bright pixel tells the class
-    assert result.values["mask_density"] is None and result.values["elbo_weights"] == {}
+    assert result.result["average_accuracy"] == 1.0          # the bright pixel tells the class
+    assert result.result["mask_density"] is None and result.result["elbo_weights"] == {}
     assert {path.name for path in (tmp_path / "run").glob("*.png")} == {"accuracy_curves.png", "accuracy_matrix.png"}
     assert configure(tmp_path / "run" / "config.toml") == result.config

@@ -2,6 +2,8 @@
 
 import csv
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from ibpcl.experiments.search_spaces import SPACES, TRIALS, Choice
 from ibpcl.experiments.tune import LEARNER_SEED, VALIDATION, Trial, best, plan, recorded, settings_of, tune
 from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import METHODS
+from ibpcl.methods.naive import Naive
 
 TINY = {"hidden": "6", "tasks": "2", "backend": "numpy", "batch": "20", "epochs": "2"}
 RECORDS = Path(__file__).parents[2] / "docs" / "search"
@@ -86,8 +89,8 @@ def test_the_score_is_the_mean_over_learners_on_examples_held_out_of_training(tm
     texts |= {"validation": str(VALIDATION)}
     found = [tune_module.run(configure("split-glyphs", texts, method="naive", seed=LEARNER_SEED + i), progress=False)
              for i in range(2)]
-    assert trial.accuracy == pytest.approx(np.mean([one.values["average_accuracy"] for one in found]), abs=1e-6)
-    assert len({one.values["average_accuracy"] for one in found}) == 2
+    assert trial.accuracy == pytest.approx(np.mean([one.result["average_accuracy"] for one in found]), abs=1e-6)
+    assert len({one.result["average_accuracy"] for one in found}) == 2
     task = make_stream(found[0].config)[0]
     assert (len(task.x_train), len(task.x_test)) == (36, 4)                  # of 40, not the 20 for tests
 
@@ -123,11 +126,11 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_record(tmp_path, drawn, m
     tune(whole, 4)
     parts, seen, run = plan("split-glyphs", "ewc", texts=TINY, out=tmp_path / "parts"), [], tune_module.run
 
-    def stopping(config, **options):
+    def stopping(config, *folder, **options):
         if len(seen) == 2:
             raise KeyboardInterrupt
         seen.append(config)
-        return run(config, **options)
+        return run(config, *folder, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(tune_module, "run", stopping)
@@ -183,7 +186,8 @@ def test_the_record_of_a_file_is_not_gone_on_with_once_the_file_says_something_e
             tune(say(*other), 3)
     run = tune_module.run
     with monkeypatch.context() as patched:
-        patched.setattr(tune_module, "run", lambda config, **options: say(2) and run(config, **options))
+        patched.setattr(tune_module, "run", lambda config, *rest, **options: say(2) and run(config, *rest,
+                                                                                                         **options))
         with pytest.raises(UserError, match=r"mine\.toml was changed during the search"):
             tune(say(1), 3)
     assert search.record.read_bytes() == before
@@ -200,31 +204,52 @@ def test_a_record_without_the_digest_is_gone_on_with(tmp_path, drawn):
     assert len({line[tune_module.DIGEST] for line in lines(search.record)}) == 1
 
 
-def test_the_slower_of_two_processes_takes_no_trial_away(tmp_path, drawn, monkeypatch):
-    search, run, seen = plan("split-glyphs", "naive", texts=TINY, out=tmp_path), tune_module.run, []
+def test_two_processes_share_the_trials(tmp_path, drawn, monkeypatch):
+    search, run, seen, told = plan("split-glyphs", "naive", texts=TINY, out=tmp_path), tune_module.run, [], []
 
-    def overtaken(config, **options):
-        seen.append(config)
-        if len(seen) == 2:                                   # in the second trial of the slower one
-            with monkeypatch.context() as patched:
-                patched.setattr(tune_module, "run", run)
-                tune(search, 4)
-        return run(config, **options)
+    def shared(config, folder, *rest, **options):
+        seen.append(folder.name)
+        if len(seen) == 1:                                   # while the first process is at work on trial 0
+            with ThreadPoolExecutor() as pool:
+                second = pool.submit(tune, search, 3)
+                while len(recorded(search)) < 2:             # it takes the other two, and waits for this one
+                    assert not second.done()
+                    time.sleep(0.02)
+                waiting.append(second)
+                return run(config, folder, *rest, **options)
+        return run(config, folder, *rest, **options)
 
-    monkeypatch.setattr(tune_module, "run", overtaken)
-    told = []
-    slower = tune(search, 3, told.append)
-    assert [trial.number for trial in told] == [0, 1] and len(seen) == 2
-    assert recorded(search)[:3] == slower and len(lines(search.record)) == 4
+    waiting = []
+    monkeypatch.setattr(tune_module, "run", shared)
+    monkeypatch.setattr(ThreadPoolExecutor, "__exit__", lambda self, *error: self.shutdown(wait=False))
+    trials = tune(search, 3, told.append)
+    assert waiting[0].result() == trials == recorded(search)
+    assert sorted(seen) == ["trial-0-0", "trial-1-0", "trial-2-0"]           # none twice
+    assert sorted(trial.number for trial in told) == [0, 1, 2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".split-glyphs-naive.csv.lock",
+                                                                "split-glyphs-naive.csv"]
+
+
+def test_a_trial_that_was_killed_goes_on_where_it_was(tmp_path, drawn, interrupted, monkeypatch):
+    search = plan("split-glyphs", "naive", texts=TINY, repeats=2, out=tmp_path / "parts")
+    with interrupted(7), pytest.raises(KeyboardInterrupt):   # in the second task of the second learner, two epochs each
+        tune(search, 1)
+    learned, learn = [], Naive.learn
+    monkeypatch.setattr(Naive, "learn", lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest))
+    tune(search, 1)
+    assert learned == ["C/D"]
+    whole = plan("split-glyphs", "naive", texts=TINY, repeats=2, out=tmp_path / "whole")
+    tune(whole, 1)
+    assert lines(search.record) == lines(whole.record)
 
 
 def test_a_trial_that_fails_is_recorded_and_never_the_best(tmp_path, drawn, monkeypatch):
     run = tune_module.run
 
-    def failing(config, **options):
+    def failing(config, *folder, **options):
         if config.settings.rate != 0.001:
             raise TrainingError("the loss is not finite")
-        return run(config, **options)
+        return run(config, *folder, **options)
 
     monkeypatch.setattr(tune_module, "run", failing)
     search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
@@ -273,9 +298,10 @@ def test_the_command_to_use_the_best_is_of_the_same_experiment_but_on_all_data(t
     (["nosuch", "--method", "ewc"], ["unknown experiment 'nosuch'"]),
     (["split-glyphs", "--method", "nobody"], ["unknown method 'nobody'", "known:"]),
     (["split-glyphs"], ["--method"]), (["domain-glyphs", "--method", "hat"], ["hat does not do domain", "naive"]),
-    (["split-glyphs", "--method", "ewc", "--trials", "0"], ["--trials must be at least 1"]),
-    (["split-glyphs", "--method", "ewc", "--repeats", "0"], ["repeats must be at least 1"]),
-    (["split-glyphs", "--method", "ewc", "--seed", "-1"], ["seed must be at least 0"]),
+    (["split-glyphs", "--method", "ewc", "--trials", "0"], ["--trials: must be in 1 .. 1000000"]),
+    (["split-glyphs", "--method", "ewc", "--trials", "99999999999"], ["--trials: must be in 1 .. 1000000"]),
+    (["split-glyphs", "--method", "ewc", "--repeats", "0"], ["repeats must be in 1 .."]),
+    (["split-glyphs", "--method", "ewc", "--seed", "-1"], ["seed must be in 0 .."]),
     (["split-glyphs", "--method", "ewc", "--set", "seed=3"], ["--seed"]),
     (["split-glyphs", "--method", "ewc", "--set", "epoch=3"], ["did you mean 'epochs'"]),
     (["terrain", "--method", "npbcl"], ["R^2"]),

@@ -1,0 +1,71 @@
+"""How a command is run, and what its mistakes are answered with."""
+
+import importlib
+import json
+import os
+import sys
+import warnings
+from functools import partial
+
+from ibpcl.cli import FAILED, OK, WRONG
+from ibpcl.cli.parser import parser
+from ibpcl.errors import TrainingError, UserError
+
+READS_DOCSTRINGS = ("check", "classroom")                  # the modules of the commands `check` and `class`
+
+
+def execute(arguments):
+    """Run one command and return its exit code; a mistake of the program keeps its traceback."""
+    try:
+        options = parsed(arguments)
+        if options.command is None:
+            parser().print_help()
+            return OK
+        if empty := [name for name, value in vars(options).items() if value == ""]:
+            raise UserError(f"{', '.join(empty)} must not be empty (a variable of the shell that is not set?)")
+        if sys.flags.optimize >= 2 and options.command in READS_DOCSTRINGS:
+            raise UserError(f"ibpcl {options.command} reads docstrings, which Python leaves out with -OO; unset "
+                            "PYTHONOPTIMIZE")
+        for stream in (sys.stdout, sys.stderr):            # a terminal that has no "±" shall not end a command
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+        with warnings.catch_warnings():
+            warnings.showwarning = partial(tell, otherwise=warnings.showwarning)
+            code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
+        sys.stdout.flush()                                 # here, where a closed pipe is understood
+        return code or OK
+    except BrokenPipeError:                                # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except UserError as error:
+        return complain(error, WRONG)
+    except OSError as error:
+        return complain(f"{error.filename}: {error.strerror}" if error.filename else error, WRONG)
+    except MemoryError as error:
+        return complain(f"not enough memory: {error}; make hidden, samples or batch smaller", FAILED)
+    except TrainingError as error:
+        return complain(error, FAILED)
+
+
+def parsed(arguments):
+    """Parse a command line; `ibpcl check --json` is answered in JSON even if it is refused."""
+    try:
+        return parser().parse_args(arguments)
+    except UserError as error:
+        if arguments[:1] == ["check"] and "--json" in arguments:
+            print(json.dumps({"ok": False, "verdict": "refused", "error": str(error)}))
+        raise
+
+
+def tell(message, category, *place, otherwise, **options):
+    """Print a plain warning on standard error in a line; one for developers, such as a deprecation, as Python does."""
+    if category is UserWarning:
+        complain(message, OK)
+    else:
+        otherwise(message, category, *place, **options)
+
+
+def complain(message, code):
+    """Print one line on standard error and return the exit code."""
+    print(f"ibpcl: {' '.join(str(message).split())}", file=sys.stderr)
+    return code
