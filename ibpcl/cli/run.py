@@ -2,15 +2,17 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
 from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
+from ibpcl.evaluation import structure
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import CONFIG, free_folder, is_run
 from ibpcl.experiments.presets import DEFAULT
-from ibpcl.experiments.run import run
+from ibpcl.experiments.run import Report, run
 
 SHORTCUTS = ("method", "preset", "seed", "data_dir")                 # options that set the key of the same name
 
@@ -25,6 +27,8 @@ def execute(options):
                      options.fresh)
     if result.made is None:
         print(f"ibpcl: {result.folder} holds this run, finished; --fresh begins it again", file=sys.stderr)
+        if talk:
+            print_again(result)
     if options.json:
         print((result.folder / "result.json").read_text(encoding="utf-8"), end="")
     elif options.quiet:
@@ -86,6 +90,17 @@ class Printer:
                   f"{':' if config.generative else ' learned:'}\n")
             print(self.table.header())
         print(self.table.row(report), flush=True)
+
+
+def print_again(run):
+    """Print the table of a run that was finished before."""
+    result, printer = run.result, Printer(run.config)
+    R = np.array(result["log_likelihood_matrix" if run.config.generative else "accuracy_matrix"], float)
+    for t, name in enumerate(result["tasks"]):
+        train, test = (result["seconds"][f"{part}_per_task"][t] for part in ("train", "test"))
+        done = SimpleNamespace(task=t, name=name, accuracy=R, log_likelihood=R, train_seconds=train, test_seconds=test)
+        density = None if result["mask_density"] is None else structure.density([run.learner.masks(t)])[0]
+        printer(Report(done, density, tuple(result["tasks"])))
 
 
 def summary(result):

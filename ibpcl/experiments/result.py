@@ -72,7 +72,8 @@ def tail(config, train, test):
         "elbo_weights": {f.name: getattr(config.settings, f.name) for f in fields(config.settings)
                          if f.name.endswith("_kl_weight") or f.name in OBJECTIVE},
         "seconds": {"train": round(math.fsum(train), 3), "test": round(math.fsum(test), 3), "total": None,
-                    "train_per_task": [round(seconds, 3) for seconds in train]},
+                    "train_per_task": [round(seconds, 3) for seconds in train],
+                    "test_per_task": [round(seconds, 3) for seconds in test]},
         "peak_memory_mb": peak_memory_mb(),
         "backend": config.backend,
         "versions": versions(),

@@ -59,7 +59,7 @@ def test_the_result_tells_coverage_and_noise(finished):
 
 
 def test_the_folder_holds_the_figures_of_a_regression_too(finished):
-    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", *RESULTS, *OF_REGRESSION}
+    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", ".lock", *RESULTS, *OF_REGRESSION}
     for path in finished.folder.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
     assert configure(finished.folder / "config.toml") == finished.config
