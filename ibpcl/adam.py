@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.numerics import finite
-
 
 class State(NamedTuple):
     """Running means of the gradient and of its square, and the number of steps taken.
@@ -67,30 +65,3 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     bias1, bias2 = (np.asarray(1 - beta**step).astype(vector.real.dtype) for beta in (beta1, beta2))
     direction = first / bias1 / (np.sqrt(second / bias2) + epsilon)
     return vector - rates * (factor * direction), State(first, second, step)
-
-
-def checked_update(vector, gradient, state, rates, in_place=False, **options):
-    """Take one step as :func:`update` does, and say whether the gradient is finite; if not, the step is worth nothing.
-
-    Parameters
-    ----------
-    vector, gradient, state, rates, **options
-        As of :func:`update`.
-    in_place : bool
-        Whether vector and moments may become the new ones, as the compiled twin makes them; else they stay as they are.
-
-    Returns
-    -------
-    vector, state
-        As from :func:`update`.
-    finite : bool
-        Whether no number of the gradient is infinite and none is not a number.
-
-    Examples
-    --------
-    >>> x = np.zeros(2)
-    >>> checked_update(x, np.array([1.0, np.inf]), start(x), np.ones(2))[2]
-    False
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        return *update(vector, gradient, state, rates, **options), finite(gradient)

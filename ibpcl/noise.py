@@ -2,8 +2,7 @@ r"""Noise as a function of (seed, task, step, stream): nothing is remembered bet
 
 A counter-based generator encrypts a counter instead of advancing a state, so a resumed run continues bit for bit, and
 neither the number of threads nor the order of the calls changes anything.  The cipher is Philox4x32-10 (Salmon, Moraes,
-Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3"), which passes TestU01's BigCrush.  This file is the
-reference; ``ibpcl.kernels.noise`` is its compiled twin.
+Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3"), which passes TestU01's BigCrush.
 
 **Which word becomes which element.**  The cipher turns the counter (block, step, task, stream), under the key (low and
 high half of the seed), into four 32-bit words.  The flat output is cut into chunks of 2048, each of four strips of 512:
@@ -239,7 +238,7 @@ def logistic(key, shape, dtype=np.float32):
 
 
 def draw(wanted, dtype=np.float32):
-    """Draw several arrays of noise; the compiled twin does so in one go.
+    """Draw several arrays of noise.
 
     Parameters
     ----------
@@ -261,24 +260,6 @@ def draw(wanted, dtype=np.float32):
     """
     functions = {"uniform": uniform, "normal": normal, "logistic": logistic}
     return [functions[kind](key, shape, dtype) for kind, key, shape in wanted]
-
-
-def later(kind, key, shape, dtype=np.float32):
-    """Draw noise that only the sampling of masked weights will look at: here at once, in the compiled twin as it goes.
-
-    Parameters
-    ----------
-    kind : {"uniform", "normal", "logistic"}
-        Which of the functions above.
-    key, shape, dtype
-        As in :func:`uniform`.
-
-    Examples
-    --------
-    >>> later("normal", Key(seed=1, task=0, step=0, stream=0), (2, 3)).shape
-    (2, 3)
-    """
-    return draw([(kind, key, shape)], dtype)[0]
 
 
 def generator(key):

@@ -3,6 +3,7 @@
 import os
 import time
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ibpcl.bench.parts import parts
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.bench.timing import interleave, slope
 from ibpcl.inference.backend import backend
-from ibpcl.kernels import blas, local_linear, sparse_linear, thin_products, threads
+from ibpcl.kernels import blas, linear, local_linear, thin_products, threads
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import Settings
 from ibpcl.noise import Key, generator
@@ -77,8 +78,8 @@ def noise(plan):
     numba, key, shape = backend(), Key(0, 0, 0, 0), (plan.sizes.S, plan.sizes.D, plan.sizes.K)
 
     def ours():
-        numba.normal(key, shape)
-        numba.logistic(key, shape)
+        numba.noise.normal(key, shape)
+        numba.noise.logistic(key, shape)
 
     def by(rng):
         def draw():
@@ -133,25 +134,33 @@ def densities(plan):
 
     def layer(x, columns):
         w, b, dh = (np.full(shape, 0.1, np.float32) for shape in ((S, D, columns), (S, columns), (S, N, columns)))
-        return lambda limit: sparse_linear.apply_vjp(dh, sparse_linear.apply(x, w, b, limit)[1], False)
+        return lambda: linear.apply_vjp(dh, linear.apply(x, w, b)[1], False)
 
     def sampled(x, columns):
         w, b, dh = (np.full(shape, 0.1, np.float32) for shape in ((D, columns), (columns,), (1, N, columns)))
-        return lambda limit: local_linear.sample_vjp(dh, local_linear.sample(dh, x, w, w, b, b, limit=limit)[1], False)
+        return lambda: local_linear.sample_vjp(dh, local_linear.sample(dh, x, w, w, b, b)[1], False)
 
     rows = []
-    for name, make, densest in (("layer", layer, sparse_linear.densest), ("moments", sampled, local_linear.densest)):
+    for name, make, module in (("layer", layer, linear), ("moments", sampled, local_linear)):
         for columns in (K, max(K // 4, thin_products.WIDEST + 1)):
             whole = name == "layer" and columns == K
             for density in plan.densities[::1 if whole else 2]:
-                both, limit = make(random_images(plan.sizes, density).x, columns), densest(columns)
-                ways = {"sparse": lambda both=both: both(1.0), "dense": lambda both=both: both(0.0),
-                        "chosen": lambda both=both, limit=limit: both(limit)}
+                both, limit = make(random_images(plan.sizes, density).x, columns), module._densest(columns)
+                ways = {way: with_limit(module, at, both) for way, at in (("sparse", 1.0), ("dense", 0.0),
+                                                                          ("chosen", limit))}
                 times = interleave(ways, plan.rounds if whole else -(-plan.rounds // 2))
                 rows.append({"products": name, "columns": columns, "density": density, "densest": limit,
                              "sparse_over_dense": times.ratio("sparse", "dense"),
                              "chosen_over_dense": times.ratio("chosen", "dense")})
     return {"densities": rows}
+
+
+def with_limit(module, limit, function):
+    """Return ``function``, called while products are sparse up to a density of ``limit``."""
+    def run():
+        with mock.patch.object(module, "_densest", lambda columns: limit):
+            function()
+    return run
 
 
 def subnormals(plan):

@@ -16,9 +16,9 @@ def parts(problem):
     logit_pi = np.zeros((S, K), problem.x.dtype)
     of_weights = (drawn.weight, drawn.mask, hidden["weight.mu"], hidden["weight.log_sigma"],
                   hidden["rho"], logit_pi, TAU)
-    sampled, weights_cache = who.sample_masked_weights(*of_weights)
+    sampled, weights_cache = who.masked_weights.sample(*of_weights)
     x, bias = problem.read, np.zeros((S, K), problem.x.dtype)
-    h, linear_cache = who.linear(x, sampled[0], bias)
+    h, linear_cache = who.linear.apply(x, sampled[0], bias)
     dh = np.ones_like(h)
     gaussian = (problem.vector[model.layout.block("mu")], problem.vector[model.layout.block("log_sigma")],
                 problem.prior.mu, problem.prior.log_sigma)
@@ -33,15 +33,15 @@ def parts(problem):
         who.activations.relu_vjp(head.forward_vjp((dlogits, {}), head_cache)[0], activation_cache)
 
     def divergence():
-        who.gaussian_kl_vjp(1.0, who.gaussian_kl(*gaussian)[1], needs_dprior=False)
+        who.gaussian.kl_vjp(1.0, who.gaussian.kl(*gaussian)[1])
 
     return {
-        "noise of sticks, biases, head": problem.noise,
-        "masked weights and their noise": lambda: who.sample_masked_weights(*of_weights),
-        "product x w": lambda: who.linear(x, sampled[0], bias),
+        "noise": problem.noise,
+        "masked weights": lambda: who.masked_weights.sample(*of_weights),
+        "product x w": lambda: who.linear.apply(x, sampled[0], bias),
         f"activation, head of {C}, likelihood": outputs,
-        "product x' dh": lambda: who.linear_vjp(dh, linear_cache, False),
-        "gradient of masked weights": lambda: who.sample_masked_weights_vjp(sampled, weights_cache),
+        "product x' dh": lambda: who.linear.apply_vjp(dh, linear_cache, False),
+        "gradient of masked weights": lambda: who.masked_weights.sample_vjp(sampled, weights_cache),
         "divergence of weights": divergence,
-        "Adam": lambda: who.adam(vector, gradient, state, problem.rates, in_place=True),
+        "Adam": lambda: who.adam.update(vector, gradient, state, problem.rates),
     }

@@ -14,6 +14,7 @@ from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import classifier
 from ibpcl.noise import Key
+from ibpcl.numerics import finite
 
 ALPHA, SIGMA, SPREAD, TAU = 30.0, 0.05, 0.01, 1.0            # where the method starts, and a temperature on the way
 EXAMPLES = 60_000
@@ -119,10 +120,9 @@ class Problem:
         """Take one step of training: noise, ELBO, gradient, Adam, the check that all is finite."""
         self.step_number += 1
         _, gradient = self.elbo_and_gradient(self.noise(self.step_number))
-        self.vector, self.state, finite = self.backend.adam(self.vector, gradient, self.state, self.rates,
-                                                            in_place=True)
-        if not finite:
+        if not finite(gradient):
             raise FloatingPointError("bench: the gradient is not finite")
+        self.vector, self.state = self.backend.adam.update(self.vector, gradient, self.state, self.rates)
 
     def products(self):
         """Return a function that computes the step's dense matrix products alone, with BLAS.

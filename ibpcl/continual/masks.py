@@ -107,6 +107,6 @@ def probable(network, vector, samples, key, backend):
     for i, (name, layer) in enumerate(network.masked.items()):
         own = views[name]
         (a, b), _ = shape_parameters(own["raw_a"], own["raw_b"])
-        u = backend.uniform(key._replace(stream=i), (samples, *a.shape), np.float32)
+        u = backend.noise.uniform(key._replace(stream=i), (samples, *a.shape), np.float32)
         masks[name] = threshold(posterior_probability(own["rho"], a, b, u, layer.model))
     return masks

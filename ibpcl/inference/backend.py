@@ -1,54 +1,61 @@
-"""The choice of backend, in one place: the NumPy reference, or the Numba kernels that are held to it.
+"""The choice of backend, in one place: the NumPy reference, or the compiled twins that are held to it.
 
-A backend is a tuple of functions; each pair has the same names, arguments and results in both.  Numba is imported when
-its backend is first asked for.
+A backend is a namespace of modules: ``backend().gaussian.kl`` is the function ``kl`` of ``ibpcl.kernels.gaussian`` if
+there is one, else that of ``ibpcl.primitives.gaussian``.  One rule: a twin has the name and the signature of its
+reference.  Numba is imported when its backend is first asked for.
 """
 
-from collections.abc import Callable
+import importlib.util
 from functools import cache
-from types import ModuleType
-from typing import NamedTuple
+from inspect import isfunction
+from types import SimpleNamespace
+
+BACKENDS = ("numba", "numpy")
+# References that are not primitives: they have no gradient.
+APART = ("adam", "noise")
 
 
-class Backend(NamedTuple):
-    """The functions that cost time, by what they compute; ``session()`` is for a ``with`` around many of them."""
+class Backend:
+    """Modules by their names, each with all functions of the reference.
 
-    name: str
-    session: Callable
-    empty: Callable
-    copy: Callable
-    take: Callable
-    draw: Callable
-    uniform: Callable
-    normal: Callable
-    logistic: Callable
-    later: Callable
-    log_odds: Callable
-    log_odds_vjp: Callable
-    stick_divergence: Callable
-    stick_divergence_vjp: Callable
-    sample_masked_weights: Callable
-    sample_masked_weights_vjp: Callable
-    linear: Callable
-    linear_vjp: Callable
-    hard_mask: Callable
-    local_linear: Callable
-    local_linear_vjp: Callable
-    activations: ModuleType
-    likelihoods: ModuleType
-    gaussian_kl: Callable
-    gaussian_kl_vjp: Callable
-    add_gaussian_kl_gradient: Callable
-    latent_kl: Callable
-    latent_kl_vjp: Callable
-    adam: Callable
+    Parameters
+    ----------
+    name : {"numba", "numpy"}
+        Whether functions that have a compiled twin are replaced by it.
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, module):
+        if module.startswith("_"):
+            raise AttributeError(module)
+        functions = public(reference(module))
+        if self.name == "numba":
+            functions |= twins(module)
+        setattr(self, module, SimpleNamespace(**functions))  # found at once from now on
+        return getattr(self, module)
 
     def __reduce__(self):
         """Be copied and pickled as a name."""
         return backend, (self.name,)
 
 
-BACKENDS = ("numba", "numpy")
+def reference(module):
+    """Return the module of the NumPy functions of this name."""
+    return importlib.import_module(f"ibpcl.{module}" if module in APART else f"ibpcl.primitives.{module}")
+
+
+def twins(module):
+    """Return the compiled functions of the module of this name, by their own; there may be none."""
+    found = importlib.util.find_spec(f"ibpcl.kernels.{module}")
+    return public(importlib.import_module(found.name)) if found else {}
+
+
+def public(module):
+    """Return the functions that a module defines for others, by name."""
+    return {name: value for name, value in vars(module).items()
+            if isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")}
 
 
 @cache
@@ -67,51 +74,9 @@ def backend(name="numba"):
 
     Examples
     --------
-    >>> backend("numpy").name
-    'numpy'
+    >>> backend("numpy").gaussian.kl is backend("numba").gaussian.kl
+    False
     """
-    from ibpcl.openblas import one_thread as session
-
-    if name == "numpy":
-        from operator import getitem as take
-
-        from numpy import asarray as hard_mask
-        from numpy import copyto as copy
-        from numpy import empty
-
-        from ibpcl import adam, noise
-        from ibpcl.primitives import (
-            activations,
-            gaussian,
-            latent,
-            likelihoods,
-            linear,
-            local_linear,
-            masked_weights,
-            sticks,
-        )
-    elif name == "numba":
-        from ibpcl.kernels import (
-            activations,
-            adam,
-            gaussian,
-            latent,
-            likelihoods,
-            local_linear,
-            masked_weights,
-            noise,
-            sticks,
-        )
-        from ibpcl.kernels import sparse_linear as linear
-        from ibpcl.kernels.local_linear import hard_mask
-        from ibpcl.kernels.memory import empty
-        from ibpcl.kernels.vectors import copy, take
-    else:
+    if name not in BACKENDS:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
-    return Backend(
-        name, session, empty, copy, take, noise.draw, noise.uniform, noise.normal, noise.logistic, noise.later,
-        sticks.log_odds, sticks.log_odds_vjp, sticks.divergence, sticks.divergence_vjp, masked_weights.sample,
-        masked_weights.sample_vjp, linear.apply, linear.apply_vjp, hard_mask, local_linear.sample,
-        local_linear.sample_vjp, activations, likelihoods, gaussian.kl, gaussian.kl_vjp, gaussian.add_kl_gradient,
-        latent.kl, latent.kl_vjp, adam.checked_update,
-    )
+    return Backend(name)

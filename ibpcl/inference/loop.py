@@ -12,6 +12,8 @@ from ibpcl import adam
 from ibpcl.errors import NonFiniteError
 from ibpcl.inference.schedules import geometric
 from ibpcl.noise import generator
+from ibpcl.numerics import finite
+from ibpcl.openblas import one_thread
 
 # Stream of the order of the examples; the streams of the network's noise count up from 0.
 ORDER_STREAM = 2**32 - 1
@@ -124,16 +126,15 @@ def fit(vector, objective, rates, examples, how, adapt=None):
     per_epoch = math.ceil(examples / how.batch)
     steps, state, history, mean = how.epochs * per_epoch, adam.start(vector), [], None
     averaged = round(how.average * steps)                    # how many of the last steps
-    with how.backend.session(), progress_bar(steps, how.phase, watch.bar) as bar:
+    with one_thread(), progress_bar(steps, how.phase, watch.bar) as bar:
         for epoch in range(how.epochs):
             rows_of_epoch, tau = [], 0.0
             for i, rows in enumerate(minibatches(examples, how.batch, how.key._replace(step=epoch))):
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
-                vector, state, finite = how.backend.adam(
-                    vector, gradient, state, rates, factor=geometric(1.0, how.rate_end, step, steps),
-                    in_place=step > 0)                       # where to start is the caller's
-                _refuse_non_finite(parts, finite, how.phase, epoch, step)
+                _refuse_non_finite(parts, finite(gradient), how.phase, epoch, step)
+                vector, state = how.backend.adam.update(vector, gradient, state, rates,
+                                                        factor=geometric(1.0, how.rate_end, step, steps))
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))

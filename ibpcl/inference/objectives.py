@@ -98,7 +98,7 @@ def train_fixed(network, vector, prior, masks, data, how, rates, weighted):
     if masks and weighted.weights.kl_weights and packing.off_weights_rest(network, vector, prior, masks):
         part, rest = packing.fixed_part(network, masks, data.x), packing.at_rest(network, vector, prior)
     packed = Packed(network, part, packing.pack_prior(part, network, prior), rest)
-    _, vector, history = _fit(packed, vector, data, how, rates, weighted, packing.pack_masks(part, masks, how.backend))
+    _, vector, history = _fit(packed, vector, data, how, rates, weighted, packing.pack_masks(part, masks))
     return vector, history
 
 
@@ -152,8 +152,7 @@ def _fit(packed, vector, data, how, rates, weighted, masks, tau=(1.0, 1.0), grow
         network, tau_now = now.part.network, 0.0 if masks is not None else geometric(*tau, step, steps)
         drawn = noise(len(rows)) if noise else network.noise(
             how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=masks is None)
-        y = data.y[rows] if data.y.ndim == 1 else how.backend.take(data.y, rows)
-        parts, cache = elbo(network, vector, now.prior, how.backend.take(read, rows), y, drawn, examples, how.backend,
+        parts, cache = elbo(network, vector, now.prior, read[rows], data.y[rows], drawn, examples, how.backend,
                             masks, tau_now)
         weights = downhill._replace(kl_latent=downhill.kl_latent * rising(step, steps, weighted.warm_up))
         gradient = elbo_vjp(weights, cache)

@@ -1,9 +1,9 @@
 """The hot loops, compiled: each function is the twin of the NumPy function of the same name, with its signature.
 
-``kernels.noise`` is the twin of ``ibpcl.noise``, ``kernels.masked_weights`` and ``kernels.gaussian`` those of the
-primitives, ``kernels.sparse_linear`` of ``primitives.linear``, ``kernels.adam`` of ``ibpcl.adam``.  The NumPy function
-stays the reference, and the tests hold each twin to it in value and gradient.  Results do not depend on the number of
-threads, bit for bit: the work is cut into pieces by its size alone, and partial sums are added in their order.
+``kernels.noise`` has twins of ``ibpcl.noise``, ``kernels.adam`` of ``ibpcl.adam``, and the others of the primitives.
+The NumPy function stays the reference, and the tests hold each twin to it in value and gradient.  Results do not depend
+on the number of threads, bit for bit: the work is cut into pieces by its size alone, and partial sums are added in
+their order.
 
 Numba is imported with these modules, not with ``ibpcl``; a function is compiled when it is first called, once for each
 floating-point type, and the machine code is kept on disk.

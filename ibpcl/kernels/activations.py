@@ -1,4 +1,4 @@
-"""The activations, of which the piecewise linear ones are compiled: the twin of ``primitives.activations``."""
+"""The piecewise linear activations: twins of those of ``primitives.activations``."""
 
 import numpy as np
 
@@ -7,9 +7,7 @@ from ibpcl.kernels.compilation import compiled, wide
 from ibpcl.kernels.loops import flat
 from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
-from ibpcl.primitives.activations import LEAK, softplus, softplus_vjp, tanh, tanh_vjp
-
-__all__ = ["leaky_relu", "leaky_relu_vjp", "relu", "relu_vjp", "softplus", "softplus_vjp", "tanh", "tanh_vjp"]
+from ibpcl.primitives.activations import LEAK
 
 STRIP = 16384
 

@@ -1,8 +1,6 @@
 r"""One step of Adam over the flat vector of all parameters: the twin of ``ibpcl.adam``.
 
-Fused, each number is read once and written once, where it was; NumPy would pass over the vector a dozen times, and to
-write elsewhere is a third more to the memory.  Whether the gradient is finite is seen on the way, from the sums of its
-strips.
+Fused, each number is read once and written once; NumPy would pass over the vector a dozen times.
 """
 
 import numpy as np
@@ -10,41 +8,39 @@ import numpy as np
 from ibpcl import adam as reference
 from ibpcl.kernels import threads
 from ibpcl.kernels.compilation import compiled, inlined, wide
-from ibpcl.kernels.elementary import total
 from ibpcl.kernels.loops import flat
-from ibpcl.kernels.memory import as_arrays, several
+from ibpcl.kernels.memory import as_arrays
 from ibpcl.kernels.turns import BEGIN, END, another
-from ibpcl.kernels.vectors import copy
 
 STRIP = 1024
 
 
 @inlined
-def _moments(gradient, beta1, beta2, first, second):
+def _moments(gradient, first, second, beta1, beta2, new_first, new_second):
     one = gradient.dtype.type(1)
     for i in range(wide(gradient.size)):
-        first[i] = beta1 * first[i] + (one - beta1) * gradient[i]
-        second[i] = beta2 * second[i] + (one - beta2) * gradient[i] * gradient[i]
+        new_first[i] = beta1 * first[i] + (one - beta1) * gradient[i]
+        new_second[i] = beta2 * second[i] + (one - beta2) * gradient[i] * gradient[i]
 
 
 @inlined
-def _move(rates, first, second, correction1, correction2, epsilon, vector):
+def _move(vector, rates, first, second, correction1, correction2, epsilon, new_vector):
     for i in range(wide(vector.size)):
         scale = np.sqrt(second[i] * correction2) + epsilon
-        vector[i] -= rates[i] * (first[i] * correction1) / scale
+        new_vector[i] = vector[i] - rates[i] * (first[i] * correction1) / scale
 
 
 @compiled
-def step(turns, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon, sums):
-    """Move a part of the vector and of its moments, and write the gradient's sums; a piece is a strip."""
+def _step(turns, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon, new_vector,
+          new_first, new_second):
+    """Write some strips of the new vector and of its new moments."""
     while another(turns):
-        begin, end = turns[BEGIN], turns[END]
-        for i in range(begin * STRIP, min(end * STRIP, vector.size), STRIP):
+        for i in range(turns[BEGIN] * STRIP, min(turns[END] * STRIP, vector.size), STRIP):
             j = min(i + STRIP, vector.size)
-            m, s = flat(first, i, j), flat(second, i, j)
-            _moments(flat(gradient, i, j), beta1, beta2, m, s)
-            _move(flat(rates, i, j), m, s, correction1, correction2, epsilon, flat(vector, i, j))
-            sums[i // STRIP] = total(flat(gradient, i, j))
+            m, s = flat(new_first, i, j), flat(new_second, i, j)
+            _moments(flat(gradient, i, j), flat(first, i, j), flat(second, i, j), beta1, beta2, m, s)
+            _move(flat(vector, i, j), flat(rates, i, j), m, s, correction1, correction2, epsilon,
+                  flat(new_vector, i, j))
 
 
 def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
@@ -74,26 +70,13 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     state : NamedTuple
         The new state.
     """
-    return checked_update(vector, gradient, state, rates, beta1, beta2, epsilon, factor)[:2]
-
-
-def checked_update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0,
-                   in_place=False):
-    """Take one step, and say whether the gradient is finite: the twin of :func:`ibpcl.adam.checked_update`."""
     arrays = as_arrays("adam.update", vector, gradient, state.first, state.second, rates)
     if any(array.shape != arrays[0].shape or array.ndim != 1 for array in arrays):
         raise ValueError(f"adam.update: all arrays must have one shape (P,), got {[array.shape for array in arrays]}")
     if np.ndim(state.step) > 0:                              # a network that has grown
-        return reference.checked_update(*arrays[:2], state, arrays[4], beta1=beta1, beta2=beta2, epsilon=epsilon,
-                                        factor=factor)
+        return reference.update(*arrays[:2], state, arrays[4], beta1, beta2, epsilon, factor)
     number, t = arrays[0].dtype.type, state.step + 1
     scalars = (number(x) for x in (beta1, beta2, factor / (1 - beta1**t), 1 / (1 - beta2**t), epsilon))
-    vector, gradient, first, second, rates = arrays
-    sums = np.empty(-(-vector.size // STRIP), vector.dtype)
-    if not in_place:
-        given, (vector, first, second) = (vector, first, second), several((vector.shape,) * 3, vector.dtype)
-        for one, other in zip((vector, first, second), given, strict=True):
-            copy(one, other)
-    threads.run(step, sums.size, vector, gradient, first, second, rates, *scalars, sums)
-    finite = bool(np.isfinite(sums).all() or np.isfinite(gradient).all())        # sums of large numbers may overflow
-    return vector, state._replace(first=first, second=second, step=t), finite
+    found = [np.empty_like(arrays[0]) for _ in range(3)]
+    threads.run(_step, -(-found[0].size // STRIP), *arrays, *scalars, *found)
+    return found[0], state._replace(first=found[1], second=found[2], step=t)

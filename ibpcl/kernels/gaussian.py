@@ -40,28 +40,34 @@ def forward(turns, mu, log_sigma, prior_mu, prior_log_sigma, partial):
 
 
 @inlined
-def _means(ddivergence, mu, prior_mu, prior_log_sigma, dmu):
+def _means(ddivergence, mu, prior_mu, prior_log_sigma, dmu, dprior_mu, square):
     for i in range(wide(dmu.size)):
         inverse = exp(-prior_log_sigma[i])
-        dmu[i] += ddivergence * (mu[i] - prior_mu[i]) * inverse * inverse
+        shift = (mu[i] - prior_mu[i]) * inverse
+        dmu[i] = ddivergence * shift * inverse
+        dprior_mu[i] = -dmu[i]
+        square[i] = -ddivergence * shift * shift
 
 
 @inlined
-def _scales(ddivergence, log_sigma, prior_log_sigma, dlog_sigma):
+def _scales(ddivergence, log_sigma, prior_log_sigma, dlog_sigma, dprior_log_sigma):
     two = dlog_sigma.dtype.type(2)
     for i in range(wide(dlog_sigma.size)):
-        dlog_sigma[i] += ddivergence * expm1(two * (log_sigma[i] - prior_log_sigma[i]))
+        dlog_sigma[i] = ddivergence * expm1(two * (log_sigma[i] - prior_log_sigma[i]))
+        dprior_log_sigma[i] -= dlog_sigma[i]
 
 
 @compiled
-def backward(turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma):
-    """Add the gradients of some strips."""
+def backward(turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu,
+             dprior_log_sigma):
+    """Write the gradients of some strips."""
     while another(turns):
         for first in range(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mu.size), STRIP):
             last = min(first + STRIP, mu.size)
-            scales = flat(prior_log_sigma, first, last)
-            _means(ddivergence, flat(mu, first, last), flat(prior_mu, first, last), scales, flat(dmu, first, last))
-            _scales(ddivergence, flat(log_sigma, first, last), scales, flat(dlog_sigma, first, last))
+            scales, square = flat(prior_log_sigma, first, last), flat(dprior_log_sigma, first, last)
+            _means(ddivergence, flat(mu, first, last), flat(prior_mu, first, last), scales, flat(dmu, first, last),
+                   flat(dprior_mu, first, last), square)
+            _scales(ddivergence, flat(log_sigma, first, last), scales, flat(dlog_sigma, first, last), square)
 
 
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
@@ -78,24 +84,10 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     return arrays[0].dtype.type(partial.sum()), arrays
 
 
-def kl_vjp(ddivergence, cache, needs_dprior=True):
+def kl_vjp(ddivergence, cache):
     """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`."""
-    mu, _, prior_mu, prior_log_sigma = cache
-    dmu, dlog_sigma = np.zeros_like(mu), np.zeros_like(mu)
-    add_kl_gradient(ddivergence, cache, (dmu, dlog_sigma))
-    if not needs_dprior:
-        return dmu, dlog_sigma, None, None
-    shift = (mu - prior_mu) * np.exp(-prior_log_sigma)
-    return dmu, dlog_sigma, -dmu, -dlog_sigma - mu.dtype.type(ddivergence) * shift * shift
-
-
-def add_kl_gradient(ddivergence, cache, onto):
-    """Add the gradients in place: the twin of :func:`ibpcl.primitives.gaussian.add_kl_gradient`.
-
-    The arrays must be contiguous and of the inputs' type.
-    """
-    dtype = cache[0].dtype
-    if any(part.dtype != dtype or not part.flags.c_contiguous for part in onto):
-        raise ValueError(f"gaussian.add_kl_gradient: onto must be contiguous arrays of type {dtype}")
-    vectors = [array.reshape(-1) for array in (*cache, *onto)]
-    threads.run(backward, -(-vectors[0].size // STRIP), dtype.type(ddivergence), *vectors)
+    mu = cache[0]
+    gradients = [np.empty_like(mu) for _ in cache]
+    vectors = [array.reshape(-1) for array in (*cache, *gradients)]
+    threads.run(backward, -(-mu.size // STRIP), mu.dtype.type(ddivergence), *vectors)
+    return tuple(gradients)

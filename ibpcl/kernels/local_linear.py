@@ -18,14 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.kernels import activations, loops, sparse_matrix, thin_products, threads
+from ibpcl.kernels import loops, sparse_matrix, thin_products, threads
 from ibpcl.kernels.compilation import compiled, inlined, part, wide
 from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.loops import fill, flat
-from ibpcl.kernels.memory import as_arrays, several, writable
+from ibpcl.kernels.memory import as_arrays, several
 from ibpcl.kernels.preactivations import add_through_squares, draw, pull_back
 from ibpcl.kernels.turns import BEGIN, END, another, wait_for
 from ibpcl.openblas import one_thread
+from ibpcl.primitives import activations
 from ibpcl.primitives.activations import LEAK
 
 STRIP = 4096                                                 # weights, a piece
@@ -48,10 +49,10 @@ class HardMask(NamedTuple):
     active: np.ndarray
 
 
-def hard_mask(mask):
-    """Prepare a mask (D, K) of bool, so that nothing is looked for again each time it is used.
+def _hard_mask(mask):
+    """Return what follows from a mask (D, K) of bool.
 
-    >>> hard_mask(np.eye(2, 3, dtype=bool))[1:]
+    >>> _hard_mask(np.eye(2, 3, dtype=bool))[1:]
     (array([0, 2]), array([0, 4], dtype=uint32), array([ True,  True, False]))
     """
     places, active = np.flatnonzero(mask), mask.any(axis=0)
@@ -82,8 +83,8 @@ class Cache(NamedTuple):
     slope: np.ndarray
 
 
-def densest(columns):
-    """Return the largest share of numbers that are not zero for the sparse way: :func:`sparse_linear.densest`.
+def _densest(columns):
+    """Return the largest share of numbers that are not zero for the sparse way: :func:`linear._densest`.
 
     Here one batch has two products only, and looking for its zeros weighs more: with few columns nobody looks.
     """
@@ -311,15 +312,11 @@ def _small(rows, columns):
     return 0 if rows.size * columns >= PRODUCT else threads.SMALL
 
 
-def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None, limit=None):
-    """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`.
-
-    ``mask`` may be a :class:`HardMask` too.  ``limit`` is the largest share of shared inputs that are not zero for
-    which the sparse way is taken; without it :func:`densest` says.  If it is 0, nobody looks.
-    """
+def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
+    """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`."""
     eps, x, mu, log_sigma, bias_mu, bias_log_sigma = as_arrays(
         "local_linear.sample", eps, x, mu, log_sigma, bias_mu, bias_log_sigma)
-    kept = EVERYTHING if mask is None else mask if isinstance(mask, HardMask) else hard_mask(np.asarray(mask))
+    kept = EVERYTHING if mask is None else _hard_mask(np.asarray(mask))
     whole = mask is not None and mu.ndim == 2                # of which the mask keeps some: then as if they alone were
     if whole:
         mu, log_sigma = mu[kept.mask], log_sigma[kept.mask]
@@ -342,7 +339,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
         _spread(mu, log_sigma.reshape(-1), kept, kept_variances, means, variances)
         thin_products.sample(rows, np.ascontiguousarray([means.T, variances.T]), *drawing, slope, h)
     else:
-        limit = densest(columns) if limit is None else limit
+        limit = _densest(columns)
         sparse = sparse_matrix.sparse(rows, limit) if limit > 0 and x.ndim == 2 else None
         if sparse is not None:
             threads.run(sparse_forward, strips + 2 + pieces, *weights, *sparse, *drawing, squares.reshape(-1), mean,
@@ -359,11 +356,8 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
                       bias_variance, slope)
 
 
-def sample_vjp(dh, cache, needs_dx=True, out=None):
-    """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``.
-
-    Those at the parameters are written into the arrays ``out``, if these are given and it can be done.
-    """
+def sample_vjp(dh, cache, needs_dx=True):
+    """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
     (noise, h, lean, apart, x, sparse, squares, means, variances, kept, kept_variances, whole, bias_variance,
      slope) = cache
     if apart is not None:
@@ -380,13 +374,11 @@ def sample_vjp(dh, cache, needs_dx=True, out=None):
         if kept.active.size > 0:
             found[2] = found[2] * kept.active
     else:
-        out = out if not whole and writable(out, dtype) else None
         needed = len(rows) * (needs_dx and sparse is None)
         every, ours = ((0, 0), (D, K)) if kept.mask is None else ((D, K), kept_variances.shape)
-        own = (ours, ours, (K,), (K,)) if out is None else ()
         dx, through, gradients, dmeans, dvariances, *found = several(
-            ((needed, D), (needed, D), (2, len(rows), K), every, every, *own), dtype)
-        dmu, dlog_sigma, *dbias = found = out or found
+            ((needed, D), (needed, D), (2, len(rows), K), every, every, ours, ours, (K,), (K,)), dtype)
+        dmu, dlog_sigma, *dbias = found
         if kept.mask is None:                                # every weight is one of ours
             dmeans, dvariances, dmu, dlog_sigma = dmu, dlog_sigma, kept_variances, kept_variances
         after = (kept.places, kept_variances, kept.active, bias_variance, dmeans, dvariances, dmu, dlog_sigma, *dbias,

@@ -1,8 +1,7 @@
 r"""Masked weights, their activity and the divergence of their masks, fused: the twin of ``primitives.masked_weights``.
 
-The reference writes a dozen arrays of shape (S, D, K), this only weights w and masks z.  Noise that is only described
-(:func:`ibpcl.kernels.noise.later`) is drawn as it is used, and never in memory.  The backward pass does without it:
-since :math:`z \sigma \varepsilon = w - z \mu`,
+The reference writes a dozen arrays of shape (S, D, K), this only weights w and masks z.  The backward pass does without
+the noise: since :math:`z \sigma \varepsilon = w - z \mu`,
 
 .. math:: \frac{\partial}{\partial \mu} = \sum_s dw_s z_s, \qquad
           \frac{\partial}{\partial \log\sigma} = \sum_s (dw_s w_s - dw_s z_s \mu), \qquad
@@ -29,11 +28,8 @@ from ibpcl.kernels import logistic_divergence, loops, threads
 from ibpcl.kernels.compilation import compiled, inlined, summing, wide
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.loops import fill, flat
-from ibpcl.kernels.memory import TYPES, common_type, empty, writable
-from ibpcl.kernels.noise import Later, fill_span, numbers
+from ibpcl.kernels.memory import TYPES, as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
-from ibpcl.noise import CHUNK
-from ibpcl.noise import STRIP as WORDS
 
 ROWS, EVEN, STRIP = 64, 4, 512
 TOGETHER = 18                                                # log-odds: of four numbers e^-18, no product underflows
@@ -152,21 +148,18 @@ def _span(block, blocks, size, K):
 
 @compiled
 def forward(
-    turns, described, eps, logistic, mu, log_sigma, rho, sticks, together, inverse_tau, bernoulli, row, w, z, largest,
+    turns, eps, logistic, mu, log_sigma, rho, sticks, together, inverse_tau, bernoulli, row, w, z, largest,
     where, divergence,
 ):
-    """Sample some blocks; D and K are one axis, but in ``largest`` and ``where``, (B, S, K); ``divergence`` is (B, S).
+    """Sample some blocks; D and K are one axis, but in ``largest`` and ``where``, (B, S, K).
 
-    Noise that is ``described`` (2, 5) is drawn here, else it is given.
+    ``divergence`` is (B, S).
     """
     (S, length), (blocks, _, K), dtype = sticks.shape[1:], largest.shape, w.dtype
     rows = mu.size // K // blocks + 1                        # of a block, at most
     longest, padded = rows * K, (rows + 3) // 4 * 4 * K + length
     all_sigma, offset, decay = np.empty(longest, dtype), np.empty(padded, dtype), np.empty(padded, dtype)
     best, best_row = np.empty(length, dtype), np.empty(length, dtype)
-    chunks = longest // CHUNK + 2 if len(described) > 0 else 0
-    words, drawn_eps, drawn_logistic = (
-        np.empty((4, WORDS), np.uint32), np.empty((chunks, 4, WORDS), dtype), np.empty((chunks, 4, WORDS), dtype))
     while another(turns):
         for block in range(turns[BEGIN], turns[END]):
             begin, end = _span(block, blocks, mu.size, K)
@@ -181,13 +174,7 @@ def forward(
                 fill(-1, best)                               # a mask is not negative
                 fill(0, best_row)
                 first, last = s * mu.size + begin, s * mu.size + end
-                if len(described) > 0:
-                    at = fill_span(described[0], first, last, words, drawn_eps)
-                    fill_span(described[1], first, last, words, drawn_logistic)
-                    normals = flat(drawn_eps, at, at + end - begin)
-                    logistics = flat(drawn_logistic, at, at + end - begin)
-                else:
-                    normals, logistics = flat(eps, first, last), flat(logistic, first, last)
+                normals, logistics = flat(eps, first, last), flat(logistic, first, last)
                 weights, masks = flat(w, first, last), flat(z, first, last)
                 for i in range(0, end - begin, length):
                     j = min(i + length, end - begin)
@@ -347,15 +334,6 @@ def _blocks(D, K):
     return min(D, -(-D // (EVEN * ROWS)) * EVEN) if K > 0 else 0
 
 
-def _noise(eps, logistic, dtype):
-    """Return what a kernel takes: a description (2, 5) alone if float32 noise is only described, else the arrays."""
-    given = (eps, logistic)
-    if all(isinstance(noise, Later) and noise.dtype == dtype == np.float32 for noise in given):
-        nothing = np.empty((eps.shape[0], 0), dtype)
-        return np.array([numbers(noise.kind, noise.key) for noise in given], np.uint64), nothing, nothing
-    return np.empty((0, 5), np.uint64), *_flat([np.ascontiguousarray(noise, dtype) for noise in given])
-
-
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
     """Draw masked weights, their activity and divergence: the twin of :func:`primitives.masked_weights.sample`.
 
@@ -363,9 +341,9 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     """
     if mask_kl not in ("bernoulli", "concrete"):
         raise ValueError(f"masked_weights.sample: mask_kl must be 'bernoulli' or 'concrete', got {mask_kl!r}")
-    dtype = common_type("masked_weights.sample", eps, logistic, mu, log_sigma, rho, logit_pi)
-    mu, log_sigma, rho, logit_pi = (np.ascontiguousarray(array, dtype) for array in (mu, log_sigma, rho, logit_pi))
-    S, D, K = eps.shape
+    eps, logistic, mu, log_sigma, rho, logit_pi = as_arrays(
+        "masked_weights.sample", eps, logistic, mu, log_sigma, rho, logit_pi)
+    (S, D, K), dtype = eps.shape, eps.dtype
     blocks, bernoulli = _blocks(D, K), mask_kl == "bernoulli"
     w, z = empty((S, D, K), dtype), empty((S, D * K), dtype)
     largest, where = empty((blocks, S, K), dtype), empty((blocks, S, K), dtype)
@@ -374,7 +352,7 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     per_strip = max(STRIP // max(K, 1), 1)
     sticks, together = _tiles(logit_pi, per_strip)
     threads.run(
-        forward, blocks, *_noise(eps, logistic, dtype), *_flat((mu, log_sigma, rho)), sticks, together, inverse_tau,
+        forward, blocks, *_flat((eps, logistic, mu, log_sigma, rho)), sticks, together, inverse_tau,
         bernoulli, _row_numbers(per_strip, K, dtype), w.reshape(S, D * K), z, largest, where, partial)
     (activity, rows), divergence = np.empty((2, S, K), dtype), np.empty(S, dtype)
     combine(largest, where, partial, activity, rows, divergence)
@@ -383,16 +361,13 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     return (w, activity, divergence), (w, z, mu, rho, sticks, inverse_tau, bernoulli, activity, rows)
 
 
-def sample_vjp(dout, cache, out=None):
-    """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``.
-
-    The first three are written into the arrays ``out``, if these are given and have the right type.
-    """
+def sample_vjp(dout, cache):
+    """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``."""
     w, z, mu, rho, sticks, inverse_tau, bernoulli, activity, rows = cache
     (S, D, K), dtype = w.shape, w.dtype
     dw, dactivity, ddivergence = (np.ascontiguousarray(d, dtype) for d in dout)
     blocks = _blocks(D, K)
-    dmu, dlog_sigma, drho = out if writable(out, dtype) else (empty((D, K), dtype) for _ in range(3))
+    dmu, dlog_sigma, drho = (empty((D, K), dtype) for _ in range(3))
     partial = empty((blocks, S, K), dtype)
     threads.run(
         backward, blocks, dw.reshape(S, D * K), ddivergence * dtype.type(bernoulli), w.reshape(S, D * K), z,

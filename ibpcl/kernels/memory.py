@@ -98,11 +98,6 @@ def several(shapes, dtype):
     return [np.ndarray(shape, dtype, whole, start) for shape, start in zip(shapes, starts, strict=True)]
 
 
-def writable(out, dtype):
-    """Say whether results can be written into the arrays ``out``: they are given, of the right type, and contiguous."""
-    return out is not None and all(array.dtype == dtype and array.flags.c_contiguous for array in out)
-
-
 def common_type(caller, *arrays):
     """Return the type that arrays have in common, float32 or float64.
 

@@ -5,13 +5,9 @@ and a transform makes the values from them.  The cipher's loop is apart from the
 lanes: the processor has a vector instruction for 32 x 32 -> 64 bits, and only the low halves of the operands count, so
 no step needs to clear the high halves.  The transforms work in 32-bit lanes, twice as many; Numba widens 32-bit integer
 operations to 64, so each is narrowed again at once, which the compiler turns into the plain 32-bit instruction.
-
-Noise that is used once need not exist in memory: :func:`later` describes it, and a kernel draws a span of it at a time
-(:func:`fill_span`), the same numbers.
 """
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,9 +17,7 @@ from ibpcl.kernels.compilation import compiled, inlined, part, wide
 from ibpcl.kernels.elementary import HALF, ONE, log_of
 from ibpcl.kernels.memory import empty
 from ibpcl.kernels.turns import BEGIN, END, another
-from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP, Key, generator
-
-__all__ = ["Key", "draw", "generator", "later", "logistic", "normal", "uniform"]
+from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP
 
 KINDS = ("uniform", "normal", "logistic")
 UNIFORM, NORMAL, LOGISTIC = (np.uint64(kind) for kind in range(3))
@@ -43,7 +37,7 @@ C4, C6, C8 = (np.float32(c) for c in (4.166664568298827e-2, -1.388731625493765e-
 
 
 @part
-def cipher(words, first_block, step, task, stream, seed):
+def _cipher(words, first_block, step, task, stream, seed):
     """Fill ``words`` (4, 512) of uint32 with the blocks from ``first_block`` on: ``ibpcl.noise.philox``."""
     out0, out1, out2, out3 = words[0], words[1], words[2], words[3]
     low, high = seed & LOW_HALF, seed >> HALF_WIDTH
@@ -58,16 +52,16 @@ def cipher(words, first_block, step, task, stream, seed):
 
 
 @inlined
-def log_unit(w):
+def _log_unit(w):
     """Compute log u, with 1 - u taken from the complement of the word: exact near u = 1."""
     return log_of((np.float32(w) + HALF) * GRID, (np.float32(np.uint32(~w)) + HALF) * GRID)
 
 
 @part
-def box_muller(u, v, x, y):
+def _box_muller(u, v, x, y):
     """Make normals x, y (float32) from words u (radius) and v (angle)."""
     for i in range(wide(u.size)):
-        radius = np.sqrt(np.float32(-2) * log_unit(u[i]))
+        radius = np.sqrt(np.float32(-2) * _log_unit(u[i]))
         quadrant = np.uint32(np.uint32(v[i] + EIGHTH) >> QUARTER_BITS)
         rest = np.int32(np.uint32(v[i] - np.uint32(quadrant << QUARTER_BITS)))
         a = (np.float32(rest) + HALF) * TURN                 # |a| <= pi / 4
@@ -81,7 +75,7 @@ def box_muller(u, v, x, y):
 
 
 @part
-def logits(u, x):
+def _logits(u, x):
     """Make logistics x (float32) from words u: the logarithm of the odds, both of whose parts are exact."""
     for i in range(wide(u.size)):
         odds = (np.float32(u[i]) + HALF) / (np.float32(np.uint32(~u[i])) + HALF)
@@ -89,38 +83,11 @@ def logits(u, x):
 
 
 @part
-def units(u, x):
+def _units(u, x):
     """Make uniforms x (float32) from words u."""
     for i in range(wide(u.size)):
         value = (np.float32(u[i]) + HALF) * GRID
         x[i] = value if value < ONE else BELOW_ONE
-
-
-@part
-def fill_span(described, first, last, words, out):
-    """Draw the elements first ... last - 1 into the chunks of ``out`` (chunks, 4, 512); return the first one's place.
-
-    ``described`` has the five numbers of :func:`numbers`; ``words`` (4, 512) is scratch.  Of strips of ``out`` that
-    have none of the elements nothing is said.
-    """
-    kind, step, task, stream, seed = described[0], described[1], described[2], described[3], described[4]
-    begin = first // CHUNK
-    for chunk in range(begin, (last - 1) // CHUNK + 1):
-        cipher(words, np.uint64(chunk * STRIP), step, task, stream, seed)
-        values = out[chunk - begin]
-        for j in range(0, 4, 2):
-            here = chunk * CHUNK + j * STRIP                 # where the first of two strips begins
-            if here >= last or here + 2 * STRIP <= first:
-                continue
-            if kind == NORMAL:
-                box_muller(words[j], words[j + 1], values[j], values[j + 1])
-            else:
-                for k in range(j, j + 2):
-                    if kind == LOGISTIC:
-                        logits(words[k], values[k])
-                    else:
-                        units(words[k], values[k])
-    return first - begin * CHUNK
 
 
 @part
@@ -133,25 +100,34 @@ def _array_of(chunk, starts):
 
 
 @compiled
-def fill_float32(turns, described, starts, out):
+def _fill_float32(turns, described, starts, out):
     """Fill some chunks of ``out`` (chunks, 4, 512), which has several arrays, ``described`` (arrays, 5)."""
     words = np.empty((4, STRIP), np.uint32)
     while another(turns):
         for chunk in range(turns[BEGIN], turns[END]):
-            i = _array_of(chunk, starts)
-            first = (chunk - starts[i]) * CHUNK
-            fill_span(described[i], first, first + CHUNK, words, out[chunk:chunk + 1])
+            a = _array_of(chunk, starts)
+            kind, counter, values = described[a, 0], np.uint64((chunk - starts[a]) * STRIP), out[chunk]
+            _cipher(words, counter, described[a, 1], described[a, 2], described[a, 3], described[a, 4])
+            for j in range(0, 4, 2):
+                if kind == NORMAL:
+                    _box_muller(words[j], words[j + 1], values[j], values[j + 1])
+                    continue
+                for k in range(j, j + 2):
+                    if kind == LOGISTIC:
+                        _logits(words[k], values[k])
+                    else:
+                        _units(words[k], values[k])
 
 
 @compiled
-def fill_float64(turns, described, starts, out):
+def _fill_float64(turns, described, starts, out):
     """Fill some chunks of ``out`` (chunks, 4, 512), by the reference's own formulas."""
     while another(turns):
         words = np.empty((4, STRIP), np.uint32)
         for chunk in range(turns[BEGIN], turns[END]):
             a = _array_of(chunk, starts)
             kind, counter = described[a, 0], np.uint64((chunk - starts[a]) * STRIP)
-            cipher(words, counter, described[a, 1], described[a, 2], described[a, 3], described[a, 4])
+            _cipher(words, counter, described[a, 1], described[a, 2], described[a, 3], described[a, 4])
             for j in range(0, 4, 2):
                 for i in range(STRIP):
                     u, v = (words[j, i] + 0.5) * 2.0**-32, (words[j + 1, i] + 0.5) * 2.0**-32
@@ -163,11 +139,6 @@ def fill_float64(turns, described, starts, out):
                     out[chunk, j, i], out[chunk, j + 1, i] = u, v
 
 
-def numbers(kind, key):
-    """Describe noise by the numbers that a kernel takes: its kind, and the cipher's step, task, stream, seed."""
-    return kind, key.step, key.task, key.stream, key.seed
-
-
 def _fill(caller, wanted, dtype):
     dtype, described, places, starts = reference.check_dtype(caller, dtype), [], [], [0]
     for kind, key, shape in wanted:
@@ -177,7 +148,7 @@ def _fill(caller, wanted, dtype):
         places.append((slice(starts[-1] * CHUNK, starts[-1] * CHUNK + size), shape))
         starts.append(starts[-1] + chunks)
     out = empty((starts[-1] * CHUNK,), dtype)
-    kernel = fill_float32 if dtype == np.float32 else fill_float64
+    kernel = _fill_float32 if dtype == np.float32 else _fill_float64
     threads.run(kernel, starts[-1], np.array(described, np.uint64).reshape(-1, 5), np.array(starts),
                 out.reshape(-1, 4, STRIP))
     return [out[place].reshape(shape) for place, shape in places]
@@ -201,32 +172,3 @@ def normal(key, shape, dtype=np.float32):
 def logistic(key, shape, dtype=np.float32):
     """Draw standard logistic noise: the twin of :func:`ibpcl.noise.logistic`."""
     return _fill("noise.logistic", [(LOGISTIC, key, shape)], dtype)[0]
-
-
-@dataclass(frozen=True)
-class Later:
-    """Noise that is described, not drawn; what takes an array takes it too, and draws it then.
-
-    >>> described = later("normal", Key(seed=1, task=0, step=0, stream=0), (2, 3))
-    >>> np.array_equal(described, normal(Key(seed=1, task=0, step=0, stream=0), (2, 3)))
-    True
-    """
-
-    kind: int
-    key: Key
-    shape: tuple
-    dtype: np.dtype
-
-    def __array__(self, dtype=None, copy=None):
-        (drawn,) = _fill("noise.later", [(self.kind, self.key, self.shape)], self.dtype)
-        return drawn if dtype is None else drawn.astype(dtype, copy=False)
-
-    def reshape(self, *shape):
-        """Describe the same noise in another shape."""
-        return replace(self, shape=reference.check_shape("noise.later", shape)[0])
-
-
-def later(kind, key, shape, dtype=np.float32):
-    """Describe noise without drawing it: the twin of :func:`ibpcl.noise.later`."""
-    key, dtype = reference.check_key("noise.later", key), reference.check_dtype("noise.later", dtype)
-    return Later(KINDS.index(kind), key, reference.check_shape("noise.later", shape)[0], dtype)

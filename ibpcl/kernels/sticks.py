@@ -108,7 +108,7 @@ def backward(turns, dlogit_pi, raw_a, raw_b, logit, a, b, log_power, log_v, log_
 
 
 @part
-def psi(x):
+def _psi(x):
     """Compute digamma and trigamma of x > 0."""
     digamma, trigamma = 0.0, 0.0
     while x < 10:
@@ -137,7 +137,7 @@ def divergences(raw_a, raw_b, alpha, draw_a, draw_b):
     total, dalpha = 0.0, 0.0
     for k in range(raw_a.size):
         (a, slope_a), (b, slope_b) = _shape(np.float64(raw_a[k])), _shape(np.float64(raw_b[k]))
-        digamma, trigamma = psi(b + 1)
+        digamma, trigamma = _psi(b + 1)
         mean_log = -EULER_GAMMA - digamma                    # a E[log v]
         total += (1 - alpha / a) * mean_log + math.log(a * b / alpha) - (b - 1) / b
         draw_a[k] = slope_a * (alpha * mean_log / (a * a) + 1 / a)

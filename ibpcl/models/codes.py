@@ -78,16 +78,16 @@ class Codes:
             outputs.append(z + views["codes"][part] if "codes" in views else z)
             add(divergences, found)
         codes, code_cache = latent.sample(eps, *outputs)
-        kl, kl_cache = how.backend.latent_kl(*outputs, *self.prior(views, codes.dtype))
+        kl, kl_cache = how.backend.latent.kl(*outputs, *self.prior(views, codes.dtype))
         divergences["kl_latent"] = how.scale * kl.sum(axis=1)
         return (codes, divergences), (caches, shared, code_cache, kl_cache, kl.shape, "codes" in views, how)
 
-    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+    def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at codes and divergences back; the last hidden layer gathers those of both layers."""
         dz, ddivergences = dout
         caches, shared, code_cache, kl_cache, shape, moved, how = cache
         dkl = np.broadcast_to((how.scale * ddivergences["kl_latent"])[:, None], shape).astype(dz.dtype)
-        *by_kl, dprior_mu, dprior_log_sigma = how.backend.latent_kl_vjp(dkl, kl_cache)
+        *by_kl, dprior_mu, dprior_log_sigma = how.backend.latent.kl_vjp(dkl, kl_cache)
         douts = [one + other for one, other in zip(by_kl, latent.sample_vjp(dz, code_cache), strict=True)]
         found = {"prior": dict(zip(PARTS, (dprior_mu, dprior_log_sigma), strict=True))} if self.learns_prior else {}
         if moved:                                            # they were broadcast over S and N
@@ -95,7 +95,7 @@ class Codes:
         dh = None
         for layer, dz, once, inner in zip(self.layers, douts, shared, caches, strict=True):
             dz = dz.sum(axis=0) if once else dz
-            by_layer, gradients = layer.forward_vjp((dz, ddivergences), inner, needs_dx, out)
+            by_layer, gradients = layer.forward_vjp((dz, ddivergences), inner, needs_dx)
             dh = by_layer if dh is None else dh + by_layer   # both read the last hidden layer
             found |= gradients
         return dh, found

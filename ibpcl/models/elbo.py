@@ -130,10 +130,10 @@ def _kl_weights(layout, vector, prior, backend):
         return 0.0, None
     arrays = (vector[layout.block("mu")], vector[layout.block("log_sigma")], prior.mu, prior.log_sigma)
     if prior.informative is None:
-        kl, cache = backend.gaussian_kl(*arrays)
+        kl, cache = backend.gaussian.kl(*arrays)
         return kl, (cache, prior)
     known = tuple(array[prior.informative] for array in arrays)
-    kl, cache = backend.gaussian_kl(*known)
+    kl, cache = backend.gaussian.kl(*known)
     if prior.flat:                                           # what the entropy of all others leaves of the divergence
         kl = kl - (arrays[1].sum() - known[1].sum())
     return kl, (cache, prior)
@@ -143,11 +143,11 @@ def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
     if cache is None:
         return
     inner, prior = cache
+    dmu, dlog_sigma, _, _ = backend.gaussian.kl_vjp(dkl_weights, inner)
     if prior.informative is None:
-        onto = tuple(gradient[layout.block(block)] for block in ("mu", "log_sigma"))
-        backend.add_gaussian_kl_gradient(dkl_weights, inner, onto)
+        gradient[layout.block("mu")] += dmu
+        gradient[layout.block("log_sigma")] += dlog_sigma
         return
-    dmu, dlog_sigma, _, _ = backend.gaussian_kl_vjp(dkl_weights, inner, needs_dprior=False)
     gradient[layout.block("mu")][prior.informative] += dmu
     dlog_sigmas = gradient[layout.block("log_sigma")]
     if prior.flat:

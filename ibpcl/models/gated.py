@@ -102,10 +102,10 @@ class Gated(Plain):
         a, gates_cache = gates(views[self.name]["embedding"], 1 / how.tau)
         return (raw * a, divergences), (cache, raw, a, gates_cache)
 
-    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+    def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
         (dh, ddivergences), (inner, raw, a, gates_cache) = dout, cache
-        dx, found = super().forward_vjp((dh * a, ddivergences), inner, needs_dx, out)
+        dx, found = super().forward_vjp((dh * a, ddivergences), inner, needs_dx)
         da = (dh * raw).sum(axis=tuple(range(dh.ndim - 1)))  # a gate was broadcast over samples and examples
         found[self.name]["embedding"] = gates_vjp(da, gates_cache)
         return dx, found

@@ -35,12 +35,11 @@ class Pass(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """One array of noise that a layer asks for; ``later`` where the sampling of masked weights draws it as it goes."""
+    """One array of noise that a layer asks for: its kind, the key that it is a function of, and its shape."""
 
     kind: str
     key: object
     shape: tuple
-    later: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,10 +119,8 @@ class Layer:
         """
         raise NotImplementedError
 
-    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+    def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the divergences (a dict, too) back.
-
-        ``out`` are arrays by layer and name, of which some may become the gradients.
 
         Returns
         -------
@@ -147,16 +144,16 @@ class Plain(Layer):
     def forward(self, views, x, noise, how):
         """Evaluate the layer; nothing is drawn."""
         own = views[self.name]                               # one matrix for all samples: join their axes
-        h, cache = how.backend.linear(_rows(x), own["weight.mu"][None], own["bias.mu"][None])
+        h, cache = how.backend.linear.apply(_rows(x), own["weight.mu"][None], own["bias.mu"][None])
         h = h.reshape(*x.shape[:-1], self.units)
         h, active = activate(self.activation, h, how.backend)
         return (h, {}), (cache, active, x.shape, how.backend)
 
-    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+    def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
         linear_cache, active, shape, backend = cache
         dh = activate_vjp(dout[0], active)
-        dx, dweight, dbias = backend.linear_vjp(_rows(dh)[None], linear_cache, needs_dx)
+        dx, dweight, dbias = backend.linear.apply_vjp(_rows(dh)[None], linear_cache, needs_dx)
         return dx.reshape(shape) if needs_dx else None, {
             self.name: {"weight.mu": dweight[0], "bias.mu": dbias[0]}}
 
@@ -190,14 +187,13 @@ class Gaussian(Layer):
         """Sample the outputs, under the layer's hard mask if it is given one."""
         own, mask = views[self.name], (how.masks or {}).get(self.name)
         (eps,) = noise[self.name]
-        h, cache = how.backend.local_linear(eps, x, *(own[name] for name in GAUSSIAN), mask, self.activation)
+        h, cache = how.backend.local_linear.sample(eps, x, *(own[name] for name in GAUSSIAN), mask, self.activation)
         return (h, {}), (cache, how.backend)
 
-    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+    def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
         inner, backend = cache
-        there = None if out is None else tuple(out[self.name][name] for name in GAUSSIAN)
-        dx, *found = backend.local_linear_vjp(dout[0], inner, needs_dx, there)
+        dx, *found = backend.local_linear.sample_vjp(dout[0], inner, needs_dx)
         return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
 
 
@@ -220,14 +216,14 @@ class Drawn(Gaussian):
         own, (weight_eps, bias_eps) = views[self.name], noise[self.name]
         weight, weight_cache = gaussian.sample(weight_eps, own["weight.mu"], own["weight.log_sigma"])
         bias, bias_cache = gaussian.sample(bias_eps, own["bias.mu"], own["bias.log_sigma"])
-        h, linear_cache = how.backend.linear(x, weight, bias)
+        h, linear_cache = how.backend.linear.apply(x, weight, bias)
         h, active = activate(self.activation, h, how.backend)
         return (h, {}), (weight_cache, bias_cache, linear_cache, active, how.backend)
 
-    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+    def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
         weight_cache, bias_cache, linear_cache, active, backend = cache
-        dx, dweight, dbias = backend.linear_vjp(activate_vjp(dout[0], active), linear_cache, needs_dx)
+        dx, dweight, dbias = backend.linear.apply_vjp(activate_vjp(dout[0], active), linear_cache, needs_dx)
         found = (*gaussian.sample_vjp(dweight, weight_cache), *gaussian.sample_vjp(dbias, bias_cache))
         return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
 

@@ -14,11 +14,10 @@ import numpy as np
 from ibpcl.models.layers import Draw, Gaussian, activate, activate_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.numerics import inverse_softplus, sigmoid, softplus
-from ibpcl.primitives import gaussian, kumaraswamy, masked_linear, masked_weights, weibull
+from ibpcl.primitives import gaussian, kumaraswamy, masked_linear, weibull
 
 MASK_KLS = ("bernoulli", "concrete")
 MASK_LINKS = ("logit", "log")
-OF_WEIGHTS = ("weight.mu", "weight.log_sigma", "rho")
 # Shape of the Weibull that a learned alpha starts from: a standard deviation of 28 % of its mean.
 ALPHA_SHAPE = 4.0
 
@@ -149,21 +148,19 @@ class Masked(Gaussian):
             return super().noise(key, samples, batch, relaxed)
         weight, bias, stick, mask = (key._replace(stream=key.stream + i) for i in range(self.streams))
         own = (samples, *self.shape)
-        return Noise(Draw("normal", weight, own, later=True), Draw("normal", bias, (samples, self.units)),
+        return Noise(Draw("normal", weight, own), Draw("normal", bias, (samples, self.units)),
                      Draw("uniform", stick, (samples, *self.model.stick_shape(self.shape))),
-                     Draw("logistic", mask, own, later=True))
+                     Draw("logistic", mask, own))
 
     def forward(self, views, x, noise, how):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
         if how.masks is not None:
             return super().forward(views, x, noise, how)
         own, drawn, model, backend = views[self.name], noise[self.name], self.model, how.backend
-        logit_pi, stick_cache = backend.log_odds(drawn.stick, own["raw_a"], own["raw_b"], model.link)
-        # The compiled twin is of the structured posterior; the plain one is there to be compared with.
-        sample, of_weights = backend.sample_masked_weights, (drawn.weight, drawn.mask)
-        if not model.structured:
-            sample, of_weights = masked_weights.sample_mean_field, map(np.asarray, of_weights)
-        arrays = (*of_weights, own["weight.mu"], own["weight.log_sigma"], own["rho"])
+        logit_pi, stick_cache = backend.sticks.log_odds(drawn.stick, own["raw_a"], own["raw_b"], model.link)
+        sample = (backend.masked_weights.sample if model.structured
+                  else backend.masked_weights.sample_mean_field)
+        arrays = (drawn.weight, drawn.mask, own["weight.mu"], own["weight.log_sigma"], own["rho"])
         if model.row_sticks:                                 # D K columns of one row; then its masks are the activity
             (w, z, divergence), weights_cache = sample(*map(_one_row, arrays), _one_row(logit_pi)[:, 0], how.tau,
                                                        model.kl)
@@ -173,20 +170,21 @@ class Masked(Gaussian):
         else:
             (w, activity, divergence), weights_cache = sample(*arrays, logit_pi, how.tau, model.kl)
         bias, bias_cache = gaussian.sample(drawn.bias, own["bias.mu"], own["bias.log_sigma"])
-        h, linear_cache = backend.linear(x, w, bias * activity)
+        h, linear_cache = backend.linear.apply(x, w, bias * activity)
         h, active = activate(self.activation, h, backend)
         return (h, {"kl_masks": divergence}), Sampled(stick_cache, weights_cache, bias, activity, bias_cache,
                                                       linear_cache, active, backend)
 
-    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+    def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the masks' divergence back."""
         if not isinstance(cache, Sampled):
-            return super().forward_vjp(dout, cache, needs_dx, out)
+            return super().forward_vjp(dout, cache, needs_dx)
         (dh, ddivergences), model = dout, self.model
         stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, active, backend = cache
-        dx, dw, dscaled_bias = backend.linear_vjp(activate_vjp(dh, active), linear_cache, needs_dx)
+        dx, dw, dscaled_bias = backend.linear.apply_vjp(activate_vjp(dh, active), linear_cache, needs_dx)
         dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
-        sample_vjp = backend.sample_masked_weights_vjp if model.structured else masked_weights.sample_mean_field_vjp
+        sample_vjp = (backend.masked_weights.sample_vjp if model.structured
+                      else backend.masked_weights.sample_mean_field_vjp)
         dactivity, ddivergence = dscaled_bias * bias, ddivergences["kl_masks"]
         if model.row_sticks:
             weights_cache, largest = weights_cache
@@ -195,10 +193,8 @@ class Masked(Gaussian):
             dmu, dlog_sigma, drho, dlogit_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
                 *found[:3], found[3][:, None]))
         else:
-            there = {} if out is None or not model.structured else {
-                "out": tuple(out[self.name][name] for name in OF_WEIGHTS)}
-            dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dactivity, ddivergence), weights_cache, **there)
-        draw_a, draw_b = backend.log_odds_vjp(dlogit_pi, stick_cache)
+            dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dactivity, ddivergence), weights_cache)
+        draw_a, draw_b = backend.sticks.log_odds_vjp(dlogit_pi, stick_cache)
         return dx, {self.name: {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
                                 "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}}
 
@@ -222,7 +218,7 @@ class Masked(Gaussian):
             What :meth:`kl_sticks_vjp` needs.
         """
         if not self.model.learns_alpha:
-            kl, cache = backend.stick_divergence(own["raw_a"], own["raw_b"], prior)
+            kl, cache = backend.sticks.divergence(own["raw_a"], own["raw_b"], prior)
             return (kl, 0.0), (cache, backend)
         (a, b), raw_cache = sticks(own["raw_a"], own["raw_b"])
         (k, scale), raw_alpha = sticks(own["raw_shape"], own["raw_scale"])
@@ -236,7 +232,7 @@ class Masked(Gaussian):
         dkl, dkl_alpha = dout
         if not self.model.learns_alpha:
             inner, backend = cache
-            draw_a, draw_b, _ = backend.stick_divergence_vjp(dkl, inner)
+            draw_a, draw_b, _ = backend.sticks.divergence_vjp(dkl, inner)
             return {"raw_a": draw_a, "raw_b": draw_b}
         raw_cache, inner, raw_alpha, moments_cache, gamma_cache = cache
         da, db, dmean, dmean_log = kumaraswamy.expected_kl_to_beta_vjp(dkl, inner)

@@ -90,11 +90,9 @@ class Network:
             stream += layer.streams
         if self.codes:
             wanted["codes"] = self.codes.noise(key._replace(stream=stream), samples, batch, relaxed)
-        at_once = [draw[:3] for draws in wanted.values() for draw in draws if not draw.later]
-        drawn = iter(backend.draw(at_once, dtype))
-        return {name: getattr(type(draws), "_make", tuple)(
-            backend.later(*draw[:3], dtype) if draw.later else next(drawn) for draw in draws)
-            for name, draws in wanted.items()}
+        drawn = iter(backend.noise.draw([draw for draws in wanted.values() for draw in draws], dtype))
+        return {name: getattr(type(draws), "_make", tuple)(next(drawn) for _ in draws)
+                for name, draws in wanted.items()}
 
     def initial(self, start, sigma=1.0, alpha=(), dtype=np.float32):
         """Return the parameters before training.
@@ -146,18 +144,18 @@ class Network:
             (h, found), cache = stage.forward(views, h, noise, how)
             add(divergences, found)
             caches.append(cache)
-        return (h if h.ndim == 3 else h[None], divergences), (vector, caches, how.backend)
+        return (h if h.ndim == 3 else h[None], divergences), (vector, caches)
 
     def forward_vjp(self, dout, cache):
         """Pull the gradients at the outputs and at the divergences back to ``vector``."""
         dh, ddivergences = dout
-        vector, caches, backend = cache
-        gradient = backend.empty(vector.shape, vector.dtype)
-        views, found = self.layout.layers(gradient), {}
+        vector, caches = cache
+        gradient = np.empty_like(vector)
+        found = {}
         for i in reversed(range(len(caches))):
-            dh, gradients = self.stages[i].forward_vjp((dh, ddivergences), caches[i], i > 0, views)
+            dh, gradients = self.stages[i].forward_vjp((dh, ddivergences), caches[i], i > 0)
             found |= gradients
-        collect(found, views, backend.copy)
+        collect(found, self.layout.layers(gradient))
         return gradient
 
 

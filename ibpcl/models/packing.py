@@ -142,11 +142,11 @@ def pack_prior(part, network, prior):
     return prior._replace(mu=prior.mu[kept], log_sigma=prior.log_sigma[kept], informative=informative)
 
 
-def pack_masks(part, masks, backend):
-    """Return the hard masks of a part of a network, by layer, as the backend wants them."""
+def pack_masks(part, masks):
+    """Return the hard masks of a part of a network, by layer."""
     kept = {name: (part.inputs if source == INPUTS else part.units.get(source), part.units.get(name))
             for name, source in part.network.sources.items()}
-    return {name: backend.hard_mask(_between(mask, *kept[name])) for name, mask in masks.items()}
+    return {name: _between(mask, *kept[name]) for name, mask in masks.items()}
 
 
 def _between(mask, rows, columns):

@@ -6,8 +6,6 @@ Adam, checkpoints, gradient checks and priors all work on the vector; the mathem
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
-
 
 class Entry(NamedTuple):
     """One named parameter: its shape, and the block of the vector that it lies in."""
@@ -100,10 +98,8 @@ class Layout:
             views[name][tuple(slice(0, size) for size in value.shape)] = value
 
 
-def collect(values, views, copy=np.copyto):
+def collect(values, views):
     """Write values, dicts by layer and name, into ``views`` (:meth:`Layout.layers`), and zeros where there is no value.
-
-    ``copy(view, value)`` writes one of them; a value that is the view itself is there already.
 
     >>> layout, vector = Layout([Entry("a.mu", (2,), "a"), Entry("b.mu", (2,), "b")]), np.empty(4)
     >>> collect({"b": {"mu": np.ones(2)}}, layout.layers(vector))
@@ -113,9 +109,7 @@ def collect(values, views, copy=np.copyto):
     for layer, names in views.items():
         found = values.get(layer, {})
         for name, view in names.items():
-            value = found.get(name, 0)
-            if value is not view:
-                copy(view, value)
+            view[...] = found.get(name, 0)
 
 
 def write(views, values):

@@ -86,7 +86,7 @@ class Units(Gaussian):
             return super().forward(views, x, noise, how)
         drawn, own = noise[self.name], views[self.name]
         # The activation is apart from the layer: the mask's gradient needs what goes through it.
-        linear, linear_cache = how.backend.local_linear(
+        linear, linear_cache = how.backend.local_linear.sample(
             drawn.eps, x, *(own[name] for name in GAUSSIAN), None, None)
         active, active_cache = activate(self.activation, linear, how.backend)
         (logit_theta, logit_pi), odds_cache = log_odds(own, drawn.stick)
@@ -98,16 +98,16 @@ class Units(Gaussian):
         cache = Sampled(linear_cache, active_cache, active, z, odds_cache, mask_cache, kl_cache, examples, how.backend)
         return (active * z, {"kl_masks": examples * kl}), cache
 
-    def forward_vjp(self, dout, cache, needs_dx=True, out=None):
+    def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the masks' divergence back."""
         if not isinstance(cache, Sampled):
-            return super().forward_vjp(dout, cache, needs_dx, out)
+            return super().forward_vjp(dout, cache, needs_dx)
         dh, ddivergences = dout
         by_mask = concrete.sample_vjp(dh * cache.active, cache.masks).sum(axis=1)     # log-odds served all examples
         by_theta, dlogit_pi = DIVERGENCES[self.kl][1](cache.examples * ddivergences["kl_masks"], cache.kl)
         found = log_odds_vjp((by_mask + by_theta[:, 0], dlogit_pi), cache.odds)
-        dx, *gaussian = cache.backend.local_linear_vjp(activate_vjp(dh * cache.z, cache.activation), cache.linear,
-                                                       needs_dx, None)
+        dx, *gaussian = cache.backend.local_linear.sample_vjp(
+            activate_vjp(dh * cache.z, cache.activation), cache.linear, needs_dx)
         return dx, {self.name: found | dict(zip(GAUSSIAN, gaussian, strict=True))}
 
     def kl_sticks(self, own, prior, backend):

@@ -93,7 +93,7 @@ def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
     views = layout.layers(rng.normal(scale=0.5, size=layout.size))["layer"]
     masks = None if relaxed else {} if mask is None else {"layer": rng.random((5, 3)) < mask}
     draws = layer.noise(Key(seed, 0, 0, 0), 2, 4, relaxed)
-    drawn = NUMPY.draw([draw[:3] for draw in draws], np.float64)
+    drawn = NUMPY.noise.draw(draws, np.float64)
     noise, how = {"layer": getattr(type(draws), "_make", tuple)(drawn)}, Pass(NUMPY, masks, 0.7, 10.0)
     divergences = ("kl_masks",) * relaxed
 

@@ -22,9 +22,6 @@ SHAPE = re.compile(r"shape \(([^)]*)\)")
 # G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K.
 SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
 
-# A compiled twin has the name of its reference, except these.
-TWINS = {"ibpcl.kernels.sparse_linear": "ibpcl.primitives.linear"}
-
 # Noise, data and settings: inputs that are not differentiated.
 CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "mask", "kept", "tau", "prior_tau", "prior_shape",
                       "prior_rate", "prior_a", "prior_b"})
@@ -119,8 +116,7 @@ def documented_pairs():
             raise TypeError(f"{name}: there is no function {function!r} beside it")
         reference = f
         if wing == "kernels":
-            twin = TWINS.get(module_name, module_name.replace("kernels", "primitives"))
-            reference = getattr(importlib.import_module(twin), function)
+            reference = getattr(importlib.import_module(module_name.replace("kernels", "primitives")), function)
         variants = [{}]
         for key, values in _choices(reference).items():
             variants = [{**variant, key: value} for variant in variants for value in values]

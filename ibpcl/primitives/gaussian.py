@@ -123,10 +123,8 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     return (shift * shift / 2 + excess / 2 - log_ratio).sum(), (shift, excess, prior_log_sigma)
 
 
-def kl_vjp(ddivergence, cache, needs_dprior=True):
+def kl_vjp(ddivergence, cache):
     r"""Pull the gradient at the divergence back to both means and both log standard deviations.
-
-    The two of the prior are None if they are not needed.
 
     .. math:: \partial_\mu = \frac{\mu - \mu_0}{\sigma_0^2} = -\partial_{\mu_0}, \quad
               \partial_{\log\sigma} = \frac{\sigma^2}{\sigma_0^2} - 1, \quad
@@ -135,13 +133,4 @@ def kl_vjp(ddivergence, cache, needs_dprior=True):
     shift, excess, prior_log_sigma = cache
     dmu = ddivergence * shift * np.exp(-prior_log_sigma)
     dlog_sigma = ddivergence * excess
-    if not needs_dprior:
-        return dmu, dlog_sigma, None, None
     return dmu, dlog_sigma, -dmu, -ddivergence * (excess + shift * shift)
-
-
-def add_kl_gradient(ddivergence, cache, onto):
-    """Add the gradients at ``mu`` and ``log_sigma``, those of :func:`kl_vjp`, to a pair of arrays, in place."""
-    dmu, dlog_sigma, _, _ = kl_vjp(ddivergence, cache, needs_dprior=False)
-    for place, part in zip(onto, (dmu, dlog_sigma), strict=True):
-        place += part

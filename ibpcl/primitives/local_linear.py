@@ -167,8 +167,7 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     .. math:: h = f(a), \quad a \sim \mathcal N\bigl(x (B \odot \mu) + u \odot \mu_b,\;
               x^2 (B \odot \sigma^2) + u \odot \sigma_b^2\bigr), \qquad u_k = \max_d B_{dk}
 
-    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is one function because fine-tuning consists of it:
-    ``ibpcl.kernels.local_linear`` is its fused twin.
+    Kumar et al. (2021), Sec. 4.5, "Selective Finetuning".  It is one function because fine-tuning consists of it.
 
     Parameters
     ----------
@@ -208,11 +207,8 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     return h, (kept, moments_cache, cache, (getattr(activations, activation + "_vjp"), active))
 
 
-def sample_vjp(dh, cache, needs_dx=True, out=None):
-    """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``.
-
-    ``out`` is for the compiled twin, which may write those at the parameters there; here it is not used.
-    """
+def sample_vjp(dh, cache, needs_dx=True):
+    """Pull the gradient at ``h`` back to ``x, mu, log_sigma, bias_mu, bias_log_sigma``."""
     kept, moments_cache, inner, activation = cache
     if activation is not None:
         pull_back, active = activation

@@ -2,8 +2,7 @@ r"""Masked weights, sampled: the composition that a hidden layer evaluates for e
 
 Gaussian weights times concrete masks whose log-odds are :math:`\rho_{dk}` on top of the sticks' own,
 :math:`\operatorname{logit}\theta_{dk} = \rho_{dk} + \operatorname{logit}\pi_k` (Kumar et al., 2021, Sec. 3.2), together
-with the divergence of the masks from their prior.  It is one function because it is where the time goes:
-``ibpcl.kernels.masked_weights`` is its fused twin, and this file is the reference.
+with the divergence of the masks from their prior.  It is one function because it is where the time goes.
 """
 
 import numpy as np
@@ -61,13 +60,11 @@ def _sample(eps, logistic, mu, log_sigma, logit_theta, logit_pi, tau, mask_kl):
     return (z * v, activity, divergence), (v, z, weight_cache, mask_cache, largest, kl_cache, mask_kl)
 
 
-def sample_vjp(dout, cache, out=None):
+def sample_vjp(dout, cache):
     r"""Pull the gradients at ``w``, ``activity`` and ``divergence`` back to ``mu, log_sigma, rho, logit_pi``.
 
     The product rule splits ``dw`` into :math:`dv = z \odot dw` and :math:`dz = v \odot dw`; the log-odds collect what
     comes through the mask, the activity and the divergence, and pass it to rho and to the sticks.
-
-    ``out`` is for the compiled twin, which may write those at ``mu, log_sigma, rho`` there; here it is not used.
     """
     dmu, dlog_sigma, dlogit_theta, dlogit_pi = _sample_vjp(dout, cache)
     # rho was broadcast over S, the sticks' logit over D.

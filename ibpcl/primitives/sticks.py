@@ -2,7 +2,7 @@ r"""All that a masked layer asks of its sticks, from their unconstrained paramet
 
 The posterior of stick k is :math:`\mathrm{Kumaraswamy}(a_k, b_k)` with :math:`a = \log(1 + e^{raw_a})` and :math:`b =
 \log(1 + e^{raw_b})`.  Two compositions: sampled, sticks give the prior log-odds of the masks; in closed form, their
-divergence from the IBP's prior.  ``ibpcl.kernels.sticks`` is the fused twin.
+divergence from the IBP's prior.
 """
 
 from ibpcl.numerics import sigmoid, softplus

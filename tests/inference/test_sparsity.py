@@ -17,7 +17,7 @@ def test_step_sizes_are_those_of_adam(name):
     state = adam.start(w)
     for _ in range(3):
         before = w
-        w, state, _ = backend(name).adam(w, rng.normal(size=7).astype(np.float32), state, rates)
+        w, state = backend(name).adam.update(w, rng.normal(size=7).astype(np.float32), state, rates)
     mean = state.first / (1 - 0.9**state.step)
     np.testing.assert_allclose(before - w, step_sizes(state, rates) * mean, rtol=1e-4, atol=1e-7)
     assert step_sizes(state, rates)[0] == 0

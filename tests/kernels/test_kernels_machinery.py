@@ -19,12 +19,12 @@ from ibpcl.kernels import (
     compilation,
     gaussian,
     latent,
+    linear,
     local_linear,
     loops,
     masked_weights,
     memory,
     noise,
-    sparse_linear,
     sticks,
     subnormals,
     threads,
@@ -55,8 +55,8 @@ def everything(dtype=np.float32):
     results += [divergence, *gaussian.kl_vjp(1.0, cache)]
     vector, state = adam.update(big[0], big[1], State(big[2], big[3] ** 2, 3), big[0] ** 2)
     results += [vector, state.first, state.second]
-    h, cache = sparse_linear.apply(np.where(mu > 1, mu, 0).T, results[3], out[1])
-    results += [h, *sparse_linear.apply_vjp(h, cache, needs_dx=False)[1:]]
+    h, cache = linear.apply(np.where(mu > 1, mu, 0).T, results[3], out[1])
+    results += [h, *linear.apply_vjp(h, cache, needs_dx=False)[1:]]
     for columns in (50, 10):                                 # dense products, and a head
         noise_of, weights = np.ascontiguousarray(eps[..., :columns]), (mu[:50, :columns], scale[:50, :columns])
         h, cache = local_linear.sample(noise_of, logistic, *weights, mu[0, :columns], scale[0, :columns])

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibpcl.kernels import logistic_divergence, masked_weights, noise, threads
-from ibpcl.noise import Key
+from ibpcl.kernels import logistic_divergence, masked_weights
 from ibpcl.numerics import logistic_kl
 from ibpcl.primitives import concrete
 from ibpcl.primitives import masked_weights as reference
@@ -48,44 +47,6 @@ def test_values_and_gradients_equal_the_reference(dtype, tolerance, problem):
         assert value.dtype == dtype and value.shape == exact.shape, name
         scale = np.abs(exact).max(initial=1.0)
         np.testing.assert_allclose(value, exact, rtol=tolerance, atol=tolerance * scale, err_msg=name)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@given(problems)
-@settings(deadline=None, max_examples=30)
-def test_noise_drawn_on_the_way_is_the_same_noise(dtype, problem):
-    point, dout = inputs(**problem)
-    described = [noise.later(kind, Key(problem["seed"], 1, 2, stream), point[0].shape, dtype)
-                 for stream, kind in enumerate(("normal", "logistic"))]
-    given_arrays = run(masked_weights, (*map(np.asarray, described), *point[2:]), dout, dtype)
-    for count in (1, 3):
-        threads.set_count(count)
-        try:
-            found = run(masked_weights, (*described, *point[2:]), dout, dtype)
-        finally:
-            threads.set_count(None)
-        assert all(np.array_equal(a, b) for a, b in zip(found, given_arrays, strict=True))
-
-
-def test_one_noise_drawn_and_one_described():
-    point, dout = inputs(2, 70, 9, 0.5, 1.0, 3, "bernoulli")
-    described = noise.later("normal", Key(1, 2, 3, 4), point[0].shape)
-    drawn = run(masked_weights, (np.asarray(described), *point[1:]), dout, np.float32)
-    found = run(masked_weights, (described, *point[1:]), dout, np.float32)
-    assert all(np.array_equal(a, b) for a, b in zip(found, drawn, strict=True))
-
-
-@pytest.mark.parametrize("mask_kl", KL)
-def test_arrays_that_are_there_change_no_bit(mask_kl):
-    point, dout = inputs(2, 70, 9, 0.5, 1.0, 3, mask_kl)
-    _, cache = masked_weights.sample(*(v.astype(np.float32) if isinstance(v, np.ndarray) else v for v in point))
-    expected = masked_weights.sample_vjp(dout, cache)
-    for dtype in (np.float64, np.float32):                   # those of another type are left alone
-        there = tuple(np.full((70, 9), 7, dtype) for _ in range(3))
-        found = masked_weights.sample_vjp(dout, cache, there)
-        assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
-        for one, array in zip(found, there, strict=False):
-            assert (one is array) == (dtype == np.float32) and (one is array or (array == 7).all())
 
 
 def test_a_small_standard_deviation_costs_digits_of_its_own_gradient_alone():

@@ -13,8 +13,8 @@ from ibpcl.noise import Key
 keys = st.builds(Key, st.integers(0, 2**64 - 1), *[st.integers(0, 2**32 - 1)] * 3)
 sizes = st.one_of(st.integers(0, 5000), st.sampled_from([511, 512, 513, 2047, 2048, 2049, 131_071, 131_073]))
 NAMES = ("uniform", "normal", "logistic")
-cipher, units, logits, box_muller, fill_span = (           # compiled code alone calls them
-    numba.njit(function) for function in (noise.cipher, noise.units, noise.logits, noise.box_muller, noise.fill_span))
+cipher, units, logits, box_muller = (                      # compiled code alone calls them
+    numba.njit(function) for function in (noise._cipher, noise._units, noise._logits, noise._box_muller))
 EXTREMES = np.array([0, 1, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1, 0xB504F333, 0xB504F334], np.uint32)
 
 
@@ -69,32 +69,3 @@ def test_wrong_arguments_are_refused_as_by_the_reference(name):
         with pytest.raises(expected.type) as raised:
             getattr(noise, name)(key, shape, dtype)
         assert str(raised.value) == str(expected.value)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_described_noise_is_the_noise_that_is_drawn(name):
-    key, shape = Key(7, 1, 2, 3), (3, 5, 700)
-    for dtype in (np.float32, np.float64):
-        described, drawn = noise.later(name, key, shape, dtype), getattr(noise, name)(key, shape, dtype)
-        assert described.shape == shape and described.dtype == dtype
-        assert np.array_equal(described, drawn)
-        assert np.array_equal(described.reshape(3, 3500), drawn.reshape(3, 3500))
-        assert np.asarray(described, np.float64).dtype == np.float64
-        assert np.array_equal(reference.later(name, key, shape, dtype), getattr(reference, name)(key, shape, dtype))
-
-
-@given(keys, st.integers(0, 20_000), st.integers(1, 9000))
-@settings(deadline=None, max_examples=30)
-def test_a_span_of_noise_is_a_part_of_it(key, first, length):
-    words = np.empty((4, noise.STRIP), np.uint32)
-    out = np.empty((length // noise.CHUNK + 2, 4, noise.STRIP), np.float32)
-    at = fill_span(np.array(noise.numbers(noise.LOGISTIC, key), np.uint64), first, first + length, words, out)
-    whole = noise.logistic(key, first + length)
-    assert np.array_equal(out.reshape(-1)[at:at + length], whole[first:])
-
-
-def test_what_cannot_be_drawn_cannot_be_described():
-    with pytest.raises(ValueError, match=r"noise\.later: key\.step must be in"):
-        noise.later("normal", Key(0, 0, -1, 0), 3)
-    with pytest.raises(TypeError, match=r"noise\.later: dtype must be float32 or float64"):
-        noise.later("normal", Key(0, 0, 0, 0), 3, np.int32)

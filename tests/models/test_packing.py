@@ -21,7 +21,7 @@ def assert_same_part(model, vector, prior, x, targets, masks, part, who):
     small, whole = part.network, model.noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64, relaxed=False)
     noise = whole | {name: (whole[name][0][..., kept],) for name, kept in part.units.items()}
     parts, cache = elbo(small, vector[part.index], packing.pack_prior(part, model, prior), part.columns(x), targets,
-                        noise, 70, who, packing.pack_masks(part, masks, who))
+                        noise, 70, who, packing.pack_masks(part, masks))
     expected, whole_cache = elbo(model, vector, prior, x, targets, whole, 70, who, masks)
     assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
     assert parts.kl_latent == pytest.approx(expected.kl_latent, rel=1e-12)
@@ -41,7 +41,7 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
     masks["hidden0"][:, 0] = False
     masks["hidden0"][:, 1] = [False, False, True, False, False, False]       # to an input that is always zero alone
     part = packing.fixed_part(model, masks, x)
-    kept = packing.pack_masks(part, masks, NUMPY)
+    kept = packing.pack_masks(part, masks)
     assert {name: layer.kept for name, layer in part.network.masked.items()} == {
         name: mask.sum() for name, mask in kept.items()}
     assert_same_part(model, vector, prior, x, labels, masks, part, backend(who))

@@ -88,7 +88,7 @@ def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_
     if masks == "packed":
         part = packing.fixed_part(model, hard, x)
         belief, vector = packing.pack_prior(part, model, belief), vector[part.index]
-        x, hard, model = part.columns(x), packing.pack_masks(part, hard, who), part.network
+        x, hard, model = part.columns(x), packing.pack_masks(part, hard), part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, relaxed=False)
     if masks == "none":
         drawn = {name: (np.zeros_like(eps[:1]),) for name, (eps,) in drawn.items()}
@@ -137,7 +137,7 @@ def autoencoder(kinds, pixels, masked, who, dtype, *, packed=False, **options):
     if packed:
         part = packing.masked_part(model, x) if masked else packing.fixed_part(model, masks, x)
         belief, vector, read = packing.pack_prior(part, model, belief), vector[part.index], part.columns(x)
-        masks, model = None if masked else packing.pack_masks(part, masks, who), part.network
+        masks, model = None if masked else packing.pack_masks(part, masks), part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, masked)
     found = answer(model, vector, belief, read, x, drawn, TASK, who, masks, tau)
     if masked or packed:

@@ -13,7 +13,7 @@ from ibpcl.kernels.memory import as_arrays, empty
 from ibpcl.kernels.turns import BEGIN, END, another
 
 
-def densest(columns):
+def _densest(columns):
     """Return the largest share of numbers that are not zero for the sparse way; BLAS is the faster one beyond.
 
     What a row of the sparse matrix costs whatever the other one's width weighs more where that is narrow
@@ -46,15 +46,10 @@ def _product(sparse, matrices, first, rows, needs_totals):
     return out, totals
 
 
-def apply(x, w, b, limit=None):
-    """Multiply by the weights and add the bias: the twin of :func:`ibpcl.primitives.linear.apply`.
-
-    ``limit`` is the largest share of numbers that are not zero for which the sparse way is taken; without it
-    :func:`densest` says.
-    """
+def apply(x, w, b):
+    """Multiply by the weights and add the bias: the twin of :func:`ibpcl.primitives.linear.apply`."""
     x, w, b = as_arrays("linear.apply", x, w, b)
-    limit = densest(w.shape[2]) if limit is None else limit
-    sparse = sparse_matrix.sparse(x, limit) if x.ndim == 2 else None
+    sparse = sparse_matrix.sparse(x, _densest(w.shape[2])) if x.ndim == 2 else None
     if sparse is not None:
         return _product(sparse, w, b, x.shape[0], False)[0], (x, w, sparse)
     return blas.product(x, w, b), (x, w, None)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibpcl.kernels import local_linear, sparse_linear, sparse_matrix
+from ibpcl.kernels import linear, local_linear, sparse_matrix
 from ibpcl.primitives import linear as reference
 
 problems = st.fixed_dictionaries({
@@ -31,9 +31,9 @@ def test_values_and_gradients_equal_the_reference(dtype, tolerance, problem):
     needs_dx = problem.pop("needs_dx")
     x, w, b, dh = (array.astype(dtype) for array in inputs(**problem))
     expected, expected_cache = reference.apply(x, w, b)
-    found, cache = sparse_linear.apply(x, w, b)
+    found, cache = linear.apply(x, w, b)
     pairs = [(found, expected), *zip(
-        sparse_linear.apply_vjp(dh, cache, needs_dx), reference.apply_vjp(dh, expected_cache, needs_dx), strict=True)]
+        linear.apply_vjp(dh, cache, needs_dx), reference.apply_vjp(dh, expected_cache, needs_dx), strict=True)]
     for value, exact in pairs:
         assert (value is None) == (exact is None)
         if exact is not None:
@@ -65,10 +65,11 @@ def test_every_entry_is_kept_once_and_the_transpose_has_the_same(dtype, N, D, de
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-def test_every_width_of_the_last_vector_is_stored_whole(dtype, tolerance):
+def test_every_width_of_the_last_vector_is_stored_whole(dtype, tolerance, monkeypatch):
+    monkeypatch.setattr(linear, "_densest", lambda columns: 1.0)
     for K in range(1, 130):
         x, w, b, _ = (array.astype(dtype) for array in inputs(1, 5, 10, K, 0.5, True, K))
-        np.testing.assert_allclose(sparse_linear.apply(x, w, b, 1.0)[0], reference.apply(x, w, b)[0], rtol=tolerance,
+        np.testing.assert_allclose(linear.apply(x, w, b)[0], reference.apply(x, w, b)[0], rtol=tolerance,
                                    atol=10 * tolerance)
 
 
@@ -76,14 +77,14 @@ def test_the_choice_goes_by_density():
     cases = ((70, 0.1, True), (70, 0.5, True), (70, 0.8, False), (20, 0.1, True), (20, 0.5, False))
     for columns, density, sparse in cases:
         x, w, b, _ = inputs(2, 50, 60, columns, density, True, 0)
-        assert (sparse_linear.apply(x, w, b)[1][2] is not None) == sparse
+        assert (linear.apply(x, w, b)[1][2] is not None) == sparse
 
 
 def test_fine_tuning_looks_for_zeros_where_they_can_pay():
     x = inputs(2, 50, 60, 70, 0.1, True, 0)[0]
-    for columns, limit, sparse in ((70, None, True), (40, None, False), (40, 1.0, True), (70, 0.0, False)):
+    for columns, sparse in ((70, True), (40, False)):
         w, b, eps = np.ones((60, columns)), np.ones(columns), np.ones((2, 50, columns))
-        assert (local_linear.sample(eps, x, w, w, b, b, limit=limit)[1].sparse is not None) == sparse
+        assert (local_linear.sample(eps, x, w, w, b, b)[1].sparse is not None) == sparse
 
 
 def test_rows_that_are_not_like_the_others_do_not_mislead():
@@ -97,12 +98,12 @@ def test_rows_that_are_not_like_the_others_do_not_mislead():
 def test_rows_and_columns_of_zeros(row):
     x, w, b, dh = inputs(2, 10, 16, 20, 0.2, True, 1)
     x[row], x[:, [0, 7, 15]] = 0, 0
-    h, cache = sparse_linear.apply(x, w, b)
+    h, cache = linear.apply(x, w, b)
     assert np.array_equal(h[:, row], b)
-    dw = sparse_linear.apply_vjp(dh, cache, needs_dx=False)[1]
+    dw = linear.apply_vjp(dh, cache, needs_dx=False)[1]
     assert not dw[:, [0, 7, 15]].any() and dw.any()
 
 
 def test_complex_inputs_are_refused():
     with pytest.raises(TypeError, match=r"linear\.apply: arrays must be float32 or float64"):
-        sparse_linear.apply(np.zeros((2, 3), complex), np.zeros((1, 3, 2)), np.zeros((1, 2)))
+        linear.apply(np.zeros((2, 3), complex), np.zeros((1, 3, 2)), np.zeros((1, 2)))
