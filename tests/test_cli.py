@@ -281,14 +281,14 @@ class Stream(list):
 
     def __getitem__(self, t):
         sound = {"x_train": [[0.0, 1.0]], "y_train": [0], "x_test": [[1.0, 0.0]], "y_test": [1]}
-        return Task(f"task {t}", **sound | list.__getitem__(self, t), classes=2, class_names=("a", "b"))
+        return Task(f"task {t}", **sound | list.__getitem__(self, t), classes=2)
 
 
 @pytest.mark.parametrize("broken, word", [
     ({"x_train": [[0.0, np.nan]]}, "finite"), ({"x_test": [[np.inf, 0.0]]}, "finite"),
     ({"y_train": [2]}, "0 .. 1"), ({"y_test": [-1]}, "0 .. 1"),
     ({"x_train": np.empty((0, 2)), "y_train": np.empty(0, int)}, "empty"),
-    ({"x_train": [[0.0] * 3], "x_test": [[0.0] * 3]}, "3 wide"), ({"y_train": [0, 1]}, "same length"),
+    ({"x_train": [[0.0] * 3], "x_test": [[0.0] * 3]}, "3 wide"), ({"y_train": [0, 1]}, "one row for each of x_train"),
 ], ids=["NaN", "infinite", "label too high", "label too low", "empty", "another width", "counts"])
 def test_a_task_that_cannot_be_learned(capsys, monkeypatch, own_folder, broken, word):
     monkeypatch.setattr(run_module, "make_stream", lambda config: Stream([{}, broken]))

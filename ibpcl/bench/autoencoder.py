@@ -6,7 +6,7 @@ import numpy as np
 
 from ibpcl.bench.problem import images
 from ibpcl.bench.timing import PAUSE, interleave
-from ibpcl.continual.task import ImageTask
+from ibpcl.continual.task import Task
 from ibpcl.inference.loop import Watch
 from ibpcl.methods.vae_npbcl import VAENPBCL
 from ibpcl.methods.vae_npbcl_settings import Settings
@@ -64,7 +64,7 @@ def measure(plan, data_dir):
             return interleave({"products": multiply}, 3).median("products") / 1000
 
     clock = Clock(beside)
-    VAENPBCL(chosen).learn(ImageTask("digits", x, x[:1], label=DIGIT), progress=Watch(False, clock.on_epoch))
+    VAENPBCL(chosen).learn(Task("digits", x_train=x, x_test=x[:1], label=DIGIT), progress=Watch(False, clock.on_epoch))
     steps = -(-len(x) // chosen.batch)
     (masked, _, masked_ratio), (finetune, dense, finetune_ratio) = (
         clock.medians(phase) for phase in ("masked", "finetune"))

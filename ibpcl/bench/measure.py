@@ -184,7 +184,7 @@ def epoch(plan, data_dir):
     chosen = slice(None, plan.examples)
     x, y = (pair.x[chosen] / 255).astype(np.float32), pair.labels[chosen] - FIRST_PAIR[0]
     y[0], y[-1] = 0, 1
-    task, seconds = Task("0/1", x, y, x[:2000], y[:2000], 2, ("0", "1")), {}
+    task, seconds = Task("0/1", x, y, x[:2000], y[:2000]), {}
     for name, masked, finetune in (("warm", 1, 1), ("masked", 1, 0), ("both", 1, 1)):
         learner = NPBCL(Settings(hidden=(plan.sizes.K,), samples=plan.sizes.S, batch=plan.sizes.N, epochs=masked,
                                  finetune_epochs=finetune))

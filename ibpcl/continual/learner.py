@@ -7,12 +7,11 @@ import numpy as np
 
 import ibpcl
 from ibpcl import checkpoints
-from ibpcl.continual.task import ImageTask, RegressionTask, Task, real_rows
+from ibpcl.continual.task import Task, real_rows
 from ibpcl.inference.backend import backend
 
 # Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it changes.
 FORM = 2
-DESCRIPTIONS = {Task: "a classification Task", RegressionTask: "a RegressionTask", ImageTask: "an ImageTask"}
 
 
 class Learner(Protocol):
@@ -27,7 +26,7 @@ class Learner(Protocol):
 
         Parameters
         ----------
-        task : Task, ImageTask or RegressionTask
+        task : ibpcl.continual.task.Task
             All tasks of a learner are of one kind, with inputs of one width; with one head for all also of one number
             of classes.
         progress : bool or ibpcl.inference.loop.Watch, optional
@@ -147,16 +146,21 @@ def check_form(meta, path):
                          f"{meta.get('form', 1)}, this version reads form {FORM}: run the experiment again")
 
 
-def check_task(caller, task, kind, inputs):
-    """Refuse a task of another kind (a class) than the method learns, or of another width than the first task's.
+def check_task(caller, task, kinds, inputs):
+    """Refuse a task of a kind that the method does not learn, or of another width than the first task's.
+
+    ``kinds`` is one of the :attr:`ibpcl.continual.task.Task.kind`, or several; ``inputs`` None before the first task.
 
     Raises
     ------
     TypeError, ValueError
         Naming ``caller``, what is allowed and what came.
     """
-    if not isinstance(task, kind):
-        raise TypeError(f"{caller}: a task must be {DESCRIPTIONS[kind]}, got {type(task).__name__}")
+    if not isinstance(task, Task):
+        raise TypeError(f"{caller}: task must be a Task, got {type(task).__name__}")
+    kinds = (kinds,) if isinstance(kinds, str) else kinds
+    if task.kind not in kinds:
+        raise TypeError(f"{caller}: task {task.name!r} must be of kind {' or '.join(kinds)}, got {task.kind}")
     if inputs is not None and task.inputs != inputs:
         raise ValueError(f"{caller}: task {task.name!r} has {task.inputs} inputs, the network {inputs}")
 

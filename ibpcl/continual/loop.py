@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.continual.task import RegressionTask
 from ibpcl.errors import NonFiniteError
 from ibpcl.evaluation.metrics import accuracy, log_likelihood, r_squared
 
@@ -57,7 +56,7 @@ def learn_stream(learner, stream, progress=None, journal=None):
             if not np.isfinite(predicted).all():             # the last step of training may have overflowed
                 raise NonFiniteError(f"after task {task.name!r}, predictions of task {j + 1} are not finite; lower the "
                                      "learning rates, or check the scale of the inputs")
-            if isinstance(task, RegressionTask):
+            if task.kind == "regression":
                 matrix[t, j] = r_squared(predicted, y)
             else:
                 matrix[t, j], likelihoods[j] = accuracy(predicted, y), log_likelihood(predicted, y)

@@ -4,32 +4,48 @@ A *stream* is any object with ``len(stream)``, ``stream[t] -> Task`` and a ``nam
 are asked for, so a long stream needs the memory of one task.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+MOST_UNNAMED = 10_000                                        # classes that get numbers for names
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Hold the training and the test examples of one classification task.
+    """Hold the training and the test examples of one task: of classification, of regression, or images without labels.
 
-    A task of Kumar et al. (2021), Sec. 2: the data D_t, seen once and never again.
+    A task of Kumar et al. (2021), Sec. 2: the data D_t, seen once and never again.  Its kind follows from the targets:
+
+    ================  ===========================  ==============================================
+    ``kind``          ``y_train``, ``y_test``      what is learned
+    ================  ===========================  ==============================================
+    classification    integers (N,) and (M,)       the class of an input
+    regression        reals (N, C) and (M, C)      a function of the input (supplement F)
+    images            None                         a generative model of the images (Sec. 3.3)
+    ================  ===========================  ==============================================
 
     Parameters
     ----------
     name : str
         What the task is called in tables and messages, such as ``"0/1"``.
     x_train, x_test : array_like, shape (N, D) and (M, D)
-        Inputs, finite real numbers; kept as float32 (an array that is float32 already is not copied).
-    y_train, y_test : array_like, shape (N,) and (M,)
-        Labels, integers in 0 .. classes - 1; kept as int64.
-    classes : int
-        The number C of classes, at least 1.  Not every class has to occur.
-    class_names : sequence of str, length C
-        What each label means.
+        Inputs, finite real numbers, pixels in 0 .. 1 for a task of images; kept as float32 (an array that is float32
+        already is not copied).
+    y_train, y_test : array_like, shape (N,) and (M,), or (N, C) and (M, C), optional
+        Labels, integers in 0 .. classes - 1, kept as int64; or targets, finite real numbers, kept as float32; or
+        neither.
+    classes : int, optional
+        The number C of classes, at least 1; not every class has to occur.  Without it as many as there are names, else
+        as the largest label says.
+    class_names : sequence of str, length C, optional
+        What each label means; without it the label itself, as text.
     image_shape : (int, int), optional
-        Height and width of the image that a row of ``x_train`` is, with height * width = D.
+        Height and width, with height * width = D, of the image that a row of ``x_train`` is, or of inputs on a map.
+    label : int, optional
+        The class of all images of a task of images, at least 0; for evaluation only, no learner looks at it.
 
     Notes
     -----
@@ -41,50 +57,60 @@ class Task:
     TypeError
         When an argument has the wrong type: inputs that are not real numbers, labels that are not integers.
     ValueError
-        On NaN or infinite inputs, labels out of range, empty arrays, and widths or counts that differ.
+        On NaN or infinite inputs, labels or pixels out of range, empty arrays, and widths or counts that differ.
 
     Examples
     --------
-    >>> task = Task("0/1", [[0.0, 1.0], [1.0, 0.0]], [0, 1], [[0.5, 0.5]], [1], 2, ("zero", "one"))
-    >>> task.inputs, task.x_train.dtype.name
-    (2, 'float32')
+    >>> task = Task("0/1", [[0.0, 1.0], [1.0, 0.0]], [0, 1], [[0.5, 0.5]], [1])
+    >>> task.kind, task.inputs, task.outputs, task.class_names, task.x_train.dtype.name
+    ('classification', 2, 2, ('0', '1'), 'float32')
+    >>> Task("line", [[0.0], [1.0]], [[0.0], [2.0]], [[0.5]], [[1.0]]).kind
+    'regression'
+    >>> Task("a", x_train=[[0.0, 0.5, 1.0, 0.0]], x_test=[[0.0, 0.0, 1.0, 0.0]], image_shape=(2, 2), label=7).kind
+    'images'
     """
 
     name: str
     x_train: np.ndarray
-    y_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-    classes: int
-    class_names: tuple[str, ...]
+    y_train: np.ndarray | None = None
+    x_test: np.ndarray | None = None
+    y_test: np.ndarray | None = None
+    classes: int | None = None
+    class_names: tuple[str, ...] | None = None
     image_shape: tuple[int, int] | None = None
+    label: int | None = None
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"Task: name must be a non-empty string, got {self.name!r}")
-        where = f"Task {self.name!r}"
-        classes = _whole_number(self.classes, f"{where}: classes")
-        if classes < 1:
-            raise ValueError(f"{where}: classes must be at least 1, got {classes}")
-        checked = {
-            "classes": classes,
-            "class_names": _names(self.class_names, classes, where),
-            "x_train": _inputs(self.x_train, f"{where}: x_train"),
-            "x_test": _inputs(self.x_test, f"{where}: x_test"),
-        }
-        for part in ("train", "test"):
-            checked[f"y_{part}"] = _labels(getattr(self, f"y_{part}"), classes, f"{where}: y_{part}")
-            images, labels = len(checked[f"x_{part}"]), len(checked[f"y_{part}"])
-            if images != labels:
-                raise ValueError(f"{where}: x_{part} and y_{part} must have the same length, "
-                                 f"got {images} inputs and {labels} labels")
-        width = checked["x_train"].shape[1]
-        if checked["x_test"].shape[1] != width:
-            raise ValueError(f"{where}: x_train and x_test must have the same width, "
-                             f"got {width} and {checked['x_test'].shape[1]} columns")
-        checked["image_shape"] = _image_shape(self.image_shape, width, where)
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)          # frozen: the one place where fields are set
+            raise TypeError(f"Task(name=...): must be a non-empty string, got {self.name!r}")
+        if (self.y_train is None) != (self.y_test is None):
+            missing, given = ("y_test", "y_train") if self.y_test is None else ("y_train", "y_test")
+            raise TypeError(f"{self._at(missing)} must be given, since {given} is")
+        self._set("y", lambda y, what: None if y is None else _array(y, what))
+        self._set("x", _pixels if self.kind == "images" else _inputs)
+        if self.kind == "classification":
+            self._set("y", _labels)
+            self._name_classes()
+        else:
+            for argument in ("classes", "class_names"):
+                if getattr(self, argument) is not None:
+                    raise ValueError(f"{self._at(argument)} must be left out unless y_train has shape (N,), "
+                                     f"got y_train of shape {np.shape(self.y_train)}")
+        if self.kind == "regression":
+            self._set("y", _inputs)
+        self._check_sizes()
+        object.__setattr__(self, "image_shape", _image_shape(self.image_shape, self.inputs, self._at("image_shape")))
+        if self.label is not None:
+            if self.kind != "images":
+                raise ValueError(f"{self._at('label')} must be left out of a {self.kind}, got {self.label!r}")
+            object.__setattr__(self, "label", _at_least(0, self.label, self._at("label")))
+
+    @property
+    def kind(self):
+        """What is to be learned: ``"classification"``, ``"regression"`` or ``"images"``."""
+        if self.y_train is None:
+            return "images"
+        return "regression" if self.y_train.ndim == 2 else "classification"
 
     @property
     def inputs(self):
@@ -93,127 +119,55 @@ class Task:
 
     @property
     def outputs(self):
-        """How many outputs a network needs: one a class."""
-        return self.classes
+        """How many outputs a network needs: one for each class, element of a target, or pixel."""
+        if self.kind == "classification":
+            return self.classes
+        return self.inputs if self.kind == "images" else self.y_train.shape[1]
 
+    def _at(self, argument):
+        """Return how a message begins that is about an argument."""
+        return f"Task({self.name!r}, {argument}=...):"
 
-@dataclass(frozen=True, eq=False)
-class RegressionTask:
-    """Hold the training and the test examples of one regression task.
+    def _set(self, side, read):
+        """Read the training and the test part of x or y; the task is frozen, so nothing else sets its fields."""
+        for field in (f"{side}_train", f"{side}_test"):
+            object.__setattr__(self, field, read(getattr(self, field), self._at(field)))
 
-    Parameters
-    ----------
-    name : str
-        What the task is called in tables and messages.
-    x_train, x_test : array_like, shape (N, D) and (M, D)
-        Inputs, finite real numbers; kept as float32.
-    y_train, y_test : array_like, shape (N, C) and (M, C)
-        Targets, finite real numbers; kept as float32.
-    image_shape : (int, int), optional
-        Height and width, with height * width = D, of inputs that lie on a map.
+    def _name_classes(self):
+        """Fill in the number of classes and their names; refuse labels that are not among them."""
+        classes, names, what = self.classes, self.class_names, self._at("class_names")
+        if names is not None:
+            if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+                raise TypeError(f"{what} must be a sequence of strings, got {names!r}")
+            classes = len(names) if classes is None else classes
+        elif classes is None:
+            classes = max(1, int(self.y_train.max()) + 1, int(self.y_test.max()) + 1)
+        classes = _at_least(1, classes, self._at("classes"))
+        if names is None and classes > MOST_UNNAMED:
+            raise ValueError(f"{what} must be given for more than {MOST_UNNAMED} classes, got {classes} classes")
+        names = tuple(map(str, range(classes)) if names is None else names)
+        if len(names) != classes:
+            raise ValueError(f"{what} must hold one name a class, got {len(names)} names for {classes} classes")
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "class_names", names)
+        for field in ("y_train", "y_test"):
+            y = getattr(self, field)
+            if y.min() < 0 or y.max() >= classes:
+                raise ValueError(f"{self._at(field)} must lie in 0 .. {classes - 1}, got labels from {y.min()} to "
+                                 f"{y.max()}")
 
-    Raises
-    ------
-    TypeError, ValueError
-        As :class:`Task`.
-
-    Examples
-    --------
-    >>> RegressionTask("line", [[0.0], [1.0]], [[0.0], [2.0]], [[0.5]], [[1.0]]).outputs
-    1
-    """
-
-    name: str
-    x_train: np.ndarray
-    y_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-    image_shape: tuple[int, int] | None = None
-
-    def __post_init__(self):
-        if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"RegressionTask: name must be a non-empty string, got {self.name!r}")
-        where = f"RegressionTask {self.name!r}"
-        for side in "xy":
-            train, test = (_inputs(getattr(self, f"{side}_{part}"), f"{where}: {side}_{part}")
-                           for part in ("train", "test"))
-            if train.shape[1] != test.shape[1]:
-                raise ValueError(f"{where}: {side}_train and {side}_test must have the same width, "
-                                 f"got {train.shape[1]} and {test.shape[1]} columns")
-            object.__setattr__(self, f"{side}_train", train)         # frozen: the one place where fields are set
-            object.__setattr__(self, f"{side}_test", test)
+    def _check_sizes(self):
+        """Refuse parts of which one has more rows, or is wider, than the other."""
+        for side in "xy"[:1 if self.kind == "images" else 2]:
+            train, test = (getattr(self, f"{side}_{part}") for part in ("train", "test"))
+            if train.shape[1:] != test.shape[1:]:
+                raise ValueError(f"{self._at(f'{side}_test')} must be as wide as {side}_train, got "
+                                 f"{test.shape[1]} and {train.shape[1]} columns")
         for part in ("train", "test"):
             x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
-            if len(x) != len(y):
-                raise ValueError(f"{where}: x_{part} and y_{part} must have the same length, "
-                                 f"got {len(x)} inputs and {len(y)} targets")
-        object.__setattr__(self, "image_shape", _image_shape(self.image_shape, self.inputs, where))
-
-    @property
-    def inputs(self):
-        """The width D of one input."""
-        return self.x_train.shape[1]
-
-    @property
-    def outputs(self):
-        """The width C of one target."""
-        return self.y_train.shape[1]
-
-
-@dataclass(frozen=True, eq=False)
-class ImageTask:
-    """Hold the training and the test images of one task without labels: the images of one class.
-
-    Kumar et al. (2021), Sec. 3.3: each task is to learn a generative model.
-
-    Parameters
-    ----------
-    name : str
-        What the task is called in tables and messages.
-    x_train, x_test : array_like, shape (N, D) and (M, D)
-        Pixels in 0 .. 1; kept as float32.
-    image_shape : (int, int), optional
-        Height and width of the image that a row is, with height * width = D.
-    label : int
-        The class that the task holds, at least 0; for evaluation only, no learner looks at it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :class:`Task`; also for pixels outside 0 .. 1.
-
-    Examples
-    --------
-    >>> ImageTask("a", [[0.0, 0.5, 1.0, 0.0]], [[0.0, 0.0, 1.0, 0.0]], (2, 2), 7).inputs
-    4
-    """
-
-    name: str
-    x_train: np.ndarray
-    x_test: np.ndarray
-    image_shape: tuple[int, int] | None = None
-    label: int = 0
-
-    def __post_init__(self):
-        if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"ImageTask: name must be a non-empty string, got {self.name!r}")
-        where = f"ImageTask {self.name!r}"
-        train, test = (_pixels(getattr(self, f"x_{part}"), f"{where}: x_{part}") for part in ("train", "test"))
-        if train.shape[1] != test.shape[1]:
-            raise ValueError(f"{where}: x_train and x_test must have the same width, "
-                             f"got {train.shape[1]} and {test.shape[1]} columns")
-        label = _whole_number(self.label, f"{where}: label")
-        if label < 0:
-            raise ValueError(f"{where}: label must be at least 0, got {label}")
-        checked = {"x_train": train, "x_test": test, "label": label,
-                   "image_shape": _image_shape(self.image_shape, train.shape[1], where)}
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)          # frozen: the one place where fields are set
-
-    @property
-    def inputs(self):
-        """The width D of one image."""
-        return self.x_train.shape[1]
+            if y is not None and len(x) != len(y):
+                raise ValueError(f"{self._at(f'y_{part}')} must have one row for each of x_{part}, "
+                                 f"got {len(y)} for {len(x)}")
 
 
 class Stream(Protocol):
@@ -245,7 +199,7 @@ def check_width(task, width, first):
 
     Examples
     --------
-    >>> task = Task("b", [[0.0, 1.0]], [0], [[1.0, 0.0]], [0], 1, ("only",))
+    >>> task = Task("b", [[0.0, 1.0]], [0], [[1.0, 0.0]], [0])
     >>> check_width(task, 2, "a")
     """
     if task.inputs != width:
@@ -275,7 +229,7 @@ def check_stream(stream):
 
     Examples
     --------
-    >>> check_stream([Task("a", [[0.0, 1.0]], [0], [[1.0, 0.0]], [0], 1, ("only",))])
+    >>> check_stream([Task("a", [[0.0, 1.0]], [0], [[1.0, 0.0]], [0])])
     2
     """
     if len(stream) == 0:
@@ -286,27 +240,26 @@ def check_stream(stream):
     return first.inputs
 
 
-def _whole_number(value, what):
+def _at_least(least, value, what):
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{what} must be an integer, got {value!r}")
+    if value < least:
+        raise ValueError(f"{what} must be at least {least}, got {value}")
     return int(value)
-
-
-def _names(names, classes, where):
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{where}: class_names must be a sequence of strings, got {names!r}")
-    if len(names) != classes:
-        raise ValueError(f"{where}: class_names must hold one name a class, "
-                         f"got {len(names)} names for {classes} classes")
-    return tuple(names)
 
 
 def _inputs(values, what):
     x = real_rows(values, what)
     if x.size == 0:
-        raise ValueError(f"{what} is empty, got shape {x.shape}; "
-                         "a task needs at least one example and one input")
+        raise ValueError(f"{what} must not be empty, got shape {x.shape}")
     return x
+
+
+def _array(values, what):
+    try:
+        return np.asarray(values)
+    except ValueError as error:                              # rows of different lengths
+        raise ValueError(f"{what} must have rows of one length: {error}") from error
 
 
 def real_rows(values, what):
@@ -324,10 +277,7 @@ def real_rows(values, what):
     ...
     ValueError: x must be finite, got 1 NaN or infinite values (the first in row 0, column 1: nan)
     """
-    try:
-        x = np.asarray(values)
-    except ValueError as error:                              # rows of different lengths
-        raise ValueError(f"{what} must have shape (N, D), got rows that do not make an array: {error}") from error
+    x = _array(values, what)
     if x.dtype.kind not in "fiub":
         raise TypeError(f"{what} must hold real numbers, got dtype {x.dtype}")
     if x.ndim != 2:
@@ -349,27 +299,22 @@ def _pixels(values, what):
     return x
 
 
-def _labels(values, classes, what):
-    y = np.asarray(values)
+def _labels(y, what):
     if y.ndim != 1:
-        raise ValueError(f"{what} must have shape (N,), got {y.shape}")
+        raise ValueError(f"{what} must have shape (N,), or (N, C) for a regression, got {y.shape}")
     if y.size == 0:
-        raise ValueError(f"{what} is empty; a task needs at least one example")
+        raise ValueError(f"{what} must not be empty, got shape {y.shape}")
     if y.dtype.kind not in "iu":
-        raise TypeError(f"{what} must hold integers, got dtype {y.dtype}")
-    lowest, highest = int(y.min()), int(y.max())
-    if lowest < 0 or highest >= classes:
-        raise ValueError(f"{what} must lie in 0 .. {classes - 1}, got labels from {lowest} to {highest}")
+        raise TypeError(f"{what} must hold integers, or have shape (N, C) for a regression, got dtype {y.dtype}")
     return y.astype(np.int64, copy=False)
 
 
-def _image_shape(shape, width, where):
+def _image_shape(shape, width, what):
     if shape is None:
         return None
-    if len(shape) != 2:
-        raise ValueError(f"{where}: image_shape must be (height, width), got {shape!r}")
-    height, columns = (_whole_number(side, f"{where}: image_shape") for side in shape)
-    if height < 1 or columns < 1 or height * columns != width:
-        raise ValueError(f"{where}: image_shape {height} x {columns} "
-                         f"does not make the {width} inputs of a row")
+    if np.shape(shape) != (2,):
+        raise ValueError(f"{what} must be (height, width), got {shape!r}")
+    height, columns = (_at_least(1, side, what) for side in shape)
+    if height * columns != width:
+        raise ValueError(f"{what} must be of {width} pixels, the width of x_train, got {height} x {columns}")
     return height, columns

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ibpcl.continual.task import ImageTask, RegressionTask, Stream, Task
+from ibpcl.continual.task import Stream, Task
 from ibpcl.data.tasks import check_index
 
 
@@ -61,7 +61,7 @@ def with_validation(stream, fraction=0.1, seed=0):
 
     Examples
     --------
-    >>> task = Task("a", np.eye(10), [0, 1] * 5, np.eye(10), [0] * 10, 2, ("x", "y"))
+    >>> task = Task("a", np.eye(10), [0, 1] * 5, np.eye(10), [0] * 10)
     >>> small = with_validation([task], fraction=0.4)[0]
     >>> sorted(small.y_train.tolist()), sorted(small.y_test.tolist())
     ([0, 0, 0, 1, 1, 1], [0, 0, 1, 1])
@@ -108,7 +108,7 @@ def limited(stream, train=None, test=None):
 
     Examples
     --------
-    >>> task = Task("a", np.eye(5), [0, 0, 0, 1, 1], np.eye(5), [0] * 5, 2, ("x", "y"))
+    >>> task = Task("a", np.eye(5), [0, 0, 0, 1, 1], np.eye(5), [0] * 5)
     >>> limited([task], train=3)[0].y_train.tolist()
     [0, 0, 1]
     """
@@ -155,14 +155,14 @@ def _check_limits(caller, train, test):
 
 def _labels(task, part):
     """Return the labels of a part of a task; images without labels, and a regression's examples, are of one class."""
-    if isinstance(task, ImageTask | RegressionTask):
+    if task.kind != "classification":
         return np.zeros(len(getattr(task, f"x_{part}")), np.int64)
     return getattr(task, f"y_{part}")
 
 
 def _of(task, part, rows, into=None):
     """Return chosen rows of a part, under the names of the fields that shall hold them."""
-    sides = "x" if isinstance(task, ImageTask) else "xy"
+    sides = "x" if task.kind == "images" else "xy"
     return {f"{side}_{into or part}": getattr(task, f"{side}_{part}")[rows] for side in sides}
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.task import ImageTask, Task
+from ibpcl.continual.task import Task
 from ibpcl.data.dataset import Dataset, check_dataset
 
 CONSECUTIVE_PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (8, 9))
@@ -205,7 +205,8 @@ class ClassStream:
     def __getitem__(self, t):
         label = self.labels[check_index(t, self)]
         train, test = (_to_inputs(images[labels == label]) for images, labels in _parts(self.dataset))
-        return ImageTask(self.dataset.class_names[label], train, test, self.dataset.train_images.shape[1:], label)
+        return Task(self.dataset.class_names[label], x_train=train, x_test=test,
+                    image_shape=self.dataset.train_images.shape[1:], label=label)
 
 
 def _parts(dataset):

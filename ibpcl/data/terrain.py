@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.continual.task import RegressionTask
+from ibpcl.continual.task import Task
 from ibpcl.data.dataset import DataError
 from ibpcl.data.tasks import check_index
 
@@ -133,7 +133,7 @@ class TerrainStream:
         if np.ptp(y[test]) == 0:
             raise ValueError(f"TerrainStream: the test cells ({len(test)}) of task {self._name(columns)!r} are of one "
                              "height, so R^2 is not defined; at least 2 must differ (see test_limit and validation)")
-        return RegressionTask(self._name(columns), x[train], y[train], x[test], y[test], CENTRES)
+        return Task(self._name(columns), x[train], y[train], x[test], y[test], image_shape=CENTRES)
 
     def line(self, t, row=ROW):
         """Return the cells of strip t at one latitude (by default 49.32 degrees north), those of both sets, to draw."""

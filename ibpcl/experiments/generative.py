@@ -54,7 +54,7 @@ def learn_stages(learner, stream, config, progress=None, journal=None):
     ----------
     learner : generative learner
         With ``learn`` and ``latent_model``.
-    stream : sequence of ImageTask
+    stream : sequence of Task
     config : ibpcl.experiments.config.RunConfig
         Its ``measurement`` says how much to measure; its ``seed`` gives the noise, the same after each task.
     progress, journal
@@ -121,7 +121,7 @@ def collect(config, stages, learner, stream, progress=None):
         One a task.
     learner : generative learner
         After its last task.
-    stream : sequence of ImageTask
+    stream : sequence of Task
     progress : bool, optional
         Show progress bars.
 
@@ -204,7 +204,7 @@ def representation(models, stream, config, progress=None):
     ----------
     models : sequence of LatentModel
         One a task.
-    stream : sequence of ImageTask
+    stream : sequence of Task
     config : ibpcl.experiments.config.RunConfig
     progress : bool, optional
         Show a progress bar.

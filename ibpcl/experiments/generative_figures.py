@@ -37,7 +37,7 @@ def draw(folder, values, history, masks, image_shape, stages, stream):
     image_shape : (int, int) or None
         Without it no images are drawn.
     stages : list of ibpcl.experiments.generative.Stage
-    stream : sequence of ImageTask
+    stream : sequence of Task
     """
     from ibpcl.evaluation import figures
     from ibpcl.evaluation.figures.canvas import new_axes

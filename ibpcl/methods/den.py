@@ -29,7 +29,6 @@ import numpy as np
 
 from ibpcl.continual.expansion import corner
 from ibpcl.continual.learner import Saved, check_inputs, check_task
-from ibpcl.continual.task import Task
 from ibpcl.methods import option
 from ibpcl.methods.den_course import Course
 from ibpcl.methods.sequential import SequentialSettings
@@ -126,4 +125,4 @@ class DEN(Saved):
         self.heads = [pair(f"task{t}.head") for t in range(len(self.widths))]
 
     def _check(self, task):
-        check_task("den", task, Task, self.inputs)
+        check_task("den", task, "classification", self.inputs)

@@ -57,7 +57,7 @@ def footprint(name):
     for t in range(TASKS):
         rng = np.random.default_rng(t)
         x, y = rng.random((EXAMPLES, INPUTS), np.float32), rng.integers(0, 2, EXAMPLES)
-        learner.learn(Task(f"task {t}", x, y, x[:1], y[:1], 2, ("a", "b")), progress=False)
+        learner.learn(Task(f"task {t}", x, y, x[:1], y[:1], 2), progress=False)
         sizes.append(sum(value.nbytes for value in learner.state().values() if value.ndim))
     per_task = sizes[-1] - sizes[-2]
     return Footprint(sizes[-1] - TASKS * per_task, per_task)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.learner import Saved, check_inputs, check_task, check_task_id
-from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
@@ -53,7 +52,7 @@ class Independent(Saved):
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
-        check_task("independent", task, Task, None)
+        check_task("independent", task, "classification", None)
         settings = self.settings
         network = plain.network(task.inputs, settings.hidden, task.outputs)
         key = Key(self.seed, len(self.networks), 0, 0)

@@ -16,7 +16,6 @@ from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.continual.learner import Saved, check_inputs, check_task, under
-from ibpcl.continual.task import RegressionTask, Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
@@ -46,7 +45,7 @@ class NPBCL(Saved):
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
-        self.kind = None                                     # Task or RegressionTask, as the first one
+        self.kind = None                                     # of the tasks, as of the first one
         self.hidden = self.settings.hidden                   # grows if the settings say so
         self.alpha = np.full(len(self.hidden), self.settings.alpha)
         self.posterior = []                                  # the Gaussian parameters of each hidden layer
@@ -104,7 +103,7 @@ class NPBCL(Saved):
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
         arrays = {"inputs": np.array(self.inputs or 0), "alpha": self.alpha, "tasks": np.array(len(self.heads)),
-                  "hidden": np.array(self.hidden), "regression": np.array(self.kind is RegressionTask)}
+                  "hidden": np.array(self.hidden), "regression": np.array(self.kind == "regression")}
         for i, layer in enumerate(self.posterior):
             arrays |= {f"hidden{i}.{name}": value for name, value in layer.items()}
         for t, head in enumerate(self.heads):
@@ -122,7 +121,7 @@ class NPBCL(Saved):
         layers, tasks = range(len(self.settings.hidden)), range(int(state["tasks"]))
         self.inputs, self.alpha = int(state["inputs"]) or None, state["alpha"]
         self.hidden = tuple(int(units) for units in state["hidden"])
-        self.kind = None if not tasks else RegressionTask if state["regression"] else Task
+        self.kind = None if not tasks else "regression" if state["regression"] else "classification"
         self.posterior = [under(state, f"hidden{i}.") for i in layers if tasks]
         self.heads = [under(state, f"task{t}.head.") for t in tasks]
         self._masks = [tuple(hard_masks.PackedMask(state[f"task{t}.mask{i}.bits"],
@@ -134,11 +133,10 @@ class NPBCL(Saved):
 
     def _accept(self, task):
         """Refuse a task that does not fit; note what the first one says of all others: their kind and their width."""
-        kind = self.kind or (RegressionTask if isinstance(task, RegressionTask) else Task)
-        check_task("npbcl", task, kind, self.inputs)         # a network learns one kind
-        if kind is RegressionTask and self.settings.prediction_samples < 2:
+        check_task("npbcl", task, self.kind or ("classification", "regression"), self.inputs)
+        if task.kind == "regression" and self.settings.prediction_samples < 2:
             raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
-        self._refined, self.inputs, self.kind = {}, task.inputs, kind
+        self._refined, self.inputs, self.kind = {}, task.inputs, task.kind
         try:
             width = self._likelihood.width(task.outputs)
         except ValueError as error:
@@ -158,7 +156,7 @@ class NPBCL(Saved):
     @property
     def _likelihood(self):
         settings = self.settings
-        if self.kind is RegressionTask:
+        if self.kind == "regression":
             return likelihoods.Gaussian(settings.noise_sigma, settings.learn_noise)
         return likelihoods.of_classes(settings.likelihood)
 

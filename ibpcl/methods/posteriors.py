@@ -11,7 +11,6 @@ import numpy as np
 
 from ibpcl.continual import prior as priors
 from ibpcl.continual.learner import Saved, check_inputs, check_task, under
-from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
@@ -159,7 +158,7 @@ class Posteriors(Saved):
         return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
 
     def _check(self, task):
-        check_task(self.name, task, Task, self.inputs)
+        check_task(self.name, task, "classification", self.inputs)
         if self.settings.single_head and self.heads and task.outputs != len(self.heads[0]["bias.mu"]):
             raise ValueError(f"{self.name}: task {task.name!r} has {task.outputs} outputs, the one head "
                              f"{len(self.heads[0]['bias.mu'])}")

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.learner import Saved, check_inputs, check_task
-from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.objectives import Data, Weighted
@@ -168,7 +167,7 @@ class Sequential(Saved):
         return fit(start, objective, rates, examples, self.how(progress), adapt)
 
     def _check(self, task):
-        check_task(self.name, task, Task, self.inputs)
+        check_task(self.name, task, "classification", self.inputs)
         if self.settings.single_head and self.outputs and task.outputs != self.outputs[0]:
             raise ValueError(f"{self.name}: task {task.name!r} has {task.outputs} outputs, "
                              f"the one head {self.outputs[0]}")

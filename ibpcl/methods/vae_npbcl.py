@@ -31,7 +31,6 @@ import numpy as np
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.continual.learner import Saved, check_task, check_task_id, under
-from ibpcl.continual.task import ImageTask
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
@@ -170,7 +169,7 @@ class VAENPBCL(Saved):
                              for i in range(len(self.alpha))) for t in tasks]
 
     def _check(self, task):
-        check_task("vae_npbcl", task, ImageTask, self.inputs)
+        check_task("vae_npbcl", task, "images", self.inputs)
 
     def _model(self):
         settings = self.settings

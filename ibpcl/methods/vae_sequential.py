@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.learner import Saved, check_task, check_task_id, under
-from ibpcl.continual.task import ImageTask
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
@@ -92,7 +91,7 @@ class VAESequential(Saved):
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
-        check_task(self.name, task, ImageTask, self.inputs)
+        check_task(self.name, task, "images", self.inputs)
         self.inputs = task.inputs
         settings, model, examples = self.settings, self.model(), len(task.x_train)
         how = Fit(self.name, settings.epochs, settings.batch, settings.samples, self.key("train"), self.backend,

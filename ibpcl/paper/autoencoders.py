@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from ibpcl.continual.task import ImageTask
+from ibpcl.continual.task import Task
 from ibpcl.methods.vae_npbcl import VAENPBCL
 from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
 from ibpcl.models import elbo as bounds
@@ -126,7 +126,7 @@ def learned(seed):
     learner = VAENPBCL(settings, seed, "numpy")
     for t in range(2):
         x = np.random.default_rng((seed, t)).random((48, 8))
-        learner.learn(ImageTask(f"noise {t}", x, x[:4]), progress=False)
+        learner.learn(Task(f"noise {t}", x_train=x, x_test=x[:4]), progress=False)
     return learner
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ibpcl.continual.task import ImageTask, Task, check_stream, check_width
+from ibpcl.continual.task import Task, check_stream, check_width
 
 
 def make(**changes):
@@ -32,46 +32,114 @@ def with_value(value):
     return x
 
 
-BAD = [
-    ("name", "", TypeError, "name must be a non-empty string"),
-    ("name", 3, TypeError, "name must be a non-empty string"),
-    ("classes", 2.0, TypeError, "classes must be an integer"),
-    ("classes", True, TypeError, "classes must be an integer"),
-    ("classes", 0, ValueError, "classes must be at least 1"),
-    ("class_names", "ab", TypeError, "class_names must be a sequence of strings"),
-    ("class_names", (0, 1), TypeError, "class_names must be a sequence of strings"),
-    ("class_names", ("a",), ValueError, "1 names for 2 classes"),
-    ("x_train", with_value(np.nan), ValueError, r"x_train must be finite.*row 2, column 5: nan"),
-    ("x_train", with_value(-np.inf), ValueError, r"x_train must be finite.*row 2, column 5: -inf"),
-    ("x_train", with_value(1e300), ValueError, r"x_train must be finite.*row 2, column 5: inf"),
-    ("x_train", np.zeros((0, 6)), ValueError, r"x_train is empty, got shape \(0, 6\)"),
-    ("x_train", np.zeros((4, 0)), ValueError, "x_train is empty"),
-    ("x_train", np.zeros((4, 2, 3)), ValueError, r"x_train must have shape \(N, D\), got \(4, 2, 3\)"),
-    ("x_train", np.zeros((4, 6), complex), TypeError, "x_train must hold real numbers, got dtype complex128"),
-    ("x_train", np.full((4, 6), "0"), TypeError, "x_train must hold real numbers"),
-    ("x_train", np.zeros((3, 6)), ValueError, "got 3 inputs and 4 labels"),
-    ("x_test", np.full((2, 6), np.nan), ValueError, "x_test must be finite, got 12 NaN or infinite values"),
-    ("x_test", np.zeros((0, 6)), ValueError, "x_test is empty"),
-    ("x_test", np.zeros((2, 5)), ValueError, "got 6 and 5 columns"),
-    ("y_train", np.array([0, 1, 0, 2]), ValueError, r"y_train must lie in 0 .. 1, got labels from 0 to 2"),
-    ("y_train", np.array([0, 1, 0, -1]), ValueError, r"y_train must lie in 0 .. 1, got labels from -1 to 1"),
-    ("y_train", np.array([0.0, 1.0, 0.0, 1.0]), TypeError, "y_train must hold integers, got dtype float64"),
-    ("y_train", np.zeros((4, 1), int), ValueError, r"y_train must have shape \(N,\)"),
-    ("y_test", [], ValueError, "y_test is empty"),
-    ("y_test", [0, 1, 0], ValueError, "got 2 inputs and 3 labels"),
-    ("image_shape", (2, 2), ValueError, "image_shape 2 x 2 does not make the 6 inputs"),
-    ("image_shape", (-2, -3), ValueError, "image_shape -2 x -3"),
-    ("image_shape", (6,), ValueError, "image_shape must be"),
-    ("image_shape", (2.0, 3.0), TypeError, "image_shape must be an integer"),
+def regression(**changes):
+    fields = {"name": "line", "x_train": np.zeros((4, 6)), "y_train": np.zeros((4, 2)), "x_test": np.ones((2, 6)),
+              "y_test": np.ones((2, 2)), "image_shape": (2, 3)}
+    return Task(**{**fields, **changes})
+
+
+def images(**changes):
+    fields = {"name": "seven", "x_train": np.full((4, 6), 0.5), "x_test": np.ones((2, 6)), "image_shape": (2, 3),
+              "label": 7}
+    return Task(**{**fields, **changes})
+
+
+KINDS = {"classification": make, "regression": regression, "images": images}
+OF_ALL = [
+    ("name", "", TypeError, "must be a non-empty string, got ''"),
+    ("name", 3, TypeError, "must be a non-empty string, got 3"),
+    ("x_train", with_value(np.nan), ValueError, "must be finite, got 1 NaN .*row 2, column 5: nan"),
+    ("x_train", with_value(-np.inf), ValueError, "must be finite.*row 2, column 5: -inf"),
+    ("x_train", with_value(1e300), ValueError, "must be finite.*row 2, column 5: inf"),
+    ("x_train", np.zeros((0, 6)), ValueError, r"must not be empty, got shape \(0, 6\)"),
+    ("x_train", np.zeros((4, 0)), ValueError, "must not be empty"),
+    ("x_train", np.zeros((4, 2, 3)), ValueError, r"must have shape \(N, D\), got \(4, 2, 3\)"),
+    ("x_train", [[0.0], [0.0, 1.0]], ValueError, "must have rows of one length"),
+    ("x_train", np.zeros((4, 6), complex), TypeError, "must hold real numbers, got dtype complex128"),
+    ("x_train", np.full((4, 6), "0"), TypeError, "must hold real numbers"),
+    ("x_test", None, TypeError, "must hold real numbers"),
+    ("x_test", np.full((2, 6), np.nan), ValueError, "must be finite, got 12 NaN or infinite values"),
+    ("x_test", np.zeros((0, 6)), ValueError, "must not be empty"),
+    ("x_test", np.zeros((2, 5)), ValueError, "must be as wide as x_train, got 5 and 6 columns"),
+    ("image_shape", (2, 2), ValueError, "must be of 6 pixels, the width of x_train, got 2 x 2"),
+    ("image_shape", (-2, -3), ValueError, "must be at least 1, got -2"),
+    ("image_shape", (6,), ValueError, r"must be \(height, width\), got \(6,\)"),
+    ("image_shape", 6, ValueError, r"must be \(height, width\), got 6"),
+    ("image_shape", (2.0, 3.0), TypeError, "must be an integer, got 2.0"),
 ]
+OF_ONE = {
+    "classification": [
+        ("classes", 2.0, TypeError, "must be an integer, got 2.0"), ("classes", True, TypeError, "must be an integer"),
+        ("classes", 0, ValueError, "must be at least 1, got 0"),
+        ("class_names", "ab", TypeError, "must be a sequence of strings, got 'ab'"),
+        ("class_names", (0, 1), TypeError, "must be a sequence of strings"),
+        ("class_names", 2, TypeError, "must be a sequence of strings, got 2"),
+        ("class_names", ("a",), ValueError, "must hold one name a class, got 1 names for 2 classes"),
+        ("y_train", np.array([0, 1, 0, 2]), ValueError, r"must lie in 0 \.\. 1, got labels from 0 to 2"),
+        ("y_train", np.array([0, 1, 0, -1]), ValueError, r"must lie in 0 \.\. 1, got labels from -1 to 1"),
+        ("y_test", np.array([0, 2]), ValueError, r"must lie in 0 \.\. 1, got labels from 0 to 2"),
+        ("y_train", np.array([0.0, 1.0, 0.0, 1.0]), TypeError, "must hold integers, .*got dtype float64"),
+        ("y_train", [True] * 4, TypeError, "must hold integers, .*got dtype bool"),
+        ("y_train", 1, ValueError, r"must have shape \(N,\), or \(N, C\) for a regression, got \(\)"),
+        ("y_train", [[0], [1, 0]], ValueError, "must have rows of one length"),
+        ("y_test", np.zeros((2, 1), int), ValueError, r"must have shape \(N,\), .*got \(2, 1\)"),
+        ("y_test", np.zeros(0, int), ValueError, "must not be empty"),
+        ("y_test", [0, 1, 0], ValueError, "must have one row for each of x_test, got 3 for 2"),
+        ("y_test", None, TypeError, "must be given, since y_train is"),
+        ("label", 1, ValueError, "must be left out of a classification, got 1"),
+    ],
+    "regression": [
+        ("y_train", with_value(np.nan)[:, 4:], ValueError, "must be finite, .*row 2, column 1: nan"),
+        ("y_train", np.full((4, 2), "0"), TypeError, "must hold real numbers"),
+        ("y_train", np.zeros((4, 0)), ValueError, "must not be empty"),
+        ("y_train", np.zeros((3, 2)), ValueError, "must have one row for each of x_train, got 3 for 4"),
+        ("y_test", np.zeros((2, 3)), ValueError, "must be as wide as y_train, got 3 and 2 columns"),
+        ("y_test", np.zeros(2), ValueError, r"must have shape \(N, D\), got \(2,\)"),
+        ("y_test", None, TypeError, "must be given, since y_train is"),
+        ("classes", 2, ValueError, r"must be left out unless y_train has shape \(N,\), got y_train of shape \(4, 2\)"),
+        ("label", 1, ValueError, "must be left out of a regression, got 1"),
+    ],
+    "images": [
+        ("x_train", np.full((4, 6), 1.5), ValueError, r"must lie in 0 \.\. 1, got pixels from 1.5 to 1.5"),
+        ("x_test", np.full((2, 6), -0.1), ValueError, r"must lie in 0 \.\. 1, got pixels from -0.1"),
+        ("class_names", ("a",), ValueError, r"must be left out unless y_train has shape \(N,\)"),
+        ("label", -1, ValueError, "must be at least 0, got -1"),
+        ("label", 1.0, TypeError, "must be an integer, got 1.0"),
+    ],
+}
 
 
-@pytest.mark.parametrize(("field", "value", "error", "message"), BAD)
-def test_bad_input_is_refused_in_words_that_name_it(field, value, error, message):
-    with pytest.raises(error, match=message) as caught:
-        make(**{field: value})
-    if field != "name":
-        assert "'a/b'" in str(caught.value)
+@pytest.mark.parametrize(("kind", "field", "value", "error", "message"),
+                         [(kind, *bad) for kind in KINDS for bad in (*OF_ALL, *OF_ONE[kind])])
+def test_bad_input_is_refused_in_words_that_name_it(kind, field, value, error, message):
+    name = KINDS[kind]().name
+    begin = "Task(name=...): " if field == "name" else f"Task({name!r}, {field}=...): "
+    with pytest.raises(error, match=f"^{re.escape(begin)}{message}"):
+        KINDS[kind](**{field: value})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kind_follows_from_the_targets(kind):
+    task = KINDS[kind]()
+    assert (task.kind, task.inputs, task.image_shape) == (kind, 6, (2, 3))
+    assert task.outputs == {"classification": 2, "regression": 2, "images": 6}[kind]
+    assert task.x_train.dtype == task.x_test.dtype == np.float32
+    assert dataclasses.replace(task, name="again").kind == kind
+    assert (task.classes, task.class_names) == ((2, ("a", "b")) if kind == "classification" else (None, None))
+    assert task.label == (7 if kind == "images" else None)
+
+
+def test_classes_and_their_names_follow_from_the_labels():
+    found = make(classes=None, class_names=None, y_test=[3, 0])
+    assert found.classes == 4 and found.class_names == ("0", "1", "2", "3")
+    assert make(classes=None, class_names=list("abc")).classes == 3
+    with pytest.raises(TypeError, match="must be a sequence of strings, got 2"):
+        make(classes=None, class_names=2)
+    assert make(classes=3, class_names=None).class_names == ("0", "1", "2")
+    with pytest.raises(ValueError, match=r"must lie in 0 \.\. 1, got labels from -1 to 1"):
+        make(classes=None, class_names=None, y_train=[0, 1, 0, -1])
+    with pytest.raises(ValueError, match="must be given for more than 10000 classes, got 1000000001"):
+        make(classes=None, class_names=None, y_train=[0, 1, 0, 10**9])
 
 
 @given(x=hnp.arrays(np.float64, (3, 4), elements=st.floats(-1e3, 1e3)),
@@ -112,29 +180,3 @@ def test_stream_with_another_width_names_both_tasks():
 def test_empty_stream_is_refused():
     with pytest.raises(ValueError, match="has no tasks"):
         check_stream([])
-
-
-def images(**changes):
-    fields = {"name": "seven", "x_train": np.full((4, 6), 0.5), "x_test": np.ones((2, 6)), "image_shape": (2, 3),
-              "label": 7}
-    return ImageTask(**{**fields, **changes})
-
-
-def test_images_are_kept_as_float32_with_their_label():
-    task = images()
-    assert task.x_train.dtype == task.x_test.dtype == np.float32
-    assert (task.inputs, task.label, task.image_shape) == (6, 7, (2, 3))
-
-
-@pytest.mark.parametrize(("field", "value", "error", "message"), [
-    ("name", "", TypeError, "name must be a non-empty string"),
-    ("x_train", np.full((4, 6), 1.5), ValueError, "x_train must lie in 0 .. 1, got pixels from 1.5 to 1.5"),
-    ("x_test", np.full((2, 6), -0.1), ValueError, "x_test must lie in 0 .. 1"),
-    ("x_test", np.ones((2, 5)), ValueError, "must have the same width, got 6 and 5 columns"),
-    ("x_train", with_value(np.nan), ValueError, "must be finite"),
-    ("x_train", np.zeros((0, 6)), ValueError, "x_train is empty"),
-    ("label", -1, ValueError, "label must be at least 0"), ("label", 1.0, TypeError, "label must be an integer"),
-    ("image_shape", (2, 2), ValueError, "does not make the 6 inputs")])
-def test_images_that_no_model_could_learn_are_refused(field, value, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        images(**{field: value})

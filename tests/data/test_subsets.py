@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.continual.task import RegressionTask, Task
+from ibpcl.continual.task import Task
 from ibpcl.data.dataset import Dataset
 from ibpcl.data.subsets import limited, limited_dataset, with_validation
 from ibpcl.data.tasks import PermutedStream
@@ -110,7 +110,7 @@ def test_few_images_permuted_are_the_few_of_a_permuted_task(labels, train, test)
 
 def test_examples_of_a_regression_are_drawn_whatever_their_targets():
     y = np.where(np.arange(100) < 20, 1.0, np.arange(100.0))[:, None]
-    task = RegressionTask("r", np.arange(100.0)[:, None], np.hstack([y, y]), np.zeros((5, 1)), np.zeros((5, 2)))
+    task = Task("r", np.arange(100.0)[:, None], np.hstack([y, y]), np.zeros((5, 1)), np.zeros((5, 2)))
     for share in (0.1, 0.3, 0.6):
         held = with_validation([task], share, 0)[0]
         assert len(held.x_test) == round(100 * share)

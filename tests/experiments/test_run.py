@@ -201,7 +201,7 @@ def test_a_data_error_is_the_users_and_stops_before_the_folder(tmp_path, monkeyp
 
 
 def task(x=((0.0, 1.0),), y=(0,)):
-    return Task("t", x, y, [[0.0] * len(x[0])], [0], 2, ("a", "b"))
+    return Task("t", x, y, [[0.0] * len(x[0])], [0], 2)
 
 
 @pytest.mark.parametrize("builders, problem", [

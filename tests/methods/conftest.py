@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ibpcl.continual.task import ImageTask, Task
+from ibpcl.continual.task import Task
 
 
 def blobs(t, classes=2, examples=120, inputs=6):
@@ -27,7 +27,7 @@ def bars(t, examples=120):
         images[np.arange(count), rng.integers(0, 5, count)] = 1
         images = images if t % 2 == 0 else images.swapaxes(1, 2)
         parts.append(images.reshape(count, 25) * rng.uniform(0.7, 1, (count, 1)))
-    return ImageTask(f"bars {t}", *parts, (5, 5), t)
+    return Task(f"bars {t}", x_train=parts[0], x_test=parts[1], image_shape=(5, 5), label=t)
 
 
 @pytest.fixture(scope="session")

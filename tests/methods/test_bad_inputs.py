@@ -23,7 +23,7 @@ def learned(request, make_task):
     ([[0.0] * 5 + [np.nan]], 0, ValueError, r"x must be finite, got 1 NaN .* row 0, column 5"),
     ([[0.0] * 5 + [np.inf]], 0, ValueError, "x must be finite"),
     (np.full((1, 6), 1e300), 0, ValueError, "x must be finite"),
-    ([[0.0] * 6, [0.0] * 5], 0, ValueError, r"x must have shape \(N, D\), got rows that do not make an array"),
+    ([[0.0] * 6, [0.0] * 5], 0, ValueError, "x must have rows of one length"),
     (np.zeros((2, 5)), 0, ValueError, r"x must have shape \(N, 6\), got \(2, 5\)"),
     ([["a"] * 6], 0, TypeError, "x must hold real numbers"),
     (np.zeros((2, 6)), 0.0, TypeError, "task_id must be an integer, got 0.0"),

@@ -7,7 +7,7 @@ import pytest
 
 from ibpcl import adam
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import RegressionTask
+from ibpcl.continual.task import Task
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Watch, minibatches
 from ibpcl.methods import method
@@ -214,8 +214,8 @@ def test_it_refuses_what_it_cannot_learn(make_task):
     learner = learner_of(epochs=0)
     with pytest.raises(ValueError, match=r"den\.predict: unknown task_id 0"):
         learner.predict(np.zeros((1, 6)), 0)
-    with pytest.raises(TypeError, match=r"den: .*RegressionTask"):
-        learner.learn(RegressionTask("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
+    with pytest.raises(TypeError, match=r"den: .*must be of kind classification, got regression"):
+        learner.learn(Task("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
     learner.learn(make_task(0), progress=False)
     with pytest.raises(ValueError, match="den: task 'task 1' has 5 inputs, the network 6"):
         learner.learn(make_task(1, inputs=5), progress=False)

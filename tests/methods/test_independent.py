@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import RegressionTask, Task
+from ibpcl.continual.task import Task
 from ibpcl.errors import NonFiniteError
 from ibpcl.inference.backend import backend
 from ibpcl.methods import method
@@ -112,8 +112,8 @@ def test_settings_out_of_range_are_refused(settings):
 
 
 def test_what_it_cannot_learn_is_refused():
-    with pytest.raises(TypeError, match="RegressionTask"):
-        Independent(SMALL).learn(RegressionTask("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
+    with pytest.raises(TypeError, match="must be of kind classification, got regression"):
+        Independent(SMALL).learn(Task("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
     with np.errstate(all="ignore"), pytest.raises(NonFiniteError):
         Independent(Settings(hidden=(8,), rate=1e30)).learn(task(0), progress=False)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import RegressionTask
+from ibpcl.continual.task import Task
 from ibpcl.methods import ABOUT, METHODS, method
 from ibpcl.methods.sequential import Sequential
 
@@ -61,8 +61,8 @@ def test_it_refuses_what_it_cannot_learn(name, make_task):
     learner = learner_of(name)
     with pytest.raises(ValueError, match="unknown task_id 0"):
         learner.predict(np.zeros((1, 6)), 0)
-    with pytest.raises(TypeError, match=f"{name}: .*RegressionTask"):
-        learner.learn(RegressionTask("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
+    with pytest.raises(TypeError, match=f"{name}: .*must be of kind classification, got regression"):
+        learner.learn(Task("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
     learner.learn(make_task(0), progress=False)
     with pytest.raises(ValueError, match=f"{name}: task 'task 1' has 5 inputs, the network 6"):
         learner.learn(make_task(1, inputs=5), progress=False)

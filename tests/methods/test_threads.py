@@ -8,7 +8,7 @@ import textwrap
 CHILD = """
     import hashlib
     import numpy as np
-    from ibpcl.continual.task import ImageTask, Task
+    from ibpcl.continual.task import Task
     from ibpcl.methods import GENERATIVE, METHODS, method
 
     small = {"hidden": (120,), "epochs": 1, "batch": 300, "samples": 1, "prediction_samples": 2, "finetune_epochs": 1,
@@ -23,8 +23,8 @@ CHILD = """
             known = {key: value for key, value in small.items() if key in found.settings.__dataclass_fields__}
             learner, digest = found.learner(found.settings(**known), 0, who), hashlib.sha256()
             for t in range(2):
-                learner.learn(ImageTask(f"{t}", x[t], x[t, :5]) if name in GENERATIVE else
-                              Task(f"{t}", x[t], y[t], x[t], y[t], 2, ("a", "b")), progress=False)
+                learner.learn(Task(f"{t}", x_train=x[t], x_test=x[t, :5]) if name in GENERATIVE else
+                              Task(f"{t}", x[t], y[t], x[t], y[t], 2), progress=False)
             values = dict(learner.state())
             if name not in GENERATIVE:
                 values |= {f"p{t}": learner.predict(x[t], t) for t in range(2)}

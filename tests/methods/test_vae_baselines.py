@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ibpcl.continual import decoder_fisher
-from ibpcl.continual.task import ImageTask
+from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Fit
@@ -158,10 +158,10 @@ def test_sampled_information_of_the_pixels_biases_is_their_variance():
 @pytest.mark.parametrize("name", NAMES)
 def test_what_does_not_fit_is_refused(name, make_images, make_task):
     learner = learn(name, 1, make_images, epochs=1)
-    with pytest.raises(TypeError, match="must be an ImageTask, got Task"):
+    with pytest.raises(TypeError, match="must be of kind images, got classification"):
         learner.learn(make_task(0))
     with pytest.raises(ValueError, match="task 'wide' has 9 inputs, the network 25"):
-        learner.learn(ImageTask("wide", np.zeros((4, 9)), np.zeros((2, 9))))
+        learner.learn(Task("wide", x_train=np.zeros((4, 9)), x_test=np.zeros((2, 9))))
     with pytest.raises(ValueError, match=f"{name}.latent_model: unknown task_id 1"):
         learner.latent_model(1)
     for change in ({"hidden": ()}, {"shared_layers": 0}, {"activation": "gelu"}, {"rate": -1.0}, {"batch": 0}):

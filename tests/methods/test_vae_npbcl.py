@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ibpcl.continual.task import ImageTask
+from ibpcl.continual.task import Task
 from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.evaluation.latent import importance_sampled
 from ibpcl.methods.vae_npbcl import PRESETS, VAENPBCL, Settings, _towards_unused
@@ -218,9 +218,9 @@ def test_alpha_rises_in_every_layer_and_starts_as_printed(learned):
 
 
 def test_what_does_not_fit_is_refused(learned, make_task):
-    with pytest.raises(TypeError, match="must be an ImageTask, got Task"):
+    with pytest.raises(TypeError, match="must be of kind images, got classification"):
         learned.learn(make_task(0))
-    wide = ImageTask("wide", np.zeros((4, 9)), np.zeros((2, 9)))
+    wide = Task("wide", x_train=np.zeros((4, 9)), x_test=np.zeros((2, 9)))
     with pytest.raises(ValueError, match="task 'wide' has 9 inputs, the network 25"):
         learned.learn(wide)
     with pytest.raises(ValueError, match=r"unknown task_id 3; 0 \.\.\. 2"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ibpcl.continual.loop import learn_stream
-from ibpcl.continual.task import RegressionTask
+from ibpcl.continual.task import Task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
@@ -186,8 +186,8 @@ def test_a_coreset_is_taken_out_of_the_training_data(make_task):
 
 def test_it_refuses_what_it_cannot_learn(make_task):
     learner = learner_of(epochs=0, single_head=True)
-    with pytest.raises(TypeError, match="RegressionTask"):
-        learner.learn(RegressionTask("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
+    with pytest.raises(TypeError, match="must be of kind classification, got regression"):
+        learner.learn(Task("r", [[0.0]], [[0.0]], [[1.0]], [[1.0]]))
     learner.learn(make_task(0), progress=False)
     with pytest.raises(ValueError, match="5 inputs, the network 6"):
         learner.learn(make_task(1, inputs=5))

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from fingerprints import values
 
-from ibpcl.continual.task import ImageTask, RegressionTask, Task
+from ibpcl.continual.task import Task
 from ibpcl.methods import ABOUT, method
 
 LENGTHS = {"epochs": 3, "finetune_epochs": 2, "likelihood_epochs": 1, "coreset_epochs": 3, "head_epochs": 2}
@@ -31,7 +31,7 @@ def curves(t):
     for count in (60, 20):
         x = rng.normal(size=(count, 3))
         parts += [x, np.sin(x @ rng.normal(size=(3, 2)) + t)]
-    return RegressionTask(f"curves {t}", *parts)
+    return Task(f"curves {t}", *parts)
 
 
 def bars(t):
@@ -40,7 +40,7 @@ def bars(t):
         images = rng.uniform(0, 0.1, (count, 5, 5))
         images[np.arange(count), rng.integers(0, 5, count)] = 0.9
         parts.append((images if t % 2 == 0 else images.swapaxes(1, 2)).reshape(count, 25))
-    return ImageTask(f"bars {t}", *parts, (5, 5), t)
+    return Task(f"bars {t}", x_train=parts[0], x_test=parts[1], image_shape=(5, 5), label=t)
 
 
 def learner_of(name, backend_name, options, small=SMALL):
