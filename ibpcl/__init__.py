@@ -1,7 +1,54 @@
 """Bayesian structure adaptation for continual learning, in NumPy, with every gradient derived by hand.
 
-The package follows Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning".
-Importing it loads neither Matplotlib nor Numba: each is loaded where it is first needed.
+The package follows Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning".  Its names are
+loaded when they are first used; importing it loads neither NumPy, Matplotlib nor Numba.
+
+========================  ==========================================================================================
+``learner``               a learner of any method, by name or class
+``learn``                 learn a stream of tasks, and test after each
+``run``, ``compare``      what the commands ``ibpcl run`` and ``ibpcl compare`` do
+``load_run``, ``load``    a finished run of a folder; a learner that was saved
+``Task``                  one task, from arrays
+``tasks_from_arrays``     tasks that arrays are cut into
+``check``                 verify a derivative: ``check(f, f_vjp, inputs)``
+``primitives``            the derivations: ``primitives.gaussian.kl``
+``datasets``              image sets: ``datasets.load("mnist")``
+========================  ==========================================================================================
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ibpcl import primitives
+    from ibpcl.continual.task import Task
+    from ibpcl.data import registry as datasets
+    from ibpcl.data.own import tasks_from_arrays
+    from ibpcl.experiments.door import compare, learn, learner, load, load_run, run
+    from ibpcl.verify import check
+
 __version__ = "0.1.0"
+__all__ = ["Task", "__version__", "check", "compare", "datasets", "learn", "learner", "load", "load_run", "primitives",
+           "run", "tasks_from_arrays"]
+# Where each name is; of a module without a name, the module itself is meant.
+_PLACES = {
+    **dict.fromkeys(("compare", "learn", "learner", "load", "load_run", "run"), "ibpcl.experiments.door"),
+    "Task": "ibpcl.continual.task", "tasks_from_arrays": "ibpcl.data.own", "check": "ibpcl.verify",
+}
+_MODULES = {"primitives": "ibpcl.primitives", "datasets": "ibpcl.data.registry"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first used (PEP 562)."""
+    if name in _MODULES:
+        found = import_module(_MODULES[name])
+    elif name in _PLACES:
+        found = getattr(import_module(_PLACES[name]), name)
+    else:
+        raise AttributeError(f"module 'ibpcl' has no attribute {name!r} (it has {', '.join(sorted(__all__))})")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

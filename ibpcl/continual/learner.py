@@ -99,8 +99,9 @@ class Saved:
     def save(self, path):
         """Write the learner to one file, atomically: settings, seed, backend and all that it learned."""
         settings = dataclasses.asdict(self.settings)
-        checkpoints.save(path, self.state(), {"method": type(self).__name__, "settings": settings, "seed": self.seed,
-                                              "backend": self.backend.name, **form()})
+        checkpoints.save(path, self.state(), {"method": type(self).__name__, "class": class_of(self),
+                                              "settings": settings, "seed": self.seed, "backend": self.backend.name,
+                                              **form()})
 
     @classmethod
     def load(cls, path):
@@ -119,6 +120,11 @@ class Saved:
         learner = cls(cls.settings_type(**values), meta["seed"], meta["backend"])
         learner.load_state(arrays)
         return learner
+
+
+def class_of(learner):
+    """Return the class of a learner as ``package.module:Class``."""
+    return f"{type(learner).__module__}:{type(learner).__qualname__}"
 
 
 def form():

@@ -21,7 +21,8 @@ from ibpcl.experiments.benchmarks import Benchmark, Row
 from ibpcl.experiments.config import RunConfig, as_table
 from ibpcl.experiments.folder import RESULT, AtWorkError, at_work, portable
 from ibpcl.experiments.journal import unusable
-from ibpcl.experiments.run import make_stream, run
+from ibpcl.experiments.run import run
+from ibpcl.experiments.streams import make_stream
 
 ALL_DATA, MUCH = ("joint",), 5e8                             # who keeps every training example; bytes
 PIXEL_BYTES = 4 * 784                                        # of an image
@@ -71,7 +72,7 @@ def plan(rows, benchmarks, choice):
 
 def _cell(row, benchmark, seed, choice):
     config = choice.config(row, benchmark, seed)
-    name = f"{config.experiment}-{config.method}-seed{seed}-{digest(config)}"
+    name = f"{config.experiment}-{config.title}-seed{seed}-{digest(config)}"
     return Cell(row, benchmark, seed, config, choice.out / "cells" / name)
 
 

@@ -26,8 +26,8 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
 
     Parameters
     ----------
-    experiment : str
-        Its name, or a TOML file.
+    experiment : str or sequence of Task
+        Its name, a TOML file, or one's own tasks.
     methods : sequence of str, optional
         Who; all that can do the experiment if not given.
     choice : ibpcl.experiments.choice.Choice, optional
@@ -51,7 +51,7 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
     methods = able(experiment) if methods is None else list(dict.fromkeys(methods))
     name = _name(experiment, methods)
     benchmark = _benchmark(experiment, name)
-    rows = [Row(method, method, method) for method in methods]
+    rows = [Row(method, method.rpartition(":")[2], method) for method in methods]
     found = gather(cells.plan(rows, (benchmark,), choice), choice, rows, (benchmark,), progress, on_cell)
     report = Report("compare", heading(f"compare: {name}", choice), summarize(found, benchmark), choice.out / name,
                     found.failures)
@@ -113,7 +113,7 @@ def spread(assignments, methods):
             raise UserError(f"unknown key {key!r}: none of {', '.join(methods)} has it{nearest(key, known)}")
         found |= {f"{method}.{key}": text for method in owners}
     for key in named:
-        method = key.partition(".")[0]
+        method = key.rpartition(".")[0]
         if method not in methods:
             raise UserError(f"{key!r} is for {method}, which is not compared (are: {', '.join(methods)})")
     return found | named
@@ -131,4 +131,6 @@ def _name(experiment, methods):
 
 def _benchmark(experiment, name):
     known = [b.examples for b in BENCHMARKS.values() if b.experiment == name]
+    if not isinstance(experiment, str | Path):               # one's own tasks
+        return Benchmark(name, name, experiment, {}, max(len(task.x_train) for task in experiment))
     return Benchmark(name, name, str(experiment), {}, known[0] if known else EXAMPLES)

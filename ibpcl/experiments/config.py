@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 from ibpcl import storage
+from ibpcl.data.dataset import DataError
+from ibpcl.data.own import own_tasks, read_tasks
 from ibpcl.data.registry import available
 from ibpcl.errors import UserError
 from ibpcl.experiments import values
@@ -21,9 +23,11 @@ from ibpcl.experiments.tuned import tuned
 from ibpcl.inference.backend import BACKENDS
 from ibpcl.methods import ABOUT, GENERATIVE, METHODS, allowed, method, option, refusal
 
-STREAMS = ("split", "permuted", "strips", "classes")
-TERRAIN = "terrain"                                          # the one data set that is not of images
-PARTS = ("settings", "measurement")                          # of a configuration that have keys of their own
+STREAMS = ("split", "permuted", "strips", "classes", "own")
+TERRAIN, OWN = "terrain", "own"                              # the data sets that are not named image sets
+PARTS = ("settings", "measurement", "own")                   # of a configuration that are no keys
+PLACES = ("data_dir", "data")                                # keys that say where data lie, which makes no other run
+OPTIONAL = (*PLACES, "classes", "data_sha256")               # keys that stand in a table only if they have a value
 SEEDS, LARGEST_SEED = ("seed", "data_seed"), 2**63 - 1       # the largest whole number of TOML
 SIZES = 2**31                                                # sizes and counts are below
 
@@ -60,13 +64,17 @@ class RunConfig:
     train_limit: int | None = option(None, "At most so many training examples a task, for a quick look.", at_least=1)
     test_limit: int | None = option(None, "At most so many test examples a task, for a quick look.", at_least=1)
     data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
-    method: str = option("npbcl", "Who learns: a module of ibpcl.methods.")
+    data: str | None = option(None, "Own data instead of an image set: an .npz file, or a folder of them, a task each.")
+    classes: tuple[tuple[int, ...], ...] | None = option(None, "Labels of each task that an .npz file is cut into.")
+    data_sha256: str | None = option(None, "Identity of own data, which a run finds out; other data are refused.")
+    method: str = option("npbcl", "Who learns: a name that `ibpcl methods` lists, or package.module:Class.")
     preset: str = option("default", "Named settings of the method that others change: `ibpcl settings` shows them.")
     seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.",
                        at_least=0, at_most=LARGEST_SEED)
     backend: str = option(BACKENDS[0], "The backend that computes.", choices=BACKENDS)
     settings: Any = field(default=None)                      # the method's own; its defaults if not given
     measurement: Any = field(default=None)                   # of a generative model, else None
+    own: Any = field(default=None, repr=False, compare=False)   # OwnTasks, if they are at hand
 
     def __post_init__(self):
         _require(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.experiment), "experiment",
@@ -74,17 +82,38 @@ class RunConfig:
         for one in fields(self):
             if one.name not in PARTS and (wrong := refusal(one, getattr(self, one.name))):
                 raise UserError(f"{one.name} {wrong}")
-        datasets = (*available(), TERRAIN)
+        self._identify()
+        datasets = (*available(), TERRAIN, OWN)
         _require(self.dataset in datasets, "dataset", f"one of {', '.join(datasets)}", self.dataset)
         _require((self.dataset == TERRAIN) == (self.stream == "strips"), "stream",
                  f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})", self.stream)
+        _require((self.dataset == OWN) == (self.stream == OWN) == (self.data_sha256 is not None), "stream",
+                 f"own for the data set own, given by data, and for no other (here: {self.dataset})", self.stream)
         _method(self.method)
-        _require(self.generative == (self.method in GENERATIVE), "stream",
+        _require(":" in self.method or self.generative == (self.method in GENERATIVE), "stream",
                  f"classes for the methods {', '.join(GENERATIVE)} and for no other (here: {self.method})", self.stream)
         if self.settings is None:
             object.__setattr__(self, "settings", _method(self.method).settings())
         if self.generative and self.measurement is None:
             object.__setattr__(self, "measurement", Measurement())
+
+    def _identify(self):
+        """Read own data, if they are not at hand, for their identity and number; a finished run has both already."""
+        own = self.own
+        if own is None and self.data is not None and self.data_sha256 is None:
+            try:
+                own = read_tasks(self.data, self.classes)
+            except DataError as error:
+                raise UserError(f"data: {error}") from error
+        if own is not None:
+            for name, value in (("own", own), ("data", own.place), ("classes", own.classes), ("tasks", len(own)),
+                                ("dataset", OWN), ("stream", OWN), ("data_sha256", own.sha256)):
+                object.__setattr__(self, name, value)
+
+    @property
+    def title(self):
+        """The method's name without its module, for folders and tables."""
+        return self.method.rpartition(":")[2]
 
     @property
     def generative(self):
@@ -119,9 +148,9 @@ def configure(target=DEFAULT, texts=None, **overrides):
 
     Parameters
     ----------
-    target : str or Path
+    target : str, Path or sequence of Task
         The name of an experiment, or a TOML file.  A file may name the experiment that it starts from; without
-        ``experiment`` it starts from the defaults and is called like the file.
+        ``experiment`` it starts from the defaults and is called like the file.  Or a sequence of tasks, one's own.
     texts : dict of str to str, optional
         Keys with values as text, as a command line has them.
     **overrides
@@ -144,8 +173,10 @@ def configure(target=DEFAULT, texts=None, **overrides):
     >>> config.dataset, config.settings.hidden
     ('mnist', (100, 100))
     """
-    texts = texts or {}
-    source, given, preset = _read(target)
+    texts, own = texts or {}, None
+    if not isinstance(target, str | Path):
+        own, target = _own(target), None
+    source, given, preset = _read(target, own)
     layers = ((given, source), (texts, ""), (overrides, ""))
     name, origin = preset.run.get("method", RunConfig.method), ""
     for layer, where in layers:
@@ -165,8 +196,10 @@ def configure(target=DEFAULT, texts=None, **overrides):
                 chosen[key] = read(key, value, known[key].kind)
                 _check_asked(key, chosen[key], preset.asks)
     chosen["method"] = name
+    if chosen.get("data") is not None:
+        chosen |= {"dataset": OWN, "stream": OWN, "data": str(Path(chosen["data"]).resolve())}
     with _named("" if texts or overrides else source):       # whose value is out of range is not known
-        return _build(name, chosen)
+        return _build(name, chosen, own)
 
 
 def _full_name(name, preset, layers):
@@ -188,12 +221,12 @@ def _preset(method_name, layers, experiment):
 
 
 def able(target):
-    """Return the methods that can do what an experiment, by its name or its TOML file, asks for.
+    """Return the methods that can do what an experiment asks for: its name, its TOML file, or a sequence of tasks.
 
     >>> "hat" in able("split-mnist"), "hat" in able("domain-mnist")
     (True, False)
     """
-    return _able(_read(target)[2].asks)
+    return _able(_read(target)[2].asks if isinstance(target, str | Path) else "task")
 
 
 def _able(asked):
@@ -203,7 +236,11 @@ def _able(asked):
 
 
 def _check_ability(method_name, asked):
-    if asked != "task" and method_name not in _able(asked):  # a head for each task is what all can
+    if ":" in method_name:                                   # what a class of the user's can, its settings say
+        missing = SETTINGS_OF[asked].keys() - keys(method_name).keys()
+        if missing:
+            raise UserError(f"method {method_name} has no setting {', '.join(missing)}, which the experiment asks for")
+    elif asked != "task" and method_name not in _able(asked):  # a head for each task is what all can
         raise UserError(f"method {method_name} does not do {asked}, which the experiment asks for; these do: "
                         f"{', '.join(_able(asked))} (`ibpcl methods` says what each can do)")
 
@@ -217,16 +254,14 @@ def _check_asked(key, value, asked):
 def as_table(config):
     """Return a configuration as a flat dict for TOML, every key with its value.
 
-    A key without a value is ``"none"``; only ``data_dir``, which differs from machine to machine, is then left out.
-    Reading the table gives the same configuration again.
+    A key without a value is ``"none"``; only those of :data:`OPTIONAL` are then left out.  Reading the table gives the
+    same configuration again.
     """
     table = {name: getattr(config, name) for name in run_keys()}
     for part in (config.measurement, config.settings):
         table |= {} if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
-    if config.data_dir is None:
-        del table["data_dir"]
-    return {key: values.NONE if value is None else list(value) if isinstance(value, tuple) else value
-            for key, value in table.items()}
+    return {key: values.NONE if value is None else values.plain(value) for key, value in table.items()
+            if value is not None or key not in OPTIONAL}
 
 
 def nearest(word, known):
@@ -250,8 +285,17 @@ def _named(source):
         raise UserError(f"{source}: {error}") from error
 
 
-def _read(target):
+def _own(stream):
+    try:
+        return own_tasks(stream)
+    except (TypeError, ValueError) as error:
+        raise UserError(str(error)) from error
+
+
+def _read(target, own=None):
     """Return where the keys come from (empty for a preset), the keys of the file, and the preset under them."""
+    if own is not None:
+        return "", {"experiment": own.name, "dataset": OWN, "stream": OWN}, NO_PRESET
     target = str(target)
     if target in PRESETS:
         return "", {"experiment": target}, PRESETS[target]
@@ -266,9 +310,9 @@ def _read(target):
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(target).stem).strip("-.") or "run"
         return target, {"experiment": name, **given}, NO_PRESET
     name = values.convert(f"{target}: experiment", given["experiment"], str)
-    if name not in PRESETS and not {"dataset", "stream"} <= given.keys():
+    if name not in PRESETS and "data" not in given and not {"dataset", "stream"} <= given.keys():
         raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
-                        f"{', '.join(PRESETS)}; an experiment with another name must set dataset and stream)")
+                        f"{', '.join(PRESETS)}; an experiment with another name must set dataset and stream, or data)")
     return target, given, PRESETS.get(name, NO_PRESET)
 
 
@@ -278,7 +322,7 @@ def _check_key(key, known, method_name):
         raise UserError(f"unknown key {key!r} for a run with method {method_name}{hint}")
 
 
-def _build(method_name, chosen):
+def _build(method_name, chosen, own):
     """Make the configuration; what the settings' own checks refuse is the user's mistake too."""
     parts = {"settings": _method(method_name).settings}
     if method_name in GENERATIVE:
@@ -293,11 +337,11 @@ def _build(method_name, chosen):
                 for part, kind in parts.items()}
     except ValueError as error:
         raise UserError(str(error)) from error
-    return RunConfig(**{key: value for key, value in chosen.items() if key not in of_part}, **made)
+    return RunConfig(**{key: value for key, value in chosen.items() if key not in of_part}, **made, own=own)
 
 
 def _method(name):
-    if name not in METHODS | GENERATIVE:
+    if name not in METHODS | GENERATIVE and ":" not in name:
         raise UserError(f"unknown method {name!r}{nearest(name, METHODS)} (known: {', '.join(METHODS)})")
     return method(name)
 

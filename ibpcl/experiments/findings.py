@@ -11,6 +11,7 @@ from ibpcl.errors import TrainingError
 from ibpcl.evaluation import metrics
 from ibpcl.experiments import cells
 from ibpcl.experiments.choice import Choice
+from ibpcl.experiments.runs import load
 from ibpcl.experiments.tables import PERCENT, Entry
 from ibpcl.methods import method
 
@@ -93,7 +94,7 @@ def backward_transfer(m):
 
 def learner(m):
     """Return the learner of a cell as it was after its last task."""
-    return method(m.cell.config.method).learner.load(m.cell.folder / "learner.npz")
+    return load(m.cell.folder, method(m.cell.config.method).learner)
 
 
 def epochs(found):
@@ -102,7 +103,7 @@ def epochs(found):
     for m in found.measured:
         settings = m.cell.config.settings
         parts = [getattr(settings, name, 0) for name in ("epochs", "finetune_epochs")]
-        rows.setdefault(" + ".join(str(part) for part in parts if part), {})[m.cell.row.label] = None
+        rows.setdefault(" + ".join(str(part) for part in parts if part) or "none", {})[m.cell.row.label] = None
     if len(rows) < 2:
         return []
     told = "; ".join(f"{number}: {', '.join(labels)}" for number, labels in rows.items())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ibpcl import storage
 from ibpcl.errors import UserError
-from ibpcl.experiments.config import as_table, run_keys
+from ibpcl.experiments.config import OPTIONAL, PLACES, as_table, run_keys
 
 CONFIG, LOCK, RESULT, LEARNER = "config.toml", ".lock", "result.json", "learner.npz"
 RUNS = Path("runs")
@@ -24,7 +24,6 @@ OF_REGRESSION = ("reliability.png", "intervals.png")
 OF_IMAGES = ("stages.npz", "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
              "few_labels.png")
 OF_INTERRUPTED = ("checkpoint.npz", "checkpoint.npz.previous")
-PLACES = ("data_dir", "data")                                # keys that say where data lie, which makes no other run
 
 
 class AtWorkError(UserError):
@@ -33,7 +32,7 @@ class AtWorkError(UserError):
 
 def free_folder(config, runs=RUNS):
     """Return the first of ``runs/<experiment>-<method>-seed<seed>``, ``...-2``, ``...-3`` that the run may write to."""
-    name = f"{config.experiment}-{config.method.rpartition(':')[2]}-seed{config.seed}"
+    name = f"{config.experiment}-{config.title}-seed{config.seed}"
     for number in itertools.count(1):
         folder = Path(runs, name if number == 1 else f"{name}-{number}")
         if (_empty(folder) or _same(_earlier(folder), as_table(config))) and not at_work(folder):
@@ -160,7 +159,7 @@ def _earlier(folder):
         table = storage.read_toml(folder / CONFIG)
     except (OSError, ValueError):
         return None
-    return table if run_keys().keys() - set(PLACES) <= table.keys() else None
+    return table if run_keys().keys() - set(OPTIONAL) <= table.keys() else None
 
 
 def is_run(folder):

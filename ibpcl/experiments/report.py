@@ -22,6 +22,10 @@ class Report(NamedTuple):
     folder: Path
     failures: tuple
 
+    def __str__(self):
+        """Return the tables as for a terminal."""
+        return text(self)
+
 
 def heading(title, choice, *first):
     """Return the first lines of a report: its title, then what was chosen, beginning with ``first``."""

@@ -4,13 +4,14 @@ import importlib.metadata
 import math
 import platform
 import sys
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import numpy as np
 
 import ibpcl
-from ibpcl import storage
+from ibpcl import checkpoints, storage
+from ibpcl.continual.learner import class_of, form
 from ibpcl.data.terrain import LINEAR, to_elevation
 from ibpcl.evaluation import calibration, metrics, structure
 from ibpcl.inference.loop import Record
@@ -163,22 +164,53 @@ def as_columns(records):
 def write_state(folder, config, history, learner):
     """Write the history and everything that was learned."""
     storage.write_csv(Path(folder, "history.csv"), history)
-    learner.save(Path(folder, "learner.npz"))
+    save(learner, config, Path(folder, "learner.npz"))
     # Its predecessor is of the same run, or of one that is being replaced.
     Path(folder, "learner.npz.previous").unlink(missing_ok=True)
 
 
-def draw(folder, values, history, masks, image_shape=None, learner=None, stream=None):
-    """Draw the figures of a run into its folder: accuracy, history, masks (if any), intervals (of a regression)."""
+def save(learner, config, path):
+    """Write a learner to a file; one that cannot do so itself as the others do."""
+    if hasattr(learner, "save"):
+        learner.save(path)
+    else:
+        checkpoints.save(path, learner.state(), {
+            "method": type(learner).__name__, "class": class_of(learner), "settings": asdict(config.settings),
+            "seed": config.seed, "backend": config.backend, **form()})
+
+
+def draw(folder, values, history, learner, stream=None):
+    """Draw the figures of a run into its folder."""
+    from ibpcl.evaluation import figures
+
+    for name, axes in figures_of(values, history, learner, stream).items():
+        figures.save(axes, Path(folder, f"{name}.png"))
+
+
+def figures_of(values, history, learner, stream=None):
+    """Draw the figures of a run; return their Axes by name: accuracy, history, masks (if any), of a regression more.
+
+    Parameters
+    ----------
+    values : dict
+        The content of ``result.json``.
+    history : dict of str to sequence
+        The columns of ``history.csv``.
+    learner : Learner
+        After its last task.
+    stream : sequence of Task, optional
+        Of a regression on terrain, whose figure of intervals needs it.
+    """
     from ibpcl.evaluation import figures
     from ibpcl.evaluation.figures.canvas import new_axes
 
-    R, names = values["accuracy_matrix"], values["tasks"]
+    R, names = np.array(values["accuracy_matrix"], float), values["tasks"]
+    masks, image_shape = masks_of(learner, len(names)), values["image_shape"]
     pictures = {
         "accuracy_curves": figures.accuracy_curves(R, names),
         "accuracy_matrix": figures.accuracy_matrix(R, names),
     }
-    if history["elbo"]:
+    if len(history["elbo"]):
         pictures["history"] = figures.training_history(history, xlabel="epoch, all tasks")
     if masks is not None:
         first = [task[0] for task in masks]
@@ -193,9 +225,9 @@ def draw(folder, values, history, masks, image_shape=None, learner=None, stream=
             label = getattr(pictures[name], f"get_{side}")()
             getattr(pictures[name], f"set_{side}")(label.replace("accuracy", "$R^2$"))
         pictures["reliability"] = _draw_reliability(values)
-        pictures["intervals"] = _draw_intervals(values, learner, stream)
-    for name, axes in pictures.items():
-        figures.save(axes, Path(folder, f"{name}.png"))
+        if hasattr(stream, "line"):
+            pictures["intervals"] = _draw_intervals(values, learner, stream)
+    return pictures
 
 
 def _draw_reliability(values):

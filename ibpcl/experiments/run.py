@@ -6,11 +6,6 @@ from typing import NamedTuple
 
 from ibpcl import storage
 from ibpcl.continual.loop import Progress, learn_stream
-from ibpcl.continual.task import check_width
-from ibpcl.data import registry
-from ibpcl.data.subsets import limited, limited_dataset, with_validation
-from ibpcl.data.tasks import CONSECUTIVE_PAIRS, ClassStream, PermutedStream, SplitStream
-from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
 from ibpcl.experiments import generative, generative_figures
@@ -19,6 +14,7 @@ from ibpcl.experiments.config import as_table
 from ibpcl.experiments.folder import RESULT, begin, claimed
 from ibpcl.experiments.journal import RunJournal, forget
 from ibpcl.experiments.runs import Run, finished
+from ibpcl.experiments.streams import make_stream, survey
 from ibpcl.methods import method
 
 
@@ -38,69 +34,6 @@ class Report(NamedTuple):
     progress: Progress
     mask_density: float | None
     names: tuple[str, ...]
-
-
-def make_stream(config):
-    """Return the stream of tasks of a configuration.
-
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged, or there are not so many tasks.
-    """
-    if config.stream == "split" and config.tasks > len(CONSECUTIVE_PAIRS):
-        raise UserError(f"tasks must be at most {len(CONSECUTIVE_PAIRS)} with stream 'split', got {config.tasks}")
-    try:
-        if config.stream == "strips":
-            return TerrainStream(config.tasks, config.data_seed, config.train_limit, config.test_limit,
-                                 config.validation)
-        dataset = registry.load(config.dataset, config.data_dir, config.data_seed)
-        if config.generative:
-            stream = ClassStream(dataset, _first_classes(dataset, config.tasks))
-        elif config.stream == "split":
-            stream = SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
-        else:
-            if config.validation is None:                    # else the limits come after the cut
-                dataset = limited_dataset(dataset, config.train_limit, config.test_limit)
-            stream = PermutedStream(dataset, config.tasks, config.data_seed)
-        if config.validation is not None:
-            stream = with_validation(stream, config.validation, config.data_seed)
-        return limited(stream, config.train_limit, config.test_limit)
-    except ValueError as error:                              # DataError is one
-        raise UserError(str(error)) from error
-
-
-def _first_classes(dataset, tasks):
-    if tasks > len(dataset.class_names):
-        raise UserError(f"tasks must be at most {len(dataset.class_names)} with stream 'classes', got {tasks}")
-    return tuple(range(tasks))
-
-
-def survey(stream):
-    """Build every task of a stream once, before any time is spent on learning the good ones.
-
-    Returns
-    -------
-    names : tuple of str
-        Of the tasks.
-    image_shape : (int, int) or None
-        Of the first task's images.
-
-    Raises
-    ------
-    UserError
-        If a task cannot be learned: pixels that are not finite, labels out of range, no examples, another width.
-    """
-    try:
-        first = stream[0]
-        names = [first.name]
-        for t in range(1, len(stream)):
-            task = stream[t]
-            check_width(task, first.inputs, first.name)
-            names.append(task.name)
-    except (TypeError, ValueError) as error:                 # what Task refuses
-        raise UserError(str(error)) from error
-    return tuple(names), first.image_shape
 
 
 def make_learner(config):
@@ -179,6 +112,7 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
         history, masks = results.columns(progresses), results.masks_of(learner, len(names))
         values = (generative.collect(config, progresses, learner, stream, progress) if config.generative
                   else results.collect(config, progresses, learner))
+        values["image_shape"] = image_shape
         if config.measure == "R^2":
             values |= results.predictive(learner, stream)
         if folder is not None:
@@ -187,7 +121,7 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
                 generative_figures.write_pictures(folder, progresses, stream)
                 generative_figures.draw(folder, values, history, masks, image_shape, progresses, stream)
             elif figures:
-                results.draw(folder, values, history, masks, image_shape, learner, stream)
+                results.draw(folder, values, history, learner, stream)
         values["seconds"]["total"] = round(time.perf_counter() - start, 3)
         if folder is not None:
             storage.write_sealed_json(folder / RESULT, values)               # last: it stands for a complete run

@@ -1,16 +1,24 @@
 """Runs that are finished, and what is in their folders: the result, the history, the learner, the figures."""
 
+import sys
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ibpcl import checkpoints, storage
+from ibpcl.continual.learner import Learner, check_form
+from ibpcl.errors import UserError
+from ibpcl.experiments import result as results
 from ibpcl.experiments.config import RunConfig, as_table
 from ibpcl.experiments.folder import CONFIG, LEARNER, RESULT, portable
 from ibpcl.experiments.journal import HISTORY
-from ibpcl.methods import method
+from ibpcl.experiments.streams import make_stream
+from ibpcl.methods import GENERATIVE, METHODS
+from ibpcl.methods import method as method_of
+from ibpcl.methods.own import name_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +48,23 @@ class Run:
     @cached_property
     def learner(self):
         """The learner after its last task."""
-        return method(self.config.method).learner.load(self.folder / LEARNER) if self.made is None else self.made
+        return load(self.folder, method_of(self.config.method).learner) if self.made is None else self.made
+
+    def figures(self):
+        """Draw the figures of the run; return their Axes by name, as ``run.figures()["history"]``.
+
+        A run on images without labels has them in its folder only.
+        """
+        if self.config.generative:
+            raise UserError(f"figures: those of a generative model are the .png files of {self.folder}")
+        stream = make_stream(self.config) if self.config.measure == "R^2" else None
+        return results.figures_of(self.result, self.history, self.learner, stream)
 
 
-def finished(folder, config):
+def finished(folder, config, strict=False):
     """Return the run that a folder holds, if it is finished and of this configuration, else None.
 
-    What is there but damaged is reported by a warning, and counts as not there.
+    What is there but damaged is reported by a warning, and counts as not there; or if ``strict`` it is a UserError.
     """
     folder = Path(folder)
     try:
@@ -57,6 +75,63 @@ def finished(folder, config):
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
+        if strict:
+            raise UserError(f"{error}; `ibpcl run --resume {folder}` makes the run again") from error
         warnings.warn(f"{error}; the run is made again", stacklevel=2)
         return None
     return run
+
+
+def load(path: str | PathLike, method: type | None = None) -> Learner:
+    """Return the learner of a run folder, or of a ``learner.npz``; its class is the one that the file names.
+
+    Nothing is executed from the file: a class that is not of this package must have been imported before, or be given.
+
+    Parameters
+    ----------
+    path : path-like
+    method : class, optional
+        Of the learner, for one that is not of this package.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, it is damaged, or its class is not known.
+
+    Examples
+    --------
+    >>> load("nowhere.npz")
+    Traceback (most recent call last):
+    ...
+    ibpcl.errors.UserError: load: nowhere.npz: there is no such file or folder
+    """
+    path = Path(path)
+    file = path / LEARNER if path.is_dir() else path
+    try:
+        arrays, meta, _ = checkpoints.load(file)
+        check_form(meta, file)
+    except FileNotFoundError as error:
+        raise UserError(f"load: {file}: there is no such file or folder") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"load: {error}") from error
+    if "method" not in meta:
+        raise UserError(f"load: {file} holds no learner")
+    short = {name: module for module, name in (METHODS | GENERATIVE).items()}
+    place, _, name = meta.get("class", "").partition(":")
+    if method is None and not place.startswith("ibpcl."):
+        method = getattr(sys.modules.get(place), name, None)
+        if method is None:
+            raise UserError(f"load: {file} holds the learner {meta.get('class') or meta['method']}; import its module "
+                            "first, or give the class: load(path, method=...)")
+    if method is None:
+        if meta["method"] not in short:
+            raise UserError(f"load: {file} holds a {meta['method']}, which this version does not have")
+        method = method_of(short[meta["method"]]).learner
+    made = method_of(name_of(method))
+    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
+    try:
+        learner = made.learner(made.settings(**settings), meta["seed"], meta["backend"])
+        learner.load_state(arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"load: {file} does not fit {made.name}: {error}") from error
+    return learner

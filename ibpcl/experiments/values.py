@@ -4,6 +4,7 @@ The type is the key's annotation: ``bool``, ``int``, ``float``, ``str``, ``tuple
 ``X | None``.  TOML has no null, so a key that is not set is written as ``"none"``.
 """
 
+import json
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin
 
@@ -18,12 +19,16 @@ TRUTH = {"true": True, "false": False}
 def describe(kind):
     """Say in words what a key of this type takes.
 
-    >>> describe(tuple[int, ...]), describe(int | None)
-    ('a list of whole numbers', 'a whole number or none')
+    >>> describe(tuple[int, ...]), describe(int | None), describe(tuple[tuple[int, ...], ...])
+    ('a list of whole numbers', 'a whole number or none', 'a list of lists of whole numbers')
     """
     kind, optional = _split(kind)
-    words = f"a list of {PLURALS[_element(kind)]}" if _is_list(kind) else WORDS[kind]
+    words = f"a list of {_plural(_element(kind))}" if _is_list(kind) else WORDS[kind]
     return f"{words} or {NONE}" if optional else words
+
+
+def _plural(kind):
+    return f"lists of {_plural(_element(kind))}" if _is_list(kind) else PLURALS[kind]
 
 
 def convert(key, value, kind):
@@ -53,22 +58,29 @@ def convert(key, value, kind):
     bare, optional = _split(kind)
     if optional and (value is None or value == NONE):
         return None
-    if _is_list(bare):
+    try:
+        return _as(value, bare)
+    except OverflowError as error:
+        raise UserError(f"{key} is too large: a number of {len(str(abs(value)))} digits") from error
+    except TypeError as error:
+        raise UserError(f"{key} must be {describe(kind)}, got {toml(value)} ({_name(value)})") from error
+
+
+def _as(value, kind):
+    """Return a value as a type, or raise TypeError."""
+    if _is_list(kind):
         elements = value if isinstance(value, list | tuple) else [value]
-        if all(_fits(element, _element(bare)) for element in elements):
-            return tuple(_element(bare)(element) for element in elements)
-    elif _fits(value, bare):
-        try:
-            return bare(value)
-        except OverflowError as error:
-            raise UserError(f"{key} is too large: a number of {len(str(abs(value)))} digits") from error
-    raise UserError(f"{key} must be {describe(kind)}, got {toml(value)} ({_name(value)})")
+        return tuple(_as(element, _element(kind)) for element in elements)
+    if not _fits(value, kind):
+        raise TypeError
+    return kind(value)
 
 
 def parse(key, text, kind):
     """Return the text of a command line as the type of its key.
 
-    Lists are written ``100,50`` or ``[100, 50]``, truth ``true`` or ``false``, no value ``none``.
+    Lists are written ``100,50`` or ``[100, 50]``, lists of lists ``[[0, 1], [2, 3]]``, truth ``true`` or ``false``, no
+    value ``none``.
 
     Parameters
     ----------
@@ -94,10 +106,17 @@ def parse(key, text, kind):
     try:
         if not _is_list(bare):
             return _read(text, bare)
+        if _is_list(_element(bare)):
+            return _as(json.loads(text.replace("(", "[").replace(")", "]")), bare)
         inside = text[1:-1] if text[:1] + text[-1:] in ("[]", "()") else text
         return tuple(_read(part.strip(), _element(bare)) for part in inside.rstrip(" ,").split(","))
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{key} must be {describe(kind)}, got {text!r}") from error
+
+
+def plain(value):
+    """Return a value with lists in the place of tuples, as TOML has them."""
+    return [plain(element) for element in value] if isinstance(value, list | tuple) else value
 
 
 def toml(value):

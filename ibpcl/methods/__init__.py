@@ -84,7 +84,7 @@ class Method(NamedTuple):
 
 
 def method(name):
-    """Return a method by name.
+    """Return a method by name; ``package.module:Class`` is one of the user's own, see :mod:`ibpcl.methods.own`.
 
     Raises
     ------
@@ -96,6 +96,8 @@ def method(name):
     >>> method("npbcl").learner.__name__
     'NPBCL'
     """
+    if ":" in name:
+        return import_module("ibpcl.methods.own").own_method(name)
     known = METHODS | GENERATIVE
     if name not in known:
         raise ValueError(f"methods.method: name must be one of {', '.join(known)}, got {name!r}")

@@ -6,3 +6,19 @@ from outside are inputs without a gradient.  The functions are pure: nothing is 
 
 Axes: ``S`` samples, ``N`` examples, ``D`` inputs, ``K`` units, ``C`` outputs; the sample axis comes first.
 """
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+__all__ = sorted(module.name for module in iter_modules(__path__))
+
+
+def __getattr__(name):
+    """Load a module when it is first used (PEP 562)."""
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r} (it has {', '.join(__all__)})")
+
+
+def __dir__():
+    return __all__

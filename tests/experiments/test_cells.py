@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ibpcl import checkpoints, storage
+from ibpcl.data import registry
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import cells, tune
 from ibpcl.experiments import run as run_module
@@ -182,8 +183,8 @@ def test_missing_data_stop_everything_before_any_training(tmp_path, planned, mon
         raise ValueError("mnist: missing")
 
     one = planned(tmp_path, (OURS,), 1, (GLYPHS, BENCHMARKS["split-mnist"]))
-    load = run_module.registry.load
-    monkeypatch.setattr(run_module.registry, "load", lambda name, *rest: none() if name == "mnist" else load(name))
+    load = registry.load
+    monkeypatch.setattr(registry, "load", lambda name, *rest: none() if name == "mnist" else load(name))
     with pytest.raises(UserError, match="mnist: missing"):
         cells.measure(one, False)
     assert not (tmp_path / "cells").exists()

@@ -16,8 +16,8 @@ from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import tune as tune_module
 from ibpcl.experiments.config import configure, keys
 from ibpcl.experiments.presets import PRESETS
-from ibpcl.experiments.run import make_stream
 from ibpcl.experiments.search_spaces import SPACES, TRIALS, Choice
+from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.tune import LEARNER_SEED, VALIDATION, Trial, best, plan, recorded, settings_of, tune
 from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import METHODS

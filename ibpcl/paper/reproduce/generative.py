@@ -7,7 +7,7 @@ from ibpcl.evaluation import codes, figures
 from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import findings, generative, generative_figures
 from ibpcl.experiments.findings import Summary
-from ibpcl.experiments.run import make_stream
+from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.tables import NATS, NUMBER, PERCENT, Entry, Table
 from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures

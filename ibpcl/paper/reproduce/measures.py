@@ -13,7 +13,7 @@ from ibpcl.data import registry
 from ibpcl.data.overlap import blank, duplicates_of_training, rows_of
 from ibpcl.evaluation import metrics, structure
 from ibpcl.experiments.findings import learner, matrix
-from ibpcl.experiments.run import make_stream
+from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import method
 from ibpcl.methods.footprint import untrained
 

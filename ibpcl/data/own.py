@@ -1,0 +1,282 @@
+"""Tasks made of a user's own arrays: from memory, or from ``.npz`` files.
+
+Nothing in a file is executed: arrays of Python objects, which would need pickle, are refused.
+"""
+
+import hashlib
+import re
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ibpcl.continual.task import Task
+from ibpcl.data.dataset import DataError
+
+ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+# A file may unpack to this many bytes, or this many times its own, whichever is more: no real images are denser.
+ROOM, RATIO = 2**28, 200
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTasks(Sequence):
+    """A stream of tasks that a user has made, with what tells it from any other.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    name : str
+        What a run on them is called.
+    place : str, optional
+        The file or folder that they were read from.
+    classes : tuple of tuples of int, optional
+        The labels of each task, if they were cut from one file.
+    """
+
+    tasks: Sequence
+    name: str = "own"
+    place: str | None = None
+    classes: tuple[tuple[int, ...], ...] | None = None
+
+    def __post_init__(self):
+        if not len(self.tasks):
+            raise DataError("tasks must hold at least one Task, got none")
+        for task in self.tasks:
+            if not isinstance(task, Task):
+                raise DataError(f"tasks must be a sequence of Task, got {type(task).__name__} in it")
+
+    def __len__(self):
+        return len(self.tasks)
+
+    def __getitem__(self, t):
+        return self.tasks[t]
+
+    @cached_property
+    def sha256(self):
+        """The SHA-256 of all arrays, with the names of tasks and classes, in hexadecimal."""
+        digest = hashlib.sha256()
+        for task in self.tasks:
+            digest.update(repr((task.name, task.class_names, task.image_shape)).encode())
+            for name in ARRAYS:
+                array = getattr(task, name)
+                if array is not None:
+                    digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+                    digest.update(np.ascontiguousarray(array))
+        return digest.hexdigest()
+
+
+def own_tasks(stream):
+    """Return a stream as :class:`OwnTasks`; its tasks are built once, to be identified.
+
+    Raises
+    ------
+    DataError
+        If it is no sequence of tasks.
+    """
+    if isinstance(stream, OwnTasks):
+        return stream
+    if isinstance(stream, Task) or not hasattr(stream, "__len__") or not hasattr(stream, "__getitem__"):
+        raise DataError(f"a stream must be a sequence of Task, got {type(stream).__name__}")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", str(getattr(stream, "name", ""))).strip("-.")
+    return OwnTasks(tuple(stream[t] for t in range(len(stream))), name or "own")
+
+
+def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, image_shape=None):
+    """Cut arrays into classification tasks, and each task into training and test examples.
+
+    Parameters
+    ----------
+    x : array_like, shape (N, D), or (N, height, width) for images
+        Inputs; whole numbers of 8 bits are divided by 255.
+    y : array_like of int, shape (N,)
+        Labels.
+    classes : sequence of sequences of int, optional
+        The labels of each task, in the order of learning; each label of ``y`` is in one of them.  All in one task if
+        not given.
+    test : float, between 0 and 1
+        The share of each class that is for testing, at least one example.
+    seed : int, at least 0
+        Which examples these are; task t draws from ``numpy.random.default_rng((seed, t))``.
+    class_names : sequence of str, optional
+        The name of each label, ``class_names[label]``; the labels themselves if not given.
+    image_shape : (int, int), optional
+        Height and width, for rows that are images.
+
+    Returns
+    -------
+    tasks : OwnTasks
+
+    Raises
+    ------
+    DataError
+        If shapes do not fit together, a label is in no task or a task's label has no examples, or ``test`` leaves one
+        side empty.
+    TypeError, ValueError
+        As :class:`~ibpcl.continual.task.Task`.
+
+    Examples
+    --------
+    >>> tasks = tasks_from_arrays(np.eye(8), [0, 0, 1, 1, 2, 2, 3, 3], classes=[(0, 1), (3, 2)], test=0.5)
+    >>> [task.name for task in tasks], tasks[1].y_train.tolist()
+    (['0/1', '3/2'], [1, 0])
+    """
+    x, image_shape = _rows(x, image_shape, "x")
+    y = _labels(y, len(x), "y", "x")
+    if not 0 < test < 1:
+        raise DataError(f"test must lie strictly between 0 and 1, got {test!r}")
+    chosen = _classes(classes, [y], "y")
+    tasks = []
+    for t, labels in enumerate(chosen):
+        rng, held_out = np.random.default_rng((seed, t)), []
+        for label in labels:
+            members = rng.permutation(np.flatnonzero(y == label))
+            if len(members) < 2:
+                raise DataError(f"y has {len(members)} example of label {label}; training and testing need one each")
+            held_out.append(members[:min(max(1, round(test * len(members))), len(members) - 1)])
+        members, held_out = np.flatnonzero(np.isin(y, labels)), np.sort(np.concatenate(held_out))
+        train = np.setdiff1d(members, held_out)
+        tasks.append(_task(labels, (x[train], y[train], x[held_out], y[held_out]), class_names, image_shape))
+    return OwnTasks(tuple(tasks))
+
+
+def read_tasks(place, classes=None):
+    """Read tasks from an ``.npz`` file of ``x_train, y_train, x_test, y_test``, or from a folder of them, a task each.
+
+    Parameters
+    ----------
+    place : path-like
+        The file, or the folder; its files are taken in the order of their names.
+    classes : sequence of sequences of int, optional
+        The labels of each task, which one file is cut into.
+
+    Returns
+    -------
+    tasks : OwnTasks
+
+    Raises
+    ------
+    DataError
+        If there is no such file, it is damaged or holds other arrays; it names the file.
+    """
+    place = Path(place)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", place.resolve().stem).strip("-.") or "own"
+    try:
+        if place.is_dir():
+            files = sorted(place.glob("*.npz"))
+            if not files:
+                raise DataError("there is no .npz file in it")
+            if classes is not None:
+                raise DataError("classes cut one file into tasks, not a folder, whose files are the tasks")
+            tasks = [_cut(file, None, file.stem)[0] for file in files]
+            return OwnTasks(tuple(tasks), name, str(place.resolve()))
+        tasks = _cut(place, classes, None)
+        chosen = None if classes is None else tuple(map(tuple, classes))
+        return OwnTasks(tuple(tasks), name, str(place.resolve()), chosen)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{place}: {error}") from error
+
+
+def _cut(file, classes, name):
+    arrays = read_arrays(file, ARRAYS)
+    (x_train, shape), (x_test, _) = (_rows(arrays[part], None, part) for part in ("x_train", "x_test"))
+    y_train, y_test = (_labels(arrays[f"y_{part}"], len(x), f"y_{part}", f"x_{part}")
+                       for part, x in (("train", x_train), ("test", x_test)))
+    tasks = []
+    for labels in _classes(classes, (y_train, y_test), "y_train"):
+        train, test = np.isin(y_train, labels), np.isin(y_test, labels)
+        parts = (x_train[train], y_train[train], x_test[test], y_test[test])
+        tasks.append(_task(labels, parts, None, shape, name))
+    return tasks
+
+
+def read_arrays(path, names):
+    """Read named arrays of an ``.npz`` file, and no more than its headers announce.
+
+    Raises
+    ------
+    DataError
+        If it is missing, damaged, holds no array of a name, unpacks to far more than its size, or to Python objects.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        with zipfile.ZipFile(path) as archive:
+            announced = sum(entry.file_size for entry in archive.infolist())
+            if announced > max(ROOM, RATIO * size):
+                raise DataError(f"{path.name} has {size} bytes and unpacks to {announced}; it is not read")
+            there = [name.removesuffix(".npy") for name in archive.namelist()]
+        missing = [name for name in names if name not in there]
+        if missing:
+            raise DataError(f"{path.name} has no array {', '.join(missing)} (needs {', '.join(names)}; it has "
+                            f"{', '.join(there) or 'none'})")
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in names}
+    except DataError:
+        raise
+    except FileNotFoundError as error:
+        raise DataError("there is no such file or folder") from error
+    except ValueError as error:
+        objects = "Object arrays" in str(error)
+        raise DataError(f"{path.name} holds Python objects, which are not read" if objects else
+                        f"{path.name} is damaged: {error}") from error
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise DataError(f"{path.name} is no sound .npz file: {error}") from error
+
+
+def _rows(values, image_shape, what):
+    """Return inputs as rows, scaled if they are bytes, and the shape of the images that they are, if so."""
+    x = np.asarray(values)
+    if x.ndim == 3:
+        x, image_shape = x.reshape(len(x), -1), x.shape[1:]
+    if x.ndim != 2:
+        raise DataError(f"{what} must have shape (N, D), or (N, height, width) for images, got {x.shape}")
+    return (x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x), image_shape
+
+
+def _labels(values, count, what, inputs):
+    y = np.asarray(values)
+    if y.ndim != 1 or y.dtype.kind not in "iu":
+        raise DataError(f"{what} must hold whole numbers of shape (N,), got {y.dtype} {y.shape}")
+    if len(y) != count:
+        raise DataError(f"{what} must have one label for each of the {count} rows of {inputs}, got {len(y)}")
+    return y.astype(np.int64)
+
+
+def _classes(classes, labels, what):
+    """Return the labels of each task; refuse those that have no examples, or are in no task."""
+    there = np.unique(np.concatenate(labels)).tolist()
+    if classes is None:
+        return (tuple(there),)
+    try:
+        chosen = tuple(tuple(int(label) for label in task) for task in classes)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"classes must be a list of labels for each task, such as [[0, 1], [2, 3]], got {classes!r}"
+                        ) from error
+    named = [label for task in chosen for label in task]
+    if not chosen or not all(chosen):
+        raise DataError(f"classes must name at least one label a task, got {classes!r}")
+    for task in chosen:
+        if len(set(task)) < len(task):
+            raise DataError(f"classes: a task must have different labels, got {list(task)}")
+    for problem, found in (("has no examples of", set(named) - set(there)), ("has labels that no task has:",
+                                                                             set(there) - set(named))):
+        if found:
+            raise DataError(f"{what} {problem} {', '.join(map(str, sorted(found)))} (classes = {[*map(list, chosen)]})")
+    return chosen
+
+
+def _task(labels, parts, class_names, image_shape, name=None):
+    """Return a task with its labels numbered from 0, in their order."""
+    x_train, y_train, x_test, y_test = parts
+    new = dict(zip(labels, range(len(labels)), strict=True))
+    y_train, y_test = (np.array([new[label] for label in y.tolist()], np.int64) for y in (y_train, y_test))
+    try:
+        names = tuple(str(label) if class_names is None else str(class_names[label]) for label in labels)
+    except (IndexError, KeyError) as error:
+        raise DataError(f"class_names must name every label, got {class_names!r} for {list(labels)}") from error
+    title = name or ("/".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}")
+    return Task(title, x_train, y_train, x_test, y_test, len(labels), names, image_shape)

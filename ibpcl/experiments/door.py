@@ -1,0 +1,200 @@
+"""What ``import ibpcl`` offers: learners, runs, comparisons and what they left, for one's own data and methods too."""
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ibpcl.continual.learner import Learner
+from ibpcl.continual.loop import Progress, learn_stream
+from ibpcl.continual.task import Task
+from ibpcl.data.own import own_tasks
+from ibpcl.errors import UserError
+from ibpcl.experiments import compare as comparison
+from ibpcl.experiments import run as one_run
+from ibpcl.experiments.choice import Choice
+from ibpcl.experiments.config import configure
+from ibpcl.experiments.folder import CONFIG, is_run
+from ibpcl.experiments.presets import DEFAULT
+from ibpcl.experiments.report import Report
+from ibpcl.experiments.runs import Run, finished, load
+from ibpcl.methods.own import name_of
+
+__all__ = ["compare", "learn", "learner", "load", "load_run", "run"]
+Target = str | PathLike | Sequence[Task]
+Method = str | type
+
+
+def learner(method: Method = "npbcl", preset: str = "default", seed: int = 0, backend: str = "numba",
+            **settings: Any) -> Learner:
+    """Return a learner, before its first task.
+
+    Parameters
+    ----------
+    method : str or class
+        A name that ``ibpcl methods`` lists, ``package.module:Class``, or a class with the face of a learner.
+    preset : str
+        Named settings of the method.
+    seed : int
+        Everything random is a function of it.
+    backend : {"numba", "numpy"}
+        Who computes.
+    **settings
+        Settings that differ from the preset's; ``ibpcl settings METHOD`` lists them.
+
+    Raises
+    ------
+    UserError
+        If there is no such method, preset or setting, or a value is not allowed.
+
+    Examples
+    --------
+    >>> learner("ewc", epochs=3, seed=1)
+    EWC(Settings(epochs=3), seed=1, backend_name='numba'), 0 tasks learned
+    """
+    config = configure(experiment="learner", method=name_of(method), preset=preset, seed=seed, backend=backend,
+                       **settings)
+    return one_run.make_learner(config)
+
+
+def learn(learner: Learner, stream: Sequence[Task], progress: bool | None = False) -> Iterator[Progress]:
+    """Learn every task of a stream; after each, test on it and on all before it.
+
+    Parameters
+    ----------
+    learner : Learner
+    stream : sequence of Task
+    progress : bool, optional
+        Show progress bars on standard error: yes, no, or (None) on a terminal only.
+
+    Yields
+    ------
+    ibpcl.continual.loop.Progress
+        After each task: the accuracies so far, in 0..1, and more.
+
+    Raises
+    ------
+    UserError
+        If ``learner`` or ``stream`` is something else.
+    """
+    for name in ("learn", "predict"):
+        if not callable(getattr(learner, name, None)):
+            raise UserError(f"learn: learner must have {name}, got {type(learner).__name__}")
+    if isinstance(stream, Task) or not hasattr(stream, "__len__") or not hasattr(stream, "__getitem__"):
+        raise UserError(f"learn: stream must be a sequence of Task, got {type(stream).__name__}")
+    yield from learn_stream(learner, stream, progress)
+
+
+def run(target: Target = DEFAULT, out: str | PathLike | None = None, *, method: Method | None = None,
+        progress: bool | None = False, force: bool = False, fresh: bool = False, **keys: Any) -> Run:
+    """Do what ``ibpcl run`` does: learn the tasks of an experiment, or one's own, and measure what was kept.
+
+    Parameters
+    ----------
+    target : str, path-like or sequence of Task
+        The name of an experiment, a TOML file, or tasks.
+    out : path-like, optional
+        Folder for the files; without it nothing is written.  The same run continues there if it was interrupted, and
+        is kept if it is finished.
+    method : str or class, optional
+        Who learns: a name, ``package.module:Class``, or a class; the experiment's method if not given.
+    progress : bool, optional
+        Show progress bars on standard error: yes, no, or (None) on a terminal only.
+    force, fresh : bool
+        Replace a run with another configuration; begin the same run again.
+    **keys
+        Any configuration keys, such as ``seed``, ``preset``, ``epochs``.
+
+    Returns
+    -------
+    Run
+        With ``result``, ``history``, ``learner``, ``folder`` and ``figures()``.
+
+    Raises
+    ------
+    UserError
+        If an argument, the data or the folder cannot be used; a line that says why.
+    ibpcl.errors.TrainingError
+        If training cannot go on with these settings.
+    """
+    config = _configure(target, method, keys)
+    return one_run.run(config, None if out is None else Path(out), progress, force=force, fresh=fresh)
+
+
+def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, seeds: int = 3,
+            out: str | PathLike = "comparison", *, progress: bool | None = False, tuned: bool = False,
+            data_dir: str | None = None, **keys: Any) -> Report:
+    """Do what ``ibpcl compare`` does: run several methods with several seeds and tabulate them.
+
+    Parameters
+    ----------
+    target : str, path-like or sequence of Task
+        As for :func:`run`.
+    methods : sequence of str or class, optional
+        All that can do the experiment if not given.
+    seeds : int
+        How many, counted from 0.
+    out : path-like
+        Folder for runs and tables; runs that are there are used again, interrupted ones continue.
+    progress : bool, optional
+        Show a progress bar on standard error: yes, no, or (None) on a terminal only.
+    tuned : bool
+        With the settings that a search found, where there are.
+    data_dir : str, optional
+        Folder of the image files.
+    **keys
+        Keys of every run, and settings of every method that has them.
+
+    Returns
+    -------
+    Report
+        ``print`` shows its table.
+
+    Raises
+    ------
+    UserError, ibpcl.errors.TrainingError
+        As :func:`run`; the latter if no run could be trained.
+    """
+    if isinstance(methods, str | type):
+        raise UserError(f"compare: methods must be a list of methods, got {methods!r}")
+    target = str(target) if isinstance(target, PathLike) else target
+    names = [name_of(method) for method in (comparison.able(target) if methods is None else methods)]
+    texts = comparison.spread({key: _text(value) for key, value in keys.items()}, names)
+    choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=Path(out), tuned=tuned)
+    return comparison.compare(target if isinstance(target, str) else _tasks(target), names, choice, progress)
+
+
+def load_run(folder: str | PathLike) -> Run:
+    """Return the finished run of a folder: its ``config``, ``result``, ``history``, ``learner`` and ``figures()``.
+
+    Raises
+    ------
+    UserError
+        If the folder holds no run, one that is not finished, or one with a damaged file.
+    """
+    folder = Path(folder)
+    if not is_run(folder):
+        raise UserError(f"load_run: {folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
+    found = finished(folder, configure(folder / CONFIG), strict=True)
+    if found is None:
+        raise UserError(f"load_run: the run in {folder} is not finished; `ibpcl run --resume {folder}` continues it")
+    return found
+
+
+def _configure(target, method, keys):
+    if method is not None:
+        keys = {**keys, "method": name_of(method)}
+    return configure(target if isinstance(target, str | Path) else str(target) if isinstance(target, PathLike)
+                     else _tasks(target), **keys)
+
+
+def _tasks(stream):
+    try:
+        return own_tasks(stream)
+    except (TypeError, ValueError) as error:
+        raise UserError(str(error)) from error
+
+
+def _text(value):
+    """Write a value as a command line has it."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else "none" if value is None else str(value)

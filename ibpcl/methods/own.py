@@ -1,0 +1,90 @@
+"""Methods of one's own: a class named ``package.module:Class``, or handed over, takes its place beside the others.
+
+The class has the face of :class:`ibpcl.continual.learner.Learner` and is made by ``Class(settings, seed,
+backend_name)``.  Its ``settings_type`` is a dataclass of settings, declared by :func:`ibpcl.methods.option`; a class
+without one has no settings.  A subclass of a method has all of this, and needs to change only what differs::
+
+    from ibpcl.methods.ewc import EWC
+
+    class Mine(EWC):
+        def predict(self, x, task_id):
+            return super().predict(x, task_id) ** 2          # and so on
+"""
+
+import inspect
+import os
+import re
+import sys
+from dataclasses import dataclass, is_dataclass
+from importlib import import_module
+
+from ibpcl.errors import UserError
+from ibpcl.methods import METHODS, Method, Presets
+
+FACE = ("learn", "predict", "state", "load_state")
+_given = {}                                                  # classes that were handed over, by their names
+
+
+@dataclass(frozen=True)
+class NoSettings(Presets):
+    """The settings of a method that has none."""
+
+
+def name_of(learner):
+    """Return the name of a method: a text as it is, a class as ``package.module:Class``, which is remembered.
+
+    >>> from ibpcl.methods.ewc import EWC
+    >>> name_of("vcl"), name_of(EWC), name_of(type("Mine", (EWC,), {"__module__": "mine"}))
+    ('vcl', 'ewc', 'mine:Mine')
+    """
+    if isinstance(learner, str):
+        return learner
+    if not isinstance(learner, type):
+        raise UserError(f"method must be a name or a class, got {type(learner).__name__}")
+    short = learner.__module__.rpartition(".")[2]
+    if METHODS.get(short) == learner.__name__ and learner.__module__.startswith("ibpcl.methods."):
+        return short
+    name = f"{learner.__module__}:{learner.__qualname__}"
+    _given[name] = learner
+    return name
+
+
+def own_method(name):
+    """Return the :class:`ibpcl.methods.Method` of a name ``package.module:Class``; its module is imported.
+
+    Raises
+    ------
+    UserError
+        If the name has another form, the module cannot be imported, or there is no such class, or it is no learner.
+    """
+    learner = _given.get(name) or _imported(name)
+    missing = [one for one in FACE if not callable(getattr(learner, one, None))]
+    if missing:
+        raise UserError(f"method {name} has no {', '.join(missing)}; a method is a class with {', '.join(FACE)}")
+    settings = getattr(learner, "settings_type", NoSettings)
+    if not is_dataclass(settings):
+        raise UserError(f"method {name}: settings_type must be a dataclass, got {settings!r}")
+    try:
+        inspect.signature(learner).bind(settings, 0, "numpy")
+    except TypeError as error:
+        raise UserError(f"method {name} must be made by {learner.__name__}(settings, seed, backend_name): {error}"
+                        ) from error
+    presets = getattr(sys.modules[settings.__module__], "PRESETS", {"default": {}})
+    return Method(name, settings, learner, (learner.__doc__ or name).strip().splitlines()[0], presets)
+
+
+def _imported(name):
+    if not re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", name):
+        raise UserError(f"method must be the name of one, or package.module:Class, got {name!r}")
+    module, _, path = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())                         # last: no file there hides a module of Python
+    try:
+        found = import_module(module)
+    except Exception as error:                               # whatever the user's own file raises
+        raise UserError(f"method {name}: {module} cannot be imported: {type(error).__name__}: {error}") from error
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type):
+        raise UserError(f"method {name}: {module} has no class {path}")
+    return found
