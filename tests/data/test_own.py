@@ -82,7 +82,7 @@ def test_a_file_is_cut_into_tasks_and_a_folder_has_a_task_a_file(file, tmp_path)
 @pytest.mark.parametrize(("other", "classes", "words"), [
     ({"y_test": None}, None, "mine.npz has no array y_test .*it has x_train, y_train, x_test"),
     ({"y_train": np.array([{}] * 40)}, None, "holds Python objects, which are not read"),
-    ({"x_test": INPUTS[:, :-1], "y_test": LABELS}, None, "width"),
+    ({"x_test": INPUTS[:, :-1], "y_test": LABELS}, None, "must be as wide as x_train"),
     ({"x_train": np.full_like(INPUTS, np.inf)}, PAIRS, "finite"),
     ({"y_train": LABELS[:-1]}, PAIRS, "y_train must have one label for each of the 40 rows of x_train"),
     ({}, [(0, 9)], "no examples of 9"), ({"y_test": np.full(20, 7)}, PAIRS, "labels that no task has: 7")])
