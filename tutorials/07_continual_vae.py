@@ -30,7 +30,7 @@ from ibpcl.evaluation.latent import (
     reconstructions,
 )
 from ibpcl.evaluation.linear import LinearModel
-from ibpcl.methods.vae_npbcl import VAENPBCL, Settings
+from ibpcl.methods.npbcl_images import ImageNPBCL, ImageSettings
 
 rng = np.random.default_rng(7)
 
@@ -101,9 +101,10 @@ plt.show()
 # %%
 stream = limited(ClassStream(load("glyphs"), (0, 1, 2)), train=500, test=100)
 names, T = [task.name for task in stream], len(stream)
-learner = VAENPBCL(Settings(hidden=(40, 40), latent=6, epochs=8, finetune_epochs=20, batch=50, activation="tanh",
-                            weight_rate=0.01, finetune_rate=0.01, prior_sigma=0.3, start_sigma=0.01,
-                            weight_kl_weight=1.0, hold_used=False, latent_prior="standard"), seed=0)
+settings = ImageSettings(hidden=(40, 40), latent=6, epochs=8, finetune_epochs=20, batch=50, activation="tanh",
+                         weight_rate=0.01, finetune_rate=0.01, prior_sigma=0.3, start_sigma=0.01,
+                         weight_kl_weight=1.0, hold_used=False, latent_prior="standard")
+learner = ImageNPBCL(settings, seed=0)
 
 R, stages = np.full((T, T), np.nan), []
 for t, task in enumerate(stream):
@@ -259,7 +260,7 @@ plt.show()
 # 1. Give `LinearModel` a weight matrix with orthogonal rows.  How many samples does importance sampling need now, and
 #    why?
 # 2. The picture below shows what the model of A makes of B's.  Which letters does it find in noise?
-# 3. Replace the learner by `VAENaive` of `ibpcl.methods.vae_naive`.  What happens to the first column of $R$?
+# 3. Replace the learner by `ImageNaive` of `ibpcl.methods.naive`.  What happens to the first column of $R$?
 # 4. `task_scores` in `ibpcl.evaluation.codes` gives $\log p(x)$ under every task: that is a classifier.  What is its
 #    error, and how does it depend on the number of samples?
 

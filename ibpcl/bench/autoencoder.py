@@ -8,8 +8,7 @@ from ibpcl.bench.problem import images
 from ibpcl.bench.timing import PAUSE, interleave
 from ibpcl.continual.task import Task
 from ibpcl.inference.loop import Watch
-from ibpcl.methods.vae_npbcl import VAENPBCL
-from ibpcl.methods.vae_npbcl_settings import Settings
+from ibpcl.methods.npbcl_images import ImageNPBCL, ImageSettings
 from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.models.network import autoencoder
 from ibpcl.openblas import all_threads
@@ -51,10 +50,11 @@ def measure(plan, data_dir):
     The products are all of the network's, dense and at full width, BLAS on all threads, measured after each epoch.  A
     step of training is the mean of the phases' steps, weighted by the default numbers of epochs.
     """
-    settings, small = Settings(), plan.examples is not None
+    settings, small = ImageSettings(), plan.examples is not None
     found = images((DIGIT,), data_dir)
     x = (found.x[: plan.examples] / 255).astype(np.float32)
-    chosen = Settings(hidden=(20, 20), latent=5, epochs=2, finetune_epochs=2) if small else Settings(finetune_epochs=9)
+    chosen = {"hidden": (20, 20), "latent": 5, "epochs": 2, "finetune_epochs": 2} if small else {"finetune_epochs": 9}
+    chosen = ImageSettings(**chosen)
     network = autoencoder(x.shape[1], chosen.hidden, chosen.latent, Bernoulli())
     shapes = [layer.shape for layer in network.layers.values()]
     multiply = products(shapes, min(chosen.batch, len(x)))
@@ -64,7 +64,8 @@ def measure(plan, data_dir):
             return interleave({"products": multiply}, 3).median("products") / 1000
 
     clock = Clock(beside)
-    VAENPBCL(chosen).learn(Task("digits", x_train=x, x_test=x[:1], label=DIGIT), progress=Watch(False, clock.on_epoch))
+    task = Task("digits", x_train=x, x_test=x[:1], label=DIGIT)
+    ImageNPBCL(chosen).learn(task, progress=Watch(False, clock.on_epoch))
     steps = -(-len(x) // chosen.batch)
     (masked, _, masked_ratio), (finetune, dense, finetune_ratio) = (
         clock.medians(phase) for phase in ("masked", "finetune"))

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
+from ibpcl.methods import ABOUT, METHODS, method
 from ibpcl.methods.footprint import EXAMPLES, INPUTS, footprint
 
 WIDTH = 80
@@ -18,8 +18,7 @@ def execute(options):
     print(f"{HEADER}\n\n{_row('method', 'once', 'a task', 'can')}")
     for name in METHODS:
         stored, about = footprint(name), ABOUT[name]
-        can = (*about.can, *["images"] * (f"vae_{name}" in GENERATIVE))
-        print(_row(name, size(stored.once), size(stored.per_task), ", ".join(can)), flush=True)
+        print(_row(name, size(stored.once), size(stored.per_task), ", ".join(about.can)), flush=True)
         text = f"{method(name).summary} {about.paper}".strip()
         print(textwrap.fill(text, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4))
 

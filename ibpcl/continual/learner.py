@@ -9,9 +9,10 @@ import ibpcl
 from ibpcl import checkpoints
 from ibpcl.continual.task import Task, real_rows
 from ibpcl.inference.backend import backend
+from ibpcl.noise import Key
 
 # Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it changes.
-FORM = 2
+FORM = 3
 
 
 class Learner(Protocol):
@@ -71,6 +72,7 @@ class Saved:
     """
 
     settings_type = None
+    phases = ()                                              # of a task; each has noise of its own
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         self.settings = settings or self.settings_type()
@@ -79,9 +81,19 @@ class Saved:
         self.inputs = None
 
     @property
+    def name(self):
+        """The method's name, for messages and the history."""
+        return type(self.settings).method
+
+    @property
     def learned(self):
         """How many tasks were learned."""
-        return len(self.heads)
+        return len(self.own)
+
+    def key(self, phase="initial", task_id=None):
+        """Return the key of the noise of a phase of the next task, or of another; its third field counts steps."""
+        t = self.learned if task_id is None else task_id
+        return Key(self.seed, len(self.phases) * t + self.phases.index(phase), 0, 0)
 
     def __repr__(self):
         """Return the class, the number of tasks learned, and the settings that differ from the defaults.
@@ -145,7 +157,7 @@ def check_form(meta, path):
     >>> check_form({"form": 1, "version": "0.0.9"}, "learner.npz")
     Traceback (most recent call last):
     ...
-    ValueError: learner.npz was written by ibpcl 0.0.9 in form 1, this version reads form 2: run the experiment again
+    ValueError: learner.npz was written by ibpcl 0.0.9 in form 1, this version reads form 3: run the experiment again
     """
     if meta.get("form") != FORM:
         raise ValueError(f"{path} was written by ibpcl {meta.get('version', '0.1.0 or older')} in form "

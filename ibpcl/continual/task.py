@@ -124,6 +124,11 @@ class Task:
             return self.classes
         return self.inputs if self.kind == "images" else self.y_train.shape[1]
 
+    @property
+    def targets(self):
+        """What the outputs are compared with in training: labels, values, or the images themselves."""
+        return self.x_train if self.kind == "images" else self.y_train
+
     def _at(self, argument):
         """Return how a message begins that is about an argument."""
         return f"Task({self.name!r}, {argument}=...):"

@@ -74,7 +74,7 @@ class Choice:
         object.__setattr__(self, "out", Path(self.out))
         for given in self.assignments:
             owner, key = self._owner(given)
-            if owner and ":" not in owner and owner not in METHODS | GENERATIVE:
+            if owner and ":" not in owner and owner not in (*METHODS, *GENERATIVE):
                 raise UserError(f"unknown method {owner!r} in {given!r}{nearest(owner, METHODS)}")
             known = keys(owner or self.ours)
             if key not in known:

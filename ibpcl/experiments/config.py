@@ -341,7 +341,7 @@ def _build(method_name, chosen, own):
 
 
 def _method(name):
-    if name not in METHODS | GENERATIVE and ":" not in name:
+    if name not in (*METHODS, *GENERATIVE) and ":" not in name:
         raise UserError(f"unknown method {name!r}{nearest(name, METHODS)} (known: {', '.join(METHODS)})")
     return method(name)
 

@@ -16,7 +16,7 @@ from ibpcl.experiments.config import RunConfig, as_table
 from ibpcl.experiments.folder import CONFIG, LEARNER, RESULT, portable
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.streams import make_stream
-from ibpcl.methods import GENERATIVE, METHODS
+from ibpcl.methods import OF_LEARNER
 from ibpcl.methods import method as method_of
 from ibpcl.methods.own import name_of
 
@@ -116,7 +116,6 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
         raise UserError(f"load: {error}") from error
     if "method" not in meta:
         raise UserError(f"load: {file} holds no learner")
-    short = {name: module for module, name in (METHODS | GENERATIVE).items()}
     place, _, name = meta.get("class", "").partition(":")
     if method is None and not place.startswith("ibpcl."):
         method = getattr(sys.modules.get(place), name, None)
@@ -124,9 +123,9 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
             raise UserError(f"load: {file} holds the learner {meta.get('class') or meta['method']}; import its module "
                             "first, or give the class: load(path, method=...)")
     if method is None:
-        if meta["method"] not in short:
+        if meta["method"] not in OF_LEARNER:
             raise UserError(f"load: {file} holds a {meta['method']}, which this version does not have")
-        method = method_of(short[meta["method"]]).learner
+        method = method_of(OF_LEARNER[meta["method"]]).learner
     made = method_of(name_of(method))
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
     try:

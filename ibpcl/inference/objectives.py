@@ -23,8 +23,9 @@ class Weighted(NamedTuple):
 
     ``weights``: the cotangent of the parts, (1, -1, ...) for the ELBO.  ``warm_up``: share of the steps, from the
     first on, in which the weight of the codes' divergence rises from 0 to its own.  ``held`` (P,): which parameters
-    stay where they are.  ``penalty(vector)`` returns what is added to the negative ELBO, nats for the whole task, and
-    its gradient or None; the history counts it with the weights' divergence.
+    stay where they are.  ``penalty(vector, gradient)`` returns what is added to the negative ELBO, nats for the whole
+    task, and its gradient or None; it sees the gradient of the loss without it, in nats an example.  The history counts
+    it with the weights' divergence.
     """
 
     weights: Elbo
@@ -157,7 +158,7 @@ def _fit(packed, vector, data, how, rates, weighted, masks, tau=(1.0, 1.0), grow
         weights = downhill._replace(kl_latent=downhill.kl_latent * rising(step, steps, weighted.warm_up))
         gradient = elbo_vjp(weights, cache)
         if weighted.penalty is not None:
-            value, dpenalty = weighted.penalty(vector)
+            value, dpenalty = weighted.penalty(vector, gradient)
             if dpenalty is not None:                         # the loss that falls is in nats per example
                 parts, gradient = parts._replace(kl_weights=parts.kl_weights + value), gradient + dpenalty / examples
         return parts, gradient, tau_now

@@ -1,8 +1,9 @@
 """One published method a file, all with the face of :class:`ibpcl.continual.learner.Learner`.
 
 A method's module offers ``Settings``, a frozen dataclass whose fields are declared by :func:`option`, a learner that is
-made by ``Learner(settings, seed, backend_name)``, and, if it has any, ``PRESETS``: settings with a name.  A module is
-imported when its method is asked for.
+made by ``Learner(settings, seed, backend_name)``, and, if it has any, ``PRESETS``: settings with a name.  A method that
+learns images without labels, too, has ``ImageSettings``, the same learner on an autoencoder (``ImageEWC`` for ``EWC``),
+and ``IMAGE_PRESETS``.  A module is imported when its method is asked for.
 """
 
 import difflib
@@ -35,20 +36,13 @@ METHODS = {
     "hat": "HAT",
     "ibp_vcl": "IBPVCL",
 }
-# The same for learners of generative models, whose tasks have no labels; a command line leaves "vae_" out.
-GENERATIVE = {
-    "vae_npbcl": "VAENPBCL",
-    "vae_naive": "VAENaive",
-    "vae_ewc": "VAEEWC",
-    "vae_vcl": "VAEVCL",
-}
 
 
 class About(NamedTuple):
     """Where a method was published, and what it can do.
 
     ``paper`` is empty where there is none.  ``can``: task (a head for each task), domain (one head for all), grow (add
-    units), regression.
+    units), regression, images (without labels: a generative model).
     """
 
     paper: str
@@ -56,14 +50,14 @@ class About(NamedTuple):
 
 
 ABOUT = {
-    "npbcl": About("Kumar et al. (2021)", ("task", "domain", "grow", "regression")),
-    "naive": About("", ("task", "domain")),
+    "npbcl": About("Kumar et al. (2021)", ("task", "domain", "grow", "regression", "images")),
+    "naive": About("", ("task", "domain", "images")),
     "independent": About("", ("task",)),
     "joint": About("Caruana (1997)", ("task", "domain")),
     "rehearsal": About("Robins (1995)", ("task", "domain")),
-    "ewc": About("Kirkpatrick et al. (2017)", ("task", "domain")),
+    "ewc": About("Kirkpatrick et al. (2017)", ("task", "domain", "images")),
     "imm": About("Lee et al. (2017)", ("task", "domain")),
-    "vcl": About("Nguyen et al. (2018)", ("task", "domain")),
+    "vcl": About("Nguyen et al. (2018)", ("task", "domain", "images")),
     "den": About("Yoon et al. (2018)", ("task", "grow")),
     "rcl": About("Xu and Zhu (2018)", ("task", "grow")),
     "si": About("Zenke et al. (2017)", ("task", "domain")),
@@ -71,6 +65,13 @@ ABOUT = {
     "hat": About("Serra et al. (2018)", ("task",)),
     "ibp_vcl": About("Kessler et al. (2021)", ("task", "domain")),
 }
+
+
+# Methods on images, which have settings of their own; a command line leaves "vae_" out.
+GENERATIVE = tuple(f"vae_{name}" for name, about in ABOUT.items() if "images" in about.can)
+# The name of each method by the class of its learner.
+OF_LEARNER = {learner: name for name, learner in METHODS.items()}
+OF_LEARNER |= {f"Image{METHODS[name.removeprefix('vae_')]}": name for name in GENERATIVE}
 
 
 class Method(NamedTuple):
@@ -98,12 +99,17 @@ def method(name):
     """
     if ":" in name:
         return import_module("ibpcl.methods.own").own_method(name)
-    known = METHODS | GENERATIVE
-    if name not in known:
-        raise ValueError(f"methods.method: name must be one of {', '.join(known)}, got {name!r}")
-    module = import_module(f"ibpcl.methods.{name}")
-    return Method(name, module.Settings, getattr(module, known[name]), (module.__doc__ or name).strip().splitlines()[0],
-                  getattr(module, "PRESETS", {"default": {}}))
+    if name not in (*METHODS, *GENERATIVE):
+        raise ValueError(f"methods.method: name must be one of {', '.join((*METHODS, *GENERATIVE))}, got {name!r}")
+    of, bare = ("Image" if name in GENERATIVE else ""), name.removeprefix("vae_")
+    module = import_module(f"ibpcl.methods.{'npbcl_images' if name == 'vae_npbcl' else bare}")
+    return Method(name, getattr(module, f"{of}Settings"), getattr(module, of + METHODS[bare]),
+                  (module.__doc__ or name).strip().splitlines()[0], presets_of(module, bool(of)))
+
+
+def presets_of(module, images=False):
+    """Return the settings of a method's module that have a name: what each changes in the defaults."""
+    return getattr(module, "IMAGE_" * images + "PRESETS", {"default": {}})
 
 
 # The bounds that an option may set: how a number is compared with each, and how it is said.
@@ -174,10 +180,12 @@ def _allows(rules, value):
 class Checked(type):
     """Makes dataclasses of options only of keys that there are, and of values of the right type that are allowed."""
 
+    images = False                                           # whether they are for images without labels
+
     @property
     def method(cls):
-        """The name of the method whose settings they are, for messages: its module's."""
-        return cls.__module__.rsplit(".", 1)[-1].removesuffix("_settings")
+        """The name of the method whose settings they are, for messages: its module's, for images after "vae_"."""
+        return "vae_" * cls.images + cls.__module__.rsplit(".", 1)[-1].removesuffix("_settings")
 
     def __call__(cls, *values, **given):
         """Make settings; raise TypeError for a key that there is not or another type, ValueError out of range."""
@@ -229,9 +237,9 @@ class Presets(metaclass=Checked):
     @classmethod
     def preset(cls, name):
         """Return the settings of a name, a key of the module's ``PRESETS``; "default" for a method without any."""
-        presets = getattr(sys.modules[cls.__module__], "PRESETS", {"default": {}})
+        presets = presets_of(sys.modules[cls.__module__], cls.images)
         if name not in presets:
-            raise ValueError(f"{cls.__module__}: preset must be one of {', '.join(presets)}, got {name!r}")
+            raise ValueError(f"{cls.method}: preset must be one of {', '.join(presets)}, got {name!r}")
         return cls(**presets[name])
 
 

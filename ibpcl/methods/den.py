@@ -65,7 +65,7 @@ class DEN(Saved):
     ----------
     shared : list of pair of ndarray
         Weights (D, K) and biases (K,) of each hidden layer, as large as the last task needed them.
-    heads : list of pair of ndarray
+    own : list of pair of ndarray
         The same of each task's head.
     widths : list of tuple of int
         How many units of each layer each task knows: those with its time stamp, or an earlier one.
@@ -75,7 +75,7 @@ class DEN(Saved):
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
-        self.shared, self.heads, self.widths = [], [], []
+        self.shared, self.own, self.widths = [], [], []
 
     def learn(self, task, progress=None):
         """Learn the next task; return the history of its phases.
@@ -85,31 +85,31 @@ class DEN(Saved):
         self._check(task)
         self.inputs = task.inputs
         course = Course(self, task, progress)
-        if self.heads:
+        if self.own:
             course.later()
         else:
             course.first()
         *hidden, head = [(weight.copy(), bias.copy()) for weight, bias in course.network.weights(course.vector)]
-        self.shared, self.heads = hidden, [*self.heads, head]
+        self.shared, self.own = hidden, [*self.own, head]
         self.widths.append(course.network.hidden)
-        return [record._replace(task=len(self.heads) - 1) for record in course.history]
+        return [record._replace(task=len(self.own) - 1) for record in course.history]
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the units that it knows."""
-        x = check_inputs("den.predict", x, self.inputs, task_id, len(self.heads))
-        network = plain.network(self.inputs, self.widths[task_id], len(self.heads[task_id][1]))
+        x = check_inputs("den.predict", x, self.inputs, task_id, len(self.own))
+        network = plain.network(self.inputs, self.widths[task_id], len(self.own[task_id][1]))
         vector = np.zeros(network.layout.size, np.float32)
-        for views, values in zip(network.weights(vector), (*self.shared, self.heads[task_id]), strict=True):
+        for views, values in zip(network.weights(vector), (*self.shared, self.own[task_id]), strict=True):
             for view, value in zip(views, values, strict=True):
                 view[...] = corner(value, view.shape)
         return network.predict(vector, x, self.backend)
 
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
-        if not self.heads:
+        if not self.own:
             return {}
         layers = {f"hidden{i}": layer for i, layer in enumerate(self.shared)}
-        layers |= {f"task{t}.head": head for t, head in enumerate(self.heads)}
+        layers |= {f"task{t}.head": head for t, head in enumerate(self.own)}
         arrays = {f"{name}.{part}": value for name, pair in layers.items()
                   for part, value in zip(("weight", "bias"), pair, strict=True)}
         return {"inputs": np.array(self.inputs), "widths": np.array(self.widths), **arrays}
@@ -122,7 +122,7 @@ class DEN(Saved):
         self.inputs = int(state["inputs"]) if state else None
         self.widths = [tuple(int(width) for width in row) for row in state.get("widths", ())]
         self.shared = [pair(f"hidden{i}") for i in range(len(self.settings.hidden)) if state]
-        self.heads = [pair(f"task{t}.head") for t in range(len(self.widths))]
+        self.own = [pair(f"task{t}.head") for t in range(len(self.widths))]
 
     def _check(self, task):
         check_task("den", task, "classification", self.inputs)

@@ -40,9 +40,9 @@ class Course:
 
     def __init__(self, learner, task, progress):
         self.learner, self.task, self.progress, self.settings = learner, task, progress, learner.settings
-        self.key = Key(learner.seed, len(learner.heads), 0, START)
+        self.key = Key(learner.seed, len(learner.own), 0, START)
         self.before = learner.shared
-        self.widths = learner.widths[-1] if learner.heads else self.settings.hidden
+        self.widths = learner.widths[-1] if learner.own else self.settings.hidden
         self.network, self.units, self.history = plain.network(task.inputs, self.widths, task.outputs), None, []
         self.vector = self._start(self.network, START)
 

@@ -20,16 +20,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import fisher
-from ibpcl.methods import option
-from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.methods import Presets, option
+from ibpcl.methods.images import AutoencoderSettings, OnImages
+from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.noise import generator
-from ibpcl.primitives import quadratic
 
 VARIANTS = ("separate", "online")
 
 
 @dataclass(frozen=True)
-class FisherSettings(SequentialSettings):
+class Information(Presets):
     """The settings of methods that need the Fisher information."""
 
     fisher: str = option("exact", "Labels of the Fisher information; exact: all of them.", choices=fisher.DEFINITIONS)
@@ -37,25 +37,46 @@ class FisherSettings(SequentialSettings):
                                          at_least=1)
 
 
+@dataclass(frozen=True)
+class ImageInformation(Information):
+    """The same of images."""
+
+    fisher: str = option("sampled", "Pixels of the Fisher information: drawn (sampled), or the images' (empirical).",
+                         choices=fisher.DEFINITIONS_OF_IMAGES)
+
+
 def information(learner, task, vector):
     """Compute the mean Fisher information of what tasks share, at the end of a task; ``learner`` has learned it."""
-    t, limit = len(learner.outputs) - 1, learner.settings.fisher_examples
-    rng, x, y = generator(learner.key("fisher", t)), task.x_train, task.y_train
+    t, limit = learner.learned - 1, learner.settings.fisher_examples
+    rng, x, y = generator(learner.key("fisher", t)), task.x_train, task.targets
     if limit is not None and limit < len(x):
         rows = np.sort(rng.choice(len(x), limit, replace=False))
         x, y = x[rows], y[rows]
-    found = fisher.diagonal(learner.network(task.outputs), vector, x, y, learner.settings.fisher, rng)
-    return found[: len(learner.shared)]
+    network = learner.network(task.outputs)
+    found = fisher.diagonal(network, vector, x, y, learner.settings.fisher, rng)
+    return found[learner.places(network)].copy()
 
 
 @dataclass(frozen=True)
-class Settings(FisherSettings):
-    """The settings of EWC."""
+class Elastic(Presets):
+    """The settings of EWC whatever it learns."""
 
     weight: float = option(100.0, "Lambda, for the mean information per example, with a half in front.", at_least=0)
     variant: str = option("online", "An anchor a task (separate), or the last one and a sum of informations (online).",
                           choices=VARIANTS)
     decay: float = option(1.0, "Gamma: what is left of the online sum as a task is added.", at_least=0, at_most=1)
+
+
+@dataclass(frozen=True)
+class Settings(Elastic, Information, SequentialSettings):
+    """The settings of EWC."""
+
+
+@dataclass(frozen=True)
+class ImageSettings(Elastic, ImageInformation, AutoencoderSettings):
+    """The settings of EWC for images."""
+
+    weight: float = 10.0
 
 
 class EWC(Sequential):
@@ -66,23 +87,27 @@ class EWC(Sequential):
 
     settings_type = Settings
 
-    def penalty(self, vector, task):
+    def penalty(self, vector, places, task):
         """Add up the penalties of all anchors."""
-        value, gradient, examples = 0.0, np.zeros_like(vector), len(task.x_train)
+        weight, total, slope = self.settings.weight * len(task.x_train), 0.0, np.zeros_like(vector)
         for name, anchor in self.memory.items():
-            if not name.startswith("anchor"):
-                continue
-            precision = self.settings.weight * examples * self.memory[name.replace("anchor", "fisher")]
-            one, cache = quadratic.penalty(vector[: len(anchor)], anchor, precision.astype(vector.dtype))
-            value += one
-            gradient[: len(anchor)] += quadratic.penalty_vjp(1.0, cache)[0]
-        return value, gradient
+            if name.startswith("anchor"):
+                fisher = self.memory[name.replace("anchor", "fisher")]
+                value, gradient = pull(vector, places, anchor, weight * fisher)
+                total, slope = total + value, slope + gradient
+        return total, slope
 
     def remember(self, task, vector):
         """Anchor the weights where they are, by the information of the task."""
-        found, t = information(self, task, vector), len(self.outputs) - 1
+        found, t = information(self, task, vector), self.learned - 1
         if self.settings.variant == "separate":
             self.memory |= {f"anchor{t}": self.shared, f"fisher{t}": found}
         else:
             decayed = self.settings.decay * self.memory.get("fisher", np.zeros_like(found))
             self.memory |= {"anchor": self.shared, "fisher": (decayed + found).astype(found.dtype)}
+
+
+class ImageEWC(OnImages, EWC):
+    """Learn generative models with elastic weights; parameters as in :class:`EWC`."""
+
+    settings_type = ImageSettings

@@ -121,7 +121,7 @@ class HAT(Sequential):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, behind its gates."""
         x = check_inputs("hat.predict", x, self.inputs, task_id, len(self.outputs))
         embedding = self.memory[f"embedding{task_id}"]
-        vector = np.concatenate([self.shared, self.heads[task_id], embedding])
+        vector = np.concatenate([self.shared, self.own[task_id], embedding])
         how = Pass(self.backend, {}, 1 / self.settings.scale)
         (logits, _), _ = self.gated(self.outputs[task_id]).forward(vector, x, {}, how)
         return np.exp(logits[0] - logsumexp(logits[0], axis=-1, keepdims=True))

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual import prior as priors
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Weighted
 from ibpcl.methods import option
@@ -54,88 +53,49 @@ class Settings(PosteriorSettings):
 class IBPVCL(Posteriors):
     """Learn tasks by Bayes' rule, for weights and for the probabilities of units.
 
-    Parameters as in :class:`ibpcl.continual.learner.Saved`.
-
-    Attributes
-    ----------
-    posterior, heads
-        As in :class:`ibpcl.methods.posteriors.Posteriors`; of a hidden layer also the sticks', before their softplus.
-    offsets : list of list of ndarray, shape (K,)
-        Rho of each task and hidden layer.
+    Parameters and attributes as in :class:`Sequential`; of the hidden layers tasks share the sticks, too, and a task's
+    offsets are its own.
     """
 
     settings_type = Settings
-    name = "ibp_vcl"
-    shared = (*priors.GAUSSIAN, "raw_a", "raw_b")
 
-    def __init__(self, settings=None, seed=0, backend_name="numba"):
-        super().__init__(settings, seed, backend_name)
-        self.offsets = []
+    def network(self, outputs):
+        """Return the network of a task."""
+        return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, Units, self.settings.activation,
+                          kl=self.settings.mask_kl)
+
+    def places(self, network):
+        """Return where in a network's vector that is which all tasks share: with one head the offsets are, too."""
+        return network.layout.places(lambda name: self.settings.single_head
+                                     or (not name.startswith("head.") and not name.endswith(".rho")))
 
     def predict_classes(self, x, task_id):
         """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
-        x, task_id, model = self._network_of(x, task_id)
-        vector = np.zeros(model.layout.size, np.float32)
-        views = model.layout.layers(vector)
-        write(views["head"], self.heads[task_id])
-        for name, layer, rho in zip(model.layers, self.posterior, self.offsets[task_id], strict=False):
-            write(views[name], {**layer, "rho": rho})
-        return prediction.predict(model, vector, None, x, self.settings.prediction_samples,
-                                  self._key(task_id, "predict"), self.backend)
+        x, task_id, network, vector = self.learned_network(x, task_id)
+        return prediction.predict(network, vector, None, x, self.settings.prediction_samples,
+                                  self.key("predict", task_id), self.backend)
 
-    def state(self):
-        """Return everything that was learned, as a dict of arrays."""
-        arrays = super().state()
-        for t in self._kept(len(self.heads)):
-            arrays |= {f"task{t}.rho{i}": rho for i, rho in enumerate(self.offsets[t])}
-        return arrays
-
-    def load_state(self, state):
-        """Become the learner whose :meth:`state` this was."""
-        super().load_state(state)
-        kept = [[np.array(state[f"task{t}.rho{i}"]) for i in range(len(self.settings.hidden))]
-                for t in self._kept(len(self.heads))]
-        self.offsets = kept * len(self.heads) if self.settings.single_head else kept
-
-    def sticks_prior(self, model):
+    def sticks_prior(self, network, vector):
         """Return the prior of the next task's sticks: the last posterior, at first Kumaraswamy(alpha, 1)."""
-        units = {name: layer for name, layer in model.layers.items() if isinstance(layer, Units)}
-        if self.heads:
-            return {name: sticks(layer["raw_a"], layer["raw_b"])[0]
-                    for name, layer in zip(units, self.posterior, strict=True)}
-        return {name: (np.full(layer.units, self.settings.alpha, np.float32), np.ones(layer.units, np.float32))
-                for name, layer in units.items()}
+        if self.shared is None:
+            return {name: (np.full(layer.units, self.settings.alpha, np.float32), np.ones(layer.units, np.float32))
+                    for name, layer in network.layers.items() if isinstance(layer, Units)}
+        return {name: sticks(layer["raw_a"], layer["raw_b"])[0]
+                for name, layer in network.layout.layers(vector).items() if "raw_a" in layer}
 
-    def start(self, model):
-        """Return the parameters before training: the last posterior, a fresh head, and offsets at 0.
-
-        With one head for all tasks, head and offsets go on.
-        """
-        vector = super().start(model)
-        views = model.layout.layers(vector)
-        if not self.heads:
-            for i in range(len(self.settings.hidden)):
-                write(views[f"hidden{i}"], {"raw_a": inverse_softplus(float(self.settings.alpha)),
-                                            "raw_b": inverse_softplus(1.0)})
-        elif self.settings.single_head:
-            for i, rho in enumerate(self.offsets[-1]):
-                write(views[f"hidden{i}"], {"rho": rho})
+    def fresh(self, network, task):
+        """Return the parameters of a network that knows no task yet: sticks at their prior, offsets at 0."""
+        vector = super().fresh(network, task)
+        for layer in network.layout.layers(vector).values():
+            if "raw_a" in layer:
+                write(layer, {"raw_a": inverse_softplus(float(self.settings.alpha)), "raw_b": inverse_softplus(1.0)})
         return vector
 
-    def _maximize_elbo(self, model, vector, prior, data, how):
+    def maximize(self, network, vector, prior, data, how):
         """Fit weights, sticks and offsets."""
         settings = self.settings
         rates = {"mu": settings.rate, "log_sigma": settings.rate, "sticks": settings.mask_rate,
                  "rho": settings.mask_rate * settings.offsets}
-        _, *found = objectives.train_masked(model, vector, prior, data, how, rates, Weighted(GRADIENT),
+        _, *found = objectives.train_masked(network, vector, prior, data, how, rates, Weighted(GRADIENT),
                                             (settings.tau_start, settings.tau_end))
         return found
-
-    def _keep(self, model, vector, coreset):
-        super()._keep(model, vector, coreset)
-        rho = [layer["rho"].copy() for layer in model.layout.layers(vector).values() if "rho" in layer]
-        self.offsets = [rho] * len(self.heads) if self.settings.single_head else [*self.offsets, rho]
-
-    def _model(self, outputs):
-        return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, Units, self.settings.activation,
-                          kl=self.settings.mask_kl)

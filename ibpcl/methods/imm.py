@@ -17,9 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.methods import option
-from ibpcl.methods.ewc import FisherSettings, information
-from ibpcl.methods.sequential import Sequential
-from ibpcl.primitives import quadratic
+from ibpcl.methods.ewc import Information, information
+from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 
 MERGES = ("mode", "mean")
 # Where no task has any information the mode is undetermined; this makes it the mean.
@@ -27,7 +26,7 @@ FLOOR = 1e-8
 
 
 @dataclass(frozen=True)
-class Settings(FisherSettings):
+class Settings(Information, SequentialSettings):
     """The settings of IMM."""
 
     merge: str = option("mode", "How solutions are merged; mode: weighted by information.", choices=MERGES)
@@ -66,15 +65,12 @@ class IMM(Sequential):
 
     settings_type = Settings
 
-    def penalty(self, vector, task):
+    def penalty(self, vector, places, task):
         """Pull towards the last solution, every shared weight alike."""
         if self.shared is None:
             return 0.0, None
         precision = np.full_like(self.shared, 2 * self.settings.transfer * len(task.x_train))
-        value, cache = quadratic.penalty(vector[: len(self.shared)], self.shared, precision)
-        gradient = np.zeros_like(vector)
-        gradient[: len(self.shared)] = quadratic.penalty_vjp(1.0, cache)[0]
-        return value, gradient
+        return pull(vector, places, self.shared, precision)
 
     def remember(self, task, vector):
         """Keep the solution, and for the mode what it is known with."""

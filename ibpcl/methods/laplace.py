@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.methods import option
-from ibpcl.methods.ewc import FisherSettings, information
-from ibpcl.methods.sequential import Sequential
+from ibpcl.methods.ewc import Information, information
+from ibpcl.methods.sequential import Sequential, SequentialSettings
 from ibpcl.primitives import quadratic
 
 
 @dataclass(frozen=True)
-class Settings(FisherSettings):
+class Settings(Information, SequentialSettings):
     """The settings of online Laplace."""
 
     weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.", at_least=0)
@@ -38,12 +38,11 @@ class Laplace(Sequential):
 
     settings_type = Settings
 
-    def penalty(self, vector, task):
+    def penalty(self, vector, places, task):
         """Return the negative logarithm of the prior: yesterday's Gaussian, and the first one for what is new."""
         mean, precision = np.zeros_like(vector), np.full_like(vector, self.settings.prior_sigma**-2)
-        for whole, name in ((mean, "mean"), (precision, "precision")):
-            known = self.memory.get(name, vector[:0])
-            whole[: len(known)] = known
+        if self.memory:
+            mean[places], precision[places] = self.memory["mean"], self.memory["precision"]
         value, cache = quadratic.penalty(vector, mean, self.settings.weight * precision)
         return value, quadratic.penalty_vjp(1.0, cache)[0]
 

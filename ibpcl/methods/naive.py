@@ -11,6 +11,7 @@ a head a task, how little.
 
 from dataclasses import dataclass
 
+from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 
 
@@ -23,3 +24,14 @@ class Naive(Sequential):
     """Learn task after task without protection; parameters and attributes as in :class:`Sequential`."""
 
     settings_type = Settings
+
+
+@dataclass(frozen=True)
+class ImageSettings(AutoencoderSettings):
+    """The settings of naive training on images."""
+
+
+class ImageNaive(OnImages, Naive):
+    """Learn generative models without protection; parameters as in :class:`Naive`."""
+
+    settings_type = ImageSettings

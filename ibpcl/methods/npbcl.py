@@ -8,6 +8,9 @@ Given a hard mask, the ELBO's maximum over a weight that it drops is that weight
 tasks use returns exactly to the posterior that they left.  A weight that no task uses has a prior to return to only
 with ``unused_prior = "gaussian"``.  By default it has none, stays where masked training has left it, and starts afresh
 with the next task.
+
+Of a classifier the hidden layers are masked and the head is each task's own, or one for all.  What is particular to
+autoencoders :mod:`ibpcl.methods.npbcl_images` says.
 """
 
 import numpy as np
@@ -26,30 +29,43 @@ from ibpcl.models.elbo import Elbo, Prior
 from ibpcl.models.masked import Masked, sticks
 from ibpcl.models.network import classifier
 from ibpcl.models.parameters import write
-from ibpcl.noise import Key, generator
+from ibpcl.noise import generator
 from ibpcl.primitives import weibull
 
 __all__ = ["NPBCL", "PRESETS", "Settings"]
 
-# Each task has noise of its own for each phase; the third field of a key counts steps within the phase.
-PHASES = ("initial", "likelihood", "masked", "cut", "finetune", "coreset", "predict")
+OF_WEIGHTS = ("mu", "log_sigma", "noise", "codes", "prior")  # blocks of parameters, and those of masks
+OF_MASKS = ("rho", "sticks", "alpha")
 
 
 class NPBCL(Saved):
-    """Learn tasks one after another in one network, each with its own mask and head.
+    """Learn tasks one after another in one network, each with its own masks.
 
     Parameters as in :class:`ibpcl.continual.learner.Saved`.
+
+    Attributes
+    ----------
+    hidden : tuple of int
+        Units of each hidden layer; they grow if the settings say so.
+    alpha : ndarray
+        The next task's concentration in each masked layer.
+    posterior : dict of str to dict
+        The Gaussian parameters of each layer that tasks share, by name.
+    own : list of dict
+        The parameters that each task has for itself, by name: its head, a regression's noise.
+    outputs : list of int
+        Width of each task's outputs.
     """
 
     settings_type = Settings
+    # The fields of a key beside it: seed and step.
+    phases = ("initial", "likelihood", "masked", "cut", "finetune", "coreset", "predict")
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
         self.kind = None                                     # of the tasks, as of the first one
-        self.hidden = self.settings.hidden                   # grows if the settings say so
-        self.alpha = np.full(len(self.hidden), self.settings.alpha)
-        self.posterior = []                                  # the Gaussian parameters of each hidden layer
-        self.heads = []                                      # those of each task's head, with a regression's noise
+        self.hidden, self.alpha = self.settings.hidden, self.settings.alphas
+        self.posterior, self.own, self.outputs = {}, [], []
         self._masks = []                                     # packed, for each task and layer
         self._coresets = []                                  # the examples kept from each task
         self._refined = {}                                   # task -> its parameters after its coreset
@@ -59,27 +75,25 @@ class NPBCL(Saved):
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
-        self._accept(task)
-        network = self._network(self._likelihood.width(task.outputs), self.hidden)
+        network = self._network(self._accept(task), self.hidden)
 
         # Observe D_t, and update the coresets (supplement C).
         data, coreset = self._split(task)
         # p_t is the last posterior where a task uses a weight, else p_0 (Eq. 11); Theta_t starts likewise.
-        prior, vector = self._prior(network), self._start(network)
+        prior, vector = self._prior(network), self._start(network, data.x)
         vector, warming = self._warm_up(network, vector, prior, data, progress)
-        # Masked training: Theta_t <- arg max L_t, the ELBO with relaxed masks (Eq. 8).
-        how = self._how("masked", data, progress)
-        network, vector, training = self._train_masked(network, vector, prior, data, how)
-        # The mask of the task: every weight that is more likely on than off (Sec. 4.5).
-        prior, masks = self._prior(network), self._cut(network, vector)
-        # What it drops returns to its prior: given the mask, that is the ELBO's maximum.
+        # Masked training: Theta_t <- arg max L_t, the ELBO with relaxed masks (Eqs. 8 and 10).
+        network, vector, training = self._train_masked(network, vector, prior, data, progress)
+        # The masks of the task: every weight that is more likely on than off (Sec. 4.5).
+        prior, masks = self._prior(network), self._cut(network, vector, data.x)
+        # What they drop returns to its prior: given the masks, that is the ELBO's maximum.
         self._drop(network, vector, prior, masks)
-        # Selective fine-tuning: the IBP and the mask are fixed, Theta_t <- arg max L_t over what the mask keeps.
+        # Selective fine-tuning: IBP and masks are fixed, Theta_t <- arg max L_t over what the masks keep.
         vector, tuning = self._finetune(network, vector, prior, masks, data, progress)
         # q_t(Theta), masked by Eq. 11, is the next task's prior; alpha follows its rule (supplement E).
         self._keep(network, vector, masks, coreset)
 
-        return [record._replace(task=len(self.heads) - 1) for record in (*warming, *training, *tuning)]
+        return [record._replace(task=self.learned - 1) for record in (*warming, *training, *tuning)]
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, or a regression's means (N, C)."""
@@ -87,27 +101,27 @@ class NPBCL(Saved):
 
     def predict_with_uncertainty(self, x, task_id):
         """Return the ``Classes``, or of a regression the ``Values``, of :mod:`ibpcl.models.likelihoods`."""
-        x = check_inputs("npbcl.predict", x, self.inputs, task_id, len(self.heads))
-        model, vector = self._assemble(task_id)
+        x = check_inputs("npbcl.predict", x, self.inputs, task_id, self.learned)
+        network, vector, masks = self._assemble(task_id)
         if self._coresets:
             if task_id not in self._refined:
-                self._refined[task_id] = self._refine(model, vector, task_id)
+                self._refined[task_id] = self._refine(network, vector, masks, task_id)
             vector = self._refined[task_id]
-        return prediction.predict(model, vector, self._by_name(self.masks(task_id)), x,
-                                  self.settings.prediction_samples, self._key(task_id, "predict"), self.backend)
+        return prediction.predict(network, vector, masks, x, self.settings.prediction_samples,
+                                  self.key("predict", task_id), self.backend)
 
     def masks(self, task_id):
-        """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a hidden layer."""
+        """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a masked layer."""
         return tuple(hard_masks.unpack(packed) for packed in self._masks[task_id])
 
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
-        arrays = {"inputs": np.array(self.inputs or 0), "alpha": self.alpha, "tasks": np.array(len(self.heads)),
-                  "hidden": np.array(self.hidden), "regression": np.array(self.kind == "regression")}
-        for i, layer in enumerate(self.posterior):
-            arrays |= {f"hidden{i}.{name}": value for name, value in layer.items()}
-        for t, head in enumerate(self.heads):
-            arrays |= {f"task{t}.head.{name}": value for name, value in head.items()}
+        arrays = {"inputs": np.array(self.inputs or 0), "alpha": self.alpha, "hidden": np.array(self.hidden),
+                  "outputs": np.array(self.outputs, np.int64), "regression": np.array(self.kind == "regression")}
+        for name, layer in self.posterior.items():
+            arrays |= {f"shared.{name}.{part}": value for part, value in layer.items()}
+        for t, own in enumerate(self.own):
+            arrays |= {f"task{t}.own.{name}": value for name, value in own.items()}
             for i, packed in enumerate(self._masks[t]):
                 arrays |= {f"task{t}.mask{i}.bits": packed.bits, f"task{t}.mask{i}.shape": np.array(packed.shape)}
         for t, coreset in enumerate(self._coresets):
@@ -118,21 +132,23 @@ class NPBCL(Saved):
         """Become the learner whose :meth:`state` this was."""
         state = {name: np.array(value) for name, value in state.items()}
 
-        layers, tasks = range(len(self.settings.hidden)), range(int(state["tasks"]))
         self.inputs, self.alpha = int(state["inputs"]) or None, state["alpha"]
-        self.hidden = tuple(int(units) for units in state["hidden"])
+        self.hidden, self.outputs = (tuple(map(int, state["hidden"])), list(map(int, state["outputs"])))
+        tasks, shared = range(len(self.outputs)), under(state, "shared.")
         self.kind = None if not tasks else "regression" if state["regression"] else "classification"
-        self.posterior = [under(state, f"hidden{i}.") for i in layers if tasks]
-        self.heads = [under(state, f"task{t}.head.") for t in tasks]
+        self.posterior = {name: under(shared, f"{name}.") for name in {full.split(".")[0]: None for full in shared}}
+        self.own = [under(state, f"task{t}.own.") for t in tasks]
         self._masks = [tuple(hard_masks.PackedMask(state[f"task{t}.mask{i}.bits"],
-                                                   tuple(int(n) for n in state[f"task{t}.mask{i}.shape"]))
-                             for i in layers) for t in tasks]
+                                                   tuple(map(int, state[f"task{t}.mask{i}.shape"])))
+                             for i in range(len(self.alpha))) for t in tasks]
         self._coresets = [Data(state[f"task{t}.coreset.x"], state[f"task{t}.coreset.y"]) for t in tasks
                           if f"task{t}.coreset.x" in state]
         self._refined = {}
 
+    # What is said otherwise of autoencoders.
+
     def _accept(self, task):
-        """Refuse a task that does not fit; note what the first one says of all others: their kind and their width."""
+        """Refuse a task that does not fit; note the first one's kind and width; return the width of the outputs."""
         check_task("npbcl", task, self.kind or ("classification", "regression"), self.inputs)
         if task.kind == "regression" and self.settings.prediction_samples < 2:
             raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
@@ -141,17 +157,10 @@ class NPBCL(Saved):
             width = self._likelihood.width(task.outputs)
         except ValueError as error:
             raise TrainingError(f"npbcl: task {task.name!r}: {error}") from error
-        outputs = len(self.heads[0]["bias.mu"]) if self.heads else width
+        outputs = self.outputs[0] if self.outputs else width
         if self.settings.single_head and width != outputs:
             raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
-
-    def _how(self, phase, data, progress):
-        """Return how a phase of the next task's training goes."""
-        settings = self.settings
-        masked, finetune = settings.epochs_for(len(data.x))
-        epochs = {"likelihood": settings.likelihood_epochs, "masked": masked, "finetune": finetune}[phase]
-        return Fit(phase, epochs, settings.batch, settings.samples, self._key(len(self.heads), phase), self.backend,
-                   progress, settings.rate_end, settings.finetune_average if phase == "finetune" else 0.0)
+        return width
 
     @property
     def _likelihood(self):
@@ -160,164 +169,192 @@ class NPBCL(Saved):
             return likelihoods.Gaussian(settings.noise_sigma, settings.learn_noise)
         return likelihoods.of_classes(settings.likelihood)
 
-    def _network(self, width, hidden):
-        """Return the network with a head of a width."""
-        return classifier(self.inputs, hidden, self._likelihood, width, Masked, self.settings.activation,
+    def _network(self, outputs, hidden):
+        """Return the network with outputs and hidden layers of given widths."""
+        return classifier(self.inputs, hidden, self._likelihood, outputs, Masked, self.settings.activation,
                           model=self.settings.mask_model)
 
-    def _by_name(self, masks):
-        """Return hard masks by the names of their layers."""
-        return {f"hidden{i}": mask for i, mask in enumerate(masks)}
+    def _shared(self, network):
+        """Return the names of the layers that tasks share."""
+        return [*network.masked, *["head"] * self.settings.single_head]
 
-    def _fixed(self, rate):
-        """Return the rates and the objective of training with given masks."""
-        weights = Elbo(1.0, -self.settings.weight_kl_weight)
-        return {"mu": rate, "log_sigma": rate, "noise": rate}, Weighted(weights)
+    def _means(self, rng):
+        """Return how the means of fresh weights are drawn: see :mod:`ibpcl.models.starts`."""
+        return starts.normal(rng, self.settings.start_spread)
 
-    def _key(self, task_id, phase):
-        return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
+    def _start_own(self, network, vector, x, rng):
+        """Start what else starts in a way of its own, in place; inputs x (N, D) are the task's."""
+        vector[network.layout.block("rho")] = self.settings.start_rho
+
+    def _weighted(self, network):
+        """Return what is maximized: the ELBO, its parts weighted."""
+        weights = self.settings
+        return Weighted(Elbo(1.0, -weights.weight_kl_weight, -weights.mask_kl_weight, -weights.stick_kl_weight,
+                             -weights.stick_kl_weight))
+
+    def _useful(self, network, masks, x):
+        """Return hard masks by layer without what the task cannot use."""
+        return masks
+
+    def _used(self, network, masks):
+        """Return by layer which weights hard masks use."""
+        return masks
+
+    def _own(self, network, vector, masks):
+        """Return the parameters that a task keeps for itself, by name."""
+        shared = self._shared(network)
+        return {name: view.copy() for name, view in network.layout.views(vector).items()
+                if name.split(".")[0] not in shared}
+
+    def _own_of(self, network, masks, task_id):
+        """Return the parameters of :meth:`_own` in the shapes that the network has."""
+        return self.own[task_id]
+
+    # The lines of the algorithm.
 
     def _split(self, task):
         """Take the task's coreset out of its training data."""
+        if self.settings.coreset == "none":
+            return Data(task.x_train, task.targets), None
         return coresets.take_out("npbcl", task, self.settings.coreset, self.settings.coreset_size,
-                                 generator(self._key(len(self.heads), "coreset")))
+                                 generator(self.key("coreset")))
 
-    def _known(self, shapes):
-        """Return, for each hidden layer, which weights have yesterday's posterior as their prior (Eq. 11)."""
-        if not self.settings.masked_prior and self.heads:
-            return [expansion.embed(np.ones(layer["weight.mu"].shape, bool), shape)
-                    for layer, shape in zip(self.posterior, shapes, strict=True)]
-        return [hard_masks.union((expansion.embed(self.masks(t)[i], shape) for t in range(len(self.heads))), shape)
-                for i, shape in enumerate(shapes)]
+    def _known(self, network):
+        """Return by layer which weights have yesterday's posterior as their prior (Eq. 11), (D, K) bool."""
+        known = {}
+        for name in (name for name in network.layers if name in self.posterior):
+            shape = network.layers[name].shape
+            tasks = [np.ones(self.posterior[name]["weight.mu"].shape, bool)]
+            if name in network.masked and self.settings.masked_prior:
+                place = list(network.masked).index(name)
+                tasks = (hard_masks.unpack(masks[place]) for masks in self._masks)
+            known[name] = hard_masks.union((expansion.embed(mask, shape) for mask in tasks), shape)
+        return known
 
-    def _prior(self, model):
-        """Build the prior of the next task by Eq. 11; a new head has the initial prior, a shared one its posterior."""
-        settings, layers, known = self.settings, {}, {}
-        shapes = [layer.shape for layer in model.masked.values()]
-        for i, (name, used) in enumerate(zip(model.masked, self._known(shapes), strict=True)):
-            initial = priors.standard(used.shape, settings.prior_sigma)
-            layers[name] = priors.select(used, self._embedded(i, initial), initial) if self.heads else initial
-            known[name] = used
-        layers["head"] = priors.standard(model.layers["head"].shape, settings.prior_sigma)
-        if settings.single_head and self.heads:
-            self._embed_head(layers["head"])
-        known["head"] = np.ones(model.layers["head"].shape, bool)
-        # The mean of a Gamma(g, h) is g / h.
-        learned = (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
-        sticks_prior = {name: learned if layer.model.learns_alpha else alpha for (name, layer), alpha in
-                        zip(model.masked.items(), self.alpha.astype(np.float32), strict=True)}
-        return priors.assemble(model, layers, sticks_prior, None if settings.unused_prior == "gaussian" else known,
-                               settings.unused_prior == "flat")
+    def _prior(self, network):
+        """Build the prior of the next task by Eq. 11; what no task has used has the initial prior, or none."""
+        settings, known = self.settings, self._known(network)
+        layers = {name: priors.standard(layer.shape, settings.prior_sigma) for name, layer in network.layers.items()}
+        for name, used in known.items():
+            layers[name] = priors.select(used, self._embedded(name, layers[name]), layers[name])
+        sticks_prior = {
+            # The mean of a Gamma(g, h) is g / h.
+            name: (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
+            if layer.model.learns_alpha else alpha
+            for (name, layer), alpha in zip(network.masked.items(), self.alpha.astype(np.float32), strict=True)}
+        informative = None
+        if settings.unused_prior != "gaussian":
+            informative = {name: known.get(name, np.zeros(layer.shape, bool)) if name in network.masked
+                           else np.ones(layer.shape, bool) for name, layer in network.layers.items()}
+        return priors.assemble(network, layers, sticks_prior, informative, settings.unused_prior == "flat")
 
-    def _embedded(self, i, like):
-        """Return the posterior of a hidden layer in the corner of arrays as large as those of ``like``."""
-        return {name: expansion.embed(self.posterior[i][name], like[name].shape) for name in priors.GAUSSIAN}
+    def _embedded(self, name, like):
+        """Return the posterior of a layer in the corner of arrays as large as those of ``like``."""
+        return {part: expansion.embed(self.posterior[name][part], like[part].shape) for part in priors.GAUSSIAN}
 
-    def _start(self, model, growth=0):
-        """Start the next task: known weights at the last posterior, all others and a new head afresh."""
-        rng = generator(self._key(len(self.heads), "initial")._replace(step=growth))
-        vector = model.initial(starts.normal(rng, self.settings.start_spread), self.settings.start_sigma, self.alpha)
-        vector[model.layout.block("rho")] = self.settings.start_rho
-        if not self.heads:
-            return vector
-        views, shapes = model.layout.layers(vector), [layer.shape for layer in model.masked.values()]
-        for i, (name, known) in enumerate(zip(model.masked, self._known(shapes), strict=True)):
-            write(views[name], priors.select(known, self._embedded(i, views[name]), views[name]))
-        if self.settings.single_head:
-            self._embed_head(views["head"])
+    def _start(self, network, x, growth=0):
+        """Start the next task: known weights at the last posterior, all others afresh."""
+        rng = generator(self.key("initial")._replace(step=growth))
+        vector = network.initial(self._means(rng), self.settings.start_sigma, self.alpha)
+        views = network.layout.layers(vector)
+        for name, known in self._known(network).items():
+            write(views[name], priors.select(known, self._embedded(name, views[name]), views[name]))
+        self._start_own(network, vector, x, rng)
         return vector
 
-    def _embed_head(self, head):
-        """Write the last head into the corner of a larger one, in place; rows of new units stay as they are."""
-        for name in priors.GAUSSIAN:
-            value = self.heads[-1][name]
-            expansion.corner(head[name], value.shape)[...] = value
+    def _how(self, phase, data, progress):
+        """Return how a phase of the next task's training goes."""
+        settings = self.settings
+        masked, finetune = settings.epochs_for(len(data.x))
+        epochs = {"likelihood": settings.likelihood_epochs, "masked": masked, "finetune": finetune}[phase]
+        return Fit(phase, epochs, settings.batch, settings.samples, self.key(phase), self.backend, progress,
+                   settings.rate_end, settings.finetune_average if phase == "finetune" else 0.0)
 
     def _warm_up(self, network, vector, prior, data, progress):
         """Maximize the likelihood before the first task, without masks (supplement B.1: "similar to VCL")."""
-        if self.heads or not self.settings.likelihood_epochs:
+        if self.learned or not self.settings.likelihood_epochs:
             return vector, []
         return objectives.maximize_likelihood(network, vector, prior, data, self._how("likelihood", data, progress),
                                               self.settings.weight_rate)
 
-    def _train_masked(self, model, vector, prior, data, how):
+    def _train_masked(self, network, vector, prior, data, progress):
         """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if need be."""
+        settings, how = self.settings, self._how("masked", data, progress)
         if self._shares_a_mask:
-            masks = self._by_name(self.masks(0))
-            return model, *objectives.train_fixed(model, vector, prior, masks, data, how,
-                                                  *self._fixed(self.settings.weight_rate))
-        settings = self.settings
-        rates = {"mu": settings.weight_rate, "log_sigma": settings.weight_rate, "noise": settings.weight_rate,
-                 "rho": settings.mask_rate, "sticks": settings.mask_rate, "alpha": settings.mask_rate}
-        weights = Elbo(1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight,
-                       -settings.stick_kl_weight)
+            masks = dict(zip(network.masked, self.masks(0), strict=True))
+            return network, *self._fixed(network, vector, prior, masks, data, how, settings.weight_rate)
+        rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(OF_MASKS, settings.mask_rate)
         growing = Growing(settings.expand_every, self._grow) if settings.expand else None
-        return objectives.train_masked(model, vector, prior, data, how, rates, Weighted(weights),
+        return objectives.train_masked(network, vector, prior, data, how, rates, self._weighted(network),
                                        (settings.tau_start, settings.tau_end), growing)
 
-    def _grow(self, model, vector, step):
+    def _fixed(self, network, vector, prior, masks, data, how, rate):
+        """Maximize the ELBO over what given masks keep."""
+        return objectives.train_fixed(network, vector, prior, masks, data, how, dict.fromkeys(OF_WEIGHTS, rate),
+                                      self._weighted(network))
+
+    def _grow(self, network, vector, step):
         """Add units to every layer that has too few empty ones left (Sec. 4.6)."""
-        more = [expansion.growth(mask, self.settings.empty_units) for mask in self._probable_masks(model, vector)]
+        more = [expansion.growth(mask, self.settings.empty_units)
+                for mask in self._probable_masks(network, vector).values()]
         if not any(more):
             return None
         self.hidden = tuple(units + extra for units, extra in zip(self.hidden, more, strict=True))
-        larger = self._network(model.outputs, self.hidden)
-        grown = self._start(larger, growth=step + 1)
-        model.layout.transfer(vector, larger.layout, grown)
+        larger = self._network(network.outputs, self.hidden)
+        grown = self._start(larger, None, growth=step + 1)
+        network.layout.transfer(vector, larger.layout, grown)
         return larger, grown, self._prior(larger)
 
-    def _probable_masks(self, model, vector):
+    def _probable_masks(self, network, vector):
         """Threshold the posterior probability of every mask."""
-        key = self._key(len(self.heads), "cut")
-        return tuple(hard_masks.probable(model, vector, self.settings.prediction_samples, key, self.backend).values())
+        return hard_masks.probable(network, vector, self.settings.mask_samples, self.key("cut"), self.backend)
 
-    def _cut(self, model, vector):
-        """Cut the task's hard masks from the posterior.
+    def _cut(self, network, vector, x):
+        """Cut the task's hard masks from the posterior, by layer.
 
         Raises
         ------
         TrainingError
-            If a layer has no weight left: such a network cannot compute anything.
+            If a layer has no weight left: nothing would pass it.  (Only the codes' scale may: it is then 1.)
         """
         if self._shares_a_mask:
-            return self.masks(0)
-        masks = self._probable_masks(model, vector)
-        for i, mask in enumerate(masks):
-            if not mask.any():
-                raise TrainingError(f"npbcl: task {len(self.heads)} switched off every weight of hidden layer {i}; "
-                                    "raise alpha, epochs or start_rho, or lower mask_kl_weight")
+            return dict(zip(network.masked, self.masks(0), strict=True))
+        masks = self._useful(network, self._probable_masks(network, vector), x)
+        for name, mask in masks.items():
+            if not mask.any() and name != "scale":
+                raise TrainingError(f"{self.name}: task {self.learned} switched off every weight of layer {name}; "
+                                    "raise alpha or epochs, or lower mask_kl_weight")
         return masks
 
     @property
     def _shares_a_mask(self):
         """Whether the next task has the first one's mask: an ablation (Sec. 6.3)."""
-        return self.settings.shared_mask and bool(self.heads)
+        return self.settings.shared_mask and bool(self.learned)
 
-    def _drop(self, model, vector, prior, masks):
+    def _drop(self, network, vector, prior, masks):
         """Set every weight that the masks switch off to its Gaussian prior, in place; without one it stays."""
         if not self.settings.reset_unused:
             return
-        off, rest = packing.off_weights(model, self._by_name(masks)), packing.at_rest(model, vector, prior)
-        for block in map(model.layout.block, ("mu", "log_sigma")):
+        off = packing.off_weights(network, self._used(network, masks))
+        rest = packing.at_rest(network, vector, prior)
+        for block in map(network.layout.block, ("mu", "log_sigma")):
             vector[block] = np.where(off, rest[block], vector[block])
 
-    def _finetune(self, model, vector, prior, masks, data, progress):
+    def _finetune(self, network, vector, prior, masks, data, progress):
         """Maximize the ELBO over the weights that the masks keep."""
-        return objectives.train_fixed(model, vector, prior, self._by_name(masks), data,
-                                      self._how("finetune", data, progress), *self._fixed(self.settings.finetune_rate))
+        return self._fixed(network, vector, prior, masks, data, self._how("finetune", data, progress),
+                           self.settings.finetune_rate)
 
-    def _keep(self, model, vector, masks, coreset):
-        """Keep what was learned: the posterior, the head, the masks, the coreset, and the next task's alpha."""
-        views = model.layout.layers(vector)
-        hidden, head = [views[name] for name in model.masked], views["head"]
-        self.alpha = np.array([self._next_alpha(alpha, layer) for alpha, layer in zip(self.alpha, hidden, strict=True)])
-        self.posterior = [{name: layer[name].copy() for name in priors.GAUSSIAN} for layer in hidden]
-        head = {name: value.copy() for name, value in head.items()}
-        extra = {f"noise.{name}": value.copy() for name, value in views.get("noise", {}).items()}
-        if self.settings.single_head:                        # each task keeps what is its own: a regression's noise
-            self.heads = [old | head for old in self.heads]
-        self.heads = [*self.heads, head | extra]
-        self._masks.append(tuple(hard_masks.pack(mask) for mask in masks))
+    def _keep(self, network, vector, masks, coreset):
+        """Keep what was learned: the posterior, what is the task's own, masks, coreset, and the next task's alpha."""
+        views = network.layout.layers(vector)
+        self.alpha = np.array([self._next_alpha(alpha, views[name])
+                               for alpha, name in zip(self.alpha, network.masked, strict=True)])
+        self.own.append(self._own(network, vector, masks))
+        self.posterior = {name: {part: value.copy() for part, value in views[name].items()
+                                 if part.endswith(("mu", "log_sigma"))} for name in self._shared(network)}
+        self.outputs.append(network.outputs)
+        self._masks.append(tuple(hard_masks.pack(mask) for mask in masks.values()))
         if coreset is not None:
             self._coresets.append(coreset)
 
@@ -335,24 +372,22 @@ class NPBCL(Saved):
         return alpha
 
     def _assemble(self, task_id):
-        """Build the network of a learned task, as large as it was then, and its parameters."""
-        head, masks = self.heads[task_id], self._masks[task_id]
-        model = self._network(len(head["bias.mu"]), tuple(packed.shape[1] for packed in masks))
-        vector = np.zeros(model.layout.size, np.float32)
-        views = model.layout.layers(vector)
-        for name, values in zip(model.layers, (*self.posterior, head), strict=True):
-            write(views[name], {part: expansion.corner(values[part], views[name][part].shape)
-                                for part in priors.GAUSSIAN})
-        for part, view in views.get("noise", {}).items():
-            view[...] = head[f"noise.{part}"]
-        return model, vector
+        """Build the network of a learned task, as large as it was then, its parameters, and its masks by layer."""
+        masks = self.masks(task_id)
+        network = self._network(self.outputs[task_id], tuple(mask.shape[1] for mask in masks[:len(self.hidden)]))
+        masks = dict(zip(network.masked, masks, strict=True))
+        vector = np.zeros(network.layout.size, np.float32)
+        views = network.layout.layers(vector)
+        for name, layer in self.posterior.items():
+            write(views[name], {part: expansion.corner(value, views[name][part].shape)
+                                for part, value in layer.items()})
+        write(network.layout.views(vector), self._own_of(network, masks, task_id))
+        return network, vector, masks
 
-    def _refine(self, model, vector, task_id):
+    def _refine(self, network, vector, masks, task_id):
         """Refine a copy of the posterior on a task's coreset, its mask fixed; used for predictions only (Sec. 4.3)."""
-        block, settings, coreset = model.layout.block, self.settings, self._coresets[task_id]
+        block, settings = network.layout.block, self.settings
         prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), {})
         how = Fit("coreset", settings.coreset_epochs, settings.batch, settings.samples,
-                  self._key(task_id, "coreset"), self.backend, False)
-        refined, _ = objectives.train_fixed(model, vector, prior, self._by_name(self.masks(task_id)), coreset, how,
-                                            *self._fixed(settings.coreset_rate))
-        return refined
+                  self.key("coreset", task_id), self.backend, False)
+        return self._fixed(network, vector, prior, masks, self._coresets[task_id], how, settings.coreset_rate)[0]

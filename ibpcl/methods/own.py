@@ -19,7 +19,7 @@ from dataclasses import dataclass, is_dataclass
 from importlib import import_module
 
 from ibpcl.errors import UserError
-from ibpcl.methods import METHODS, Method, Presets
+from ibpcl.methods import OF_LEARNER, Method, Presets, presets_of
 
 FACE = ("learn", "predict", "state", "load_state")
 _given = {}                                                  # classes that were handed over, by their names
@@ -41,9 +41,8 @@ def name_of(learner):
         return learner
     if not isinstance(learner, type):
         raise UserError(f"method must be a name or a class, got {type(learner).__name__}")
-    short = learner.__module__.rpartition(".")[2]
-    if METHODS.get(short) == learner.__name__ and learner.__module__.startswith("ibpcl.methods."):
-        return short
+    if learner.__name__ in OF_LEARNER and learner.__module__.startswith("ibpcl.methods."):
+        return OF_LEARNER[learner.__name__]
     name = f"{learner.__module__}:{learner.__qualname__}"
     _given[name] = learner
     return name
@@ -69,7 +68,7 @@ def own_method(name):
     except TypeError as error:
         raise UserError(f"method {name} must be made by {learner.__name__}(settings, seed, backend_name): {error}"
                         ) from error
-    presets = getattr(sys.modules[settings.__module__], "PRESETS", {"default": {}})
+    presets = presets_of(sys.modules[settings.__module__], getattr(settings, "images", False))
     return Method(name, settings, learner, (learner.__doc__ or name).strip().splitlines()[0], presets)
 
 

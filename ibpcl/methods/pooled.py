@@ -40,7 +40,7 @@ class Pooled(Sequential):
             gradient, likelihood = np.zeros_like(vector), 0.0
             for group in groups:
                 if len(group.x):                             # the hidden layers gather the gradients of all groups
-                    network, places = self.network(outputs[group.head]), self.places(outputs, group.head)
+                    network, places = self.network(outputs[group.head]), self.places_of(outputs, group.head)
                     total, cache = network.log_likelihood(vector[places], group.x, group.labels, self.backend)
                     likelihood += group.scale * total
                     gradient[places] += network.log_likelihood_vjp(-group.scale / whole, cache)
@@ -53,10 +53,10 @@ class Pooled(Sequential):
         self.outputs.append(task.outputs)
         count = self.shared_size(task.outputs)
         self.shared = vector[:count].copy()
-        self.heads = [vector[self.places(self.outputs, head)[count:]] for head in range(len(self.outputs))]
+        self.own = [vector[self.places_of(self.outputs, head)[count:]] for head in range(len(self.outputs))]
         self.remember(task, vector)
 
-    def places(self, outputs, head):
+    def places_of(self, outputs, head):
         """Return which elements of the vector the network with one of the heads has, in its order."""
         if self.settings.single_head:
             return np.arange(self.network(outputs[0]).layout.size)
@@ -64,6 +64,11 @@ class Pooled(Sequential):
         shared = self.shared_size(outputs[head])
         start = shared + sum(sizes[:-1])
         return np.concatenate([np.arange(shared), np.arange(start, start + sizes[-1])])
+
+    def shared_size(self, outputs):
+        """Return how many parameters all tasks share, the first ones of the vector."""
+        network = self.network(outputs)
+        return network.layout.size - (0 if self.settings.single_head else network.head_size)
 
     def head(self, task_id):
         """Return which head a task has."""
@@ -75,7 +80,7 @@ class Pooled(Sequential):
             return self.begin(task)
         if not self.restarts:
             fresh = self.begin(task)
-            return np.concatenate([self.shared, *self.heads, fresh[len(self.shared):]])
+            return np.concatenate([self.shared, *self.own, fresh[len(self.shared):]])
         starts = [self.network(outputs).start(generator(self.key(task_id=t)), self.settings.start)
                   for t, outputs in enumerate((*self.outputs, task.outputs))]
         if self.settings.single_head:

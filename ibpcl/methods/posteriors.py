@@ -9,18 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual import prior as priors
-from ibpcl.continual.learner import Saved, check_inputs, check_task, under
+from ibpcl.continual.learner import Saved, check_inputs
 from ibpcl.inference import objectives
-from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
 from ibpcl.methods import OneRate, option
+from ibpcl.methods.sequential import Sequential
 from ibpcl.models import starts
+from ibpcl.models.elbo import Prior
 from ibpcl.models.layers import ACTIVATIONS
-from ibpcl.models.parameters import write
-from ibpcl.noise import Key, generator
-
-PHASES = ("initial", "likelihood", "elbo", "coreset", "predict")     # each has noise of its own
+from ibpcl.noise import generator
 
 
 @dataclass(frozen=True)
@@ -38,127 +35,56 @@ class PosteriorSettings(OneRate):
     start_spread: float = option(0.1, "Standard deviation of the random means that weights start with.", above=0)
 
 
-class Posteriors(Saved):
-    """Learn tasks by Bayes' rule; parameters as in :class:`ibpcl.continual.learner.Saved`.
+class Posteriors(Sequential):
+    """Learn tasks by Bayes' rule; parameters and attributes as in :class:`ibpcl.methods.sequential.Sequential`.
 
-    A kind of it has a ``name``, for messages and for its phase in the history, says which arrays of a hidden layer
-    tasks share, and defines ``_model(outputs)``, ``_maximize_elbo(model, vector, prior, data, how)`` and
+    A kind of it defines ``network(outputs)``, ``maximize(network, vector, prior, data, how)`` and
     ``predict_classes(x, task_id)``.
-
-    Attributes
-    ----------
-    posterior : list of dict
-        What tasks share of each hidden layer.
-    heads : list of dict
-        The Gaussian parameters of each task's head.
     """
 
-    name = ""
-    shared = priors.GAUSSIAN
+    phases = ("initial", "likelihood", "elbo", "coreset", "predict")
+    key = Saved.key                                          # what is sampled draws noise
 
-    def __init__(self, settings=None, seed=0, backend_name="numba"):
-        super().__init__(settings, seed, backend_name)
-        self.posterior, self.heads = [], []
+    def prior(self, network):
+        """Return the prior of the next task's weights: the last posterior; the first one for what is new."""
+        vector, block = np.zeros(network.layout.size, np.float32), network.layout.block
+        vector[block("log_sigma")] = np.log(self.settings.prior_sigma)
+        if self.shared is not None:
+            vector[self.places(network)] = self.shared
+        return Prior(vector[block("mu")], vector[block("log_sigma")], self.sticks_prior(network, vector))
 
-    def learn(self, task, progress=None):
-        """Turn the posterior into that of one more task; return the history of the training.
+    def sticks_prior(self, network, vector):
+        """Return the prior of the sticks by layer; there are none here."""
+        return {}
 
-        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
-        """
-        self._check(task)
-        settings, t, done = self.settings, len(self.heads), []
-        self.inputs = task.inputs
-        model, (data, coreset) = self._model(task.outputs), self._split(task)
-        prior, vector = self.prior(model), self.start(model)
+    def fresh(self, network, task):
+        """Return the parameters of a network that knows no task yet."""
+        settings = self.settings
+        return network.initial(starts.normal(generator(self.key("initial")), settings.start_spread),
+                               settings.start_sigma)
 
-        def how(phase, name, epochs):
-            return Fit(name, epochs, settings.batch, settings.samples, self._key(t, phase), self.backend, progress,
-                       settings.rate_end)
+    def train(self, task, progress):
+        """Turn the posterior into that of one more task; return the parameters and the history of the training."""
+        settings, network, vector = self.settings, self.network(task.outputs), self.begin(task)
+        prior, data, done = self.prior(network), self.data(task), []
+        how = self.how(progress)._replace(samples=settings.samples, key=self.key("elbo"))
+        if settings.likelihood_epochs and not self.learned:
+            warming = how._replace(phase="likelihood", epochs=settings.likelihood_epochs, key=self.key("likelihood"))
+            vector, done = objectives.maximize_likelihood(network, vector, prior, data, warming, settings.rate)
+        vector, history = self.maximize(network, vector, prior, data, how)
+        return vector, [*done, *history]
 
-        if settings.likelihood_epochs and not t:
-            vector, records = objectives.maximize_likelihood(
-                model, vector, prior, data, how("likelihood", "likelihood", settings.likelihood_epochs), settings.rate)
-            done += records
-        vector, records = self._maximize_elbo(model, vector, prior, data, how("elbo", self.name, settings.epochs))
-        done += records
-        self._keep(model, vector, coreset)
-        return [record._replace(task=t) for record in done]
+    def data(self, task):
+        """Return what a task is learned from."""
+        return Data(task.x_train, task.y_train)
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
         return self.predict_classes(x, task_id).probabilities
 
-    def state(self):
-        """Return everything that was learned, as a dict of arrays."""
-        arrays = {"inputs": np.array(self.inputs or 0), "tasks": np.array(len(self.heads))}
-        for i, layer in enumerate(self.posterior):
-            arrays |= {f"hidden{i}.{name}": value for name, value in layer.items()}
-        for t in self._kept(len(self.heads)):
-            arrays |= {f"task{t}.head.{name}": value for name, value in self.heads[t].items()}
-        return arrays
-
-    def load_state(self, state):
-        """Become the learner whose :meth:`state` this was."""
-        state = {name: np.array(value) for name, value in state.items()}
-        tasks = int(state["tasks"])
-        self.inputs = int(state["inputs"]) or None
-        self.posterior = [under(state, f"hidden{i}.") for i in range(len(self.settings.hidden)) if tasks]
-        heads = [under(state, f"task{t}.head.") for t in self._kept(tasks)]
-        self.heads = heads * tasks if self.settings.single_head else heads
-
-    def prior(self, model):
-        """Return the prior of the next task's weights: the last posterior; the first one for what is new."""
-        layers = {name: priors.standard(layer.shape, self.settings.prior_sigma) for name, layer in model.layers.items()}
-        if self.heads:
-            known = [*self.posterior, *([self.heads[-1]] if self.settings.single_head else [])]
-            layers |= {name: {part: layer[part] for part in priors.GAUSSIAN}
-                       for name, layer in zip(layers, known, strict=False)}
-        return priors.assemble(model, layers, self.sticks_prior(model))
-
-    def sticks_prior(self, model):
-        """Return the prior of the sticks by layer; there are none here."""
-        return {}
-
-    def start(self, model):
-        """Return the parameters before training: the last posterior, and a fresh head unless there is only one."""
-        settings = self.settings
-        rng = generator(self._key(len(self.heads), "initial"))
-        vector = model.initial(starts.normal(rng, settings.start_spread), settings.start_sigma)
-        if not self.heads:
-            return vector
-        views = model.layout.layers(vector)
-        for name, values in zip(model.layers, self.posterior, strict=False):
-            write(views[name], values)
-        if settings.single_head:
-            write(views["head"], self.heads[-1])
-        return vector
-
-    def _split(self, task):
-        """Return the task's training data, and its coreset if there is one."""
-        return Data(task.x_train, task.y_train), None
-
-    def _keep(self, model, vector, coreset):
-        *hidden, head = (model.layout.layers(vector)[name] for name in model.layers)
-        self.posterior = [{name: layer[name].copy() for name in self.shared} for layer in hidden]
-        head = {name: head[name].copy() for name in priors.GAUSSIAN}
-        self.heads = [head] * (len(self.heads) + 1) if self.settings.single_head else [*self.heads, head]
-
-    def _kept(self, tasks):
-        """Return the tasks whose head is kept: with one head the first stands for all."""
-        return range(min(tasks, 1) if self.settings.single_head else tasks)
-
-    def _network_of(self, x, task_id):
-        """Check inputs (N, D) of a learned task; return them, the task whose network it has, and that network."""
-        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.heads))
+    def learned_network(self, x, task_id):
+        """Check inputs (N, D); return them, the task whose noise they have, and its network and vector."""
+        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, self.learned)
         # With one head all tasks have one network, and the same noise.
         task_id = 0 if self.settings.single_head else task_id
-        return x, task_id, self._model(len(self.heads[task_id]["bias.mu"]))
-
-    def _key(self, task_id, phase):
-        return Key(self.seed, len(PHASES) * task_id + PHASES.index(phase), 0, 0)
-
-    def _check(self, task):
-        check_task(self.name, task, "classification", self.inputs)
-        if self.settings.single_head and self.heads and task.outputs != len(self.heads[0]["bias.mu"]):
-            raise ValueError(f"{self.name}: task {task.name!r} has {task.outputs} outputs, the one head "
-                             f"{len(self.heads[0]['bias.mu'])}")
+        return x, task_id, *self.assemble(task_id)

@@ -177,14 +177,14 @@ class RCL(Sequential):
         """Keep the hidden layers of the newest network, and the task's own head."""
         count = trunk(self.inputs, self.memory[f"widths{len(self.outputs)}"]).size
         self.shared, head = vector[:count].copy(), vector[count:].copy()
-        self.heads.append(head)
+        self.own.append(head)
         self.outputs.append(task.outputs)
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the network that it had."""
         x = check_inputs("rcl.predict", x, self.inputs, task_id, len(self.outputs))
         network = plain.network(self.inputs, self.widths(task_id), self.outputs[task_id])
-        return network.predict(np.concatenate([self.shared_for(task_id), self.heads[task_id]]), x, self.backend)
+        return network.predict(np.concatenate([self.shared_for(task_id), self.own[task_id]]), x, self.backend)
 
     def shared_for(self, task_id):
         """Return the hidden layers of a task's network: a corner of each array of the newest one."""

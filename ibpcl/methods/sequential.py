@@ -1,17 +1,18 @@
-r"""What the methods have in common that train one plain network on task after task.
+r"""What the methods have in common that train one network on task after task.
 
-Hidden layers are shared; each task has a head of its own, or all have one.  For every task: a new head, training with a
-fresh Adam from where the last task ended, then whatever the method wants to remember.  A method says what it adds to
-the loss (:meth:`Sequential.penalty`) and what it remembers (:meth:`Sequential.remember`); without either this is naive
-training.  Order of the examples and the start are functions of the seed and of the task's number, so methods are
-compared on the same minibatches.
+Tasks share most of the network and each has a part of its own: of a classifier the head (or nothing, with one head for
+all); of an autoencoder all but the decoder's last layers (:mod:`ibpcl.methods.images`).  For every task: fresh
+parameters for its own part, training with a fresh Adam from where the last task ended, then whatever the method wants
+to remember.  A method says what it adds to the loss (:meth:`Sequential.penalty`) and what it remembers
+(:meth:`Sequential.remember`); without either this is naive training.  Order of the examples and the start are functions
+of the seed and of the task's number, so methods are compared on the same minibatches.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.learner import Saved, check_inputs, check_task
+from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.objectives import Data, Weighted
@@ -20,9 +21,7 @@ from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.starts import STARTS
 from ibpcl.noise import Key, generator
-
-# What is random besides the order of the examples; each has a stream of its own under the task's key.
-STREAMS = ("initial", "fisher", "buffer", "gates")
+from ibpcl.primitives import quadratic
 
 
 @dataclass(frozen=True)
@@ -43,26 +42,24 @@ class Sequential(Saved):
     Attributes
     ----------
     shared : ndarray or None
-        What all tasks share: the hidden layers, with ``single_head`` the head too.
-    heads : list of ndarray
-        What each task has for itself; empty with ``single_head``.
+        What all tasks share, in the order of the network's vector.
+    own : list of ndarray
+        What each task has for itself, in the same order.
     outputs : list of int
-        Number of classes of each task.
+        Width of each task's outputs.
     memory : dict of str to ndarray
         What the method remembers of the tasks.
     """
 
     settings_type = SequentialSettings
+    kind = "classification"                                  # of task
+    layer = "plain"                                          # kind of the layers that tasks share
+    phases = ("initial", "fisher", "buffer", "gates")
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
         self.shared = None
-        self.heads, self.outputs, self.memory = [], [], {}
-
-    @property
-    def name(self):
-        """The method's name, for messages and the history."""
-        return type(self.settings).method
+        self.own, self.outputs, self.memory = [], [], {}
 
     @property
     def learned(self):
@@ -74,23 +71,23 @@ class Sequential(Saved):
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
-        self._check(task)
+        self.check(task)
         vector, history = self.train(task, progress)
         self.keep(task, vector)
-        return history
+        return [record._replace(task=self.learned - 1) for record in history]
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, len(self.outputs))
-        vector = np.concatenate([self.shared_for(task_id), self.heads[task_id]])
-        return self.network(self.outputs[task_id]).predict(vector, x, self.backend)
+        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, self.learned)
+        network, vector = self.assemble(task_id)
+        return network.predict(vector, x, self.backend)
 
     def state(self):
         """Return everything that was learned, as a dict of arrays."""
         if self.shared is None:
             return {}
         arrays = {"inputs": np.array(self.inputs), "outputs": np.array(self.outputs), "shared": self.shared}
-        arrays |= {f"task{t}.head": head for t, head in enumerate(self.heads)}
+        arrays |= {f"task{t}.own": own for t, own in enumerate(self.own)}
         return arrays | {f"memory.{name}": value for name, value in self.memory.items()}
 
     def load_state(self, state):
@@ -99,16 +96,31 @@ class Sequential(Saved):
         self.inputs = int(state["inputs"]) if state else None
         self.outputs = [int(outputs) for outputs in state.get("outputs", ())]
         self.shared = state.get("shared")
-        self.heads = [state[f"task{t}.head"] for t in range(len(self.outputs))]
-        self.memory = {name.removeprefix("memory."): value for name, value in state.items()
-                       if name.startswith("memory.")}
+        self.own = [state[f"task{t}.own"] for t in range(len(self.outputs))]
+        self.memory = under(state, "memory.")
 
     # What a method may say otherwise.
 
-    def penalty(self, vector, task):
-        """Return what the method adds to the negative log likelihood, in nats for the whole task, and its gradient.
+    def network(self, outputs):
+        """Return the network of a task."""
+        return plain.network(self.inputs, self.settings.hidden, outputs)
 
-        ``vector`` holds what is shared, then the task's head.  Nothing by default: (0, None).
+    def places(self, network):
+        """Return where in a network's vector that is which all tasks share."""
+        return network.layout.places(lambda name: self.settings.single_head or not name.startswith("head."))
+
+    def fresh(self, network, task):
+        """Return the parameters of a network that knows no task yet."""
+        return network.start(generator(self.key()), self.settings.start)
+
+    def prior(self, network):
+        """Return the prior of the weights; None for weights that are numbers."""
+        return None
+
+    def penalty(self, vector, places, task):
+        """Return what the method adds to the negative ELBO, in nats for the whole task, and its gradient (P,).
+
+        ``vector[places]`` is what all tasks share.  Nothing by default: (0, None).
         """
         return 0.0, None
 
@@ -119,42 +131,48 @@ class Sequential(Saved):
         """Return the shared parameters with which a task is predicted."""
         return self.shared
 
+    def weighted(self, task):
+        """Return what is maximized: the ELBO, less the penalty."""
+        places = self.places(self.network(task.outputs))
+        return Weighted(Elbo(1.0, -1.0), penalty=lambda vector, gradient: self.penalty(vector, places, task))
+
     def train(self, task, progress):
-        """Fit the network to a task; return its parameters, shared ones first, and the history."""
-        weighted = Weighted(Elbo(1.0), penalty=lambda vector: self.penalty(vector, task))
-        return objectives.train_fixed(self.network(task.outputs), self.begin(task), None, {},
-                                      Data(task.x_train, task.y_train), self.how(progress),
-                                      {"plain": self.settings.rate}, weighted)
+        """Fit the network to a task; return its parameters and the history."""
+        network, settings = self.network(task.outputs), self.settings
+        return objectives.train_fixed(network, self.begin(task), self.prior(network), {},
+                                      Data(task.x_train, task.targets), self.how(progress),
+                                      dict.fromkeys(("plain", "mu", "log_sigma"), settings.rate), self.weighted(task))
 
     def keep(self, task, vector):
-        """Keep what was trained: the shared part, and the task's own head."""
-        count = self.shared_size(task.outputs)
-        self.shared = vector[:count].copy()
-        self.heads.append(vector[count:].copy())
+        """Keep what was trained: what tasks share, and the task's own part."""
+        places = self.places(self.network(task.outputs))
+        self.shared = vector[places].copy()
+        self.own.append(np.delete(vector, places))
         self.outputs.append(task.outputs)
         self.remember(task, vector)
 
     # What they are made of.
 
-    def network(self, outputs):
-        """Return the network of a task."""
-        return plain.network(self.inputs, self.settings.hidden, outputs)
-
-    def shared_size(self, outputs):
-        """Return how many parameters all tasks share."""
-        network = self.network(outputs)
-        return network.layout.size - (0 if self.settings.single_head else network.head_size)
-
-    def key(self, stream="initial", task_id=None):
-        """Return the key of the noise of the next task, or of another."""
-        return Key(self.seed, len(self.outputs) if task_id is None else task_id, 0, STREAMS.index(stream))
+    def key(self, phase="initial", task_id=None):
+        """Return the key of the noise of the next task, or of another: plain networks leave all streams to phases."""
+        return Key(self.seed, self.learned if task_id is None else task_id, 0, self.phases.index(phase))
 
     def begin(self, task):
-        """Return the parameters before training on a task: a fresh head on what is shared."""
-        vector = self.network(task.outputs).start(generator(self.key()), self.settings.start)
+        """Return the parameters before training on a task: a fresh part of its own on what is shared."""
+        network = self.network(task.outputs)
+        vector = self.fresh(network, task)
         if self.shared is not None:
-            vector[: len(self.shared)] = self.shared
+            vector[self.places(network)] = self.shared
         return vector
+
+    def assemble(self, task_id):
+        """Return the network of a learned task and its parameters."""
+        network = self.network(self.outputs[task_id])
+        places, of_task = self.places(network), np.ones(network.layout.size, bool)
+        of_task[places] = False
+        vector = np.empty(network.layout.size, np.float32)
+        vector[places], vector[of_task] = self.shared_for(task_id), self.own[task_id]
+        return network, vector
 
     def how(self, progress):
         """Return how all fits of the method go."""
@@ -166,9 +184,22 @@ class Sequential(Saved):
         rates = np.full(len(start), self.settings.rate, np.float32) if rates is None else rates
         return fit(start, objective, rates, examples, self.how(progress), adapt)
 
-    def _check(self, task):
-        check_task(self.name, task, "classification", self.inputs)
-        if self.settings.single_head and self.outputs and task.outputs != self.outputs[0]:
+    def check(self, task):
+        """Refuse a task that does not fit; note the width of the first one."""
+        check_task(self.name, task, self.kind, self.inputs)
+        self.inputs = task.inputs
+        if self.outputs and task.outputs != self.outputs[0] and self.settings.single_head:
             raise ValueError(f"{self.name}: task {task.name!r} has {task.outputs} outputs, "
                              f"the one head {self.outputs[0]}")
-        self.inputs = task.inputs
+
+
+def pull(vector, places, anchor, precision):
+    """Return the penalty that draws ``vector[places]`` to an anchor, and its gradient (P,).
+
+    >>> pull(np.array([1.0, 3.0]), slice(1, 2), np.array([1.0]), np.array([10.0]))
+    (20.0, array([ 0., 20.]))
+    """
+    value, cache = quadratic.penalty(vector[places], anchor, precision.astype(vector.dtype))
+    gradient = np.zeros_like(vector)
+    gradient[places] = quadratic.penalty_vjp(1.0, cache)[0]
+    return float(value), gradient

@@ -19,9 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.methods import option
-from ibpcl.methods.sequential import Sequential, SequentialSettings
-from ibpcl.models.elbo import Elbo
-from ibpcl.primitives import quadratic
+from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 
 
 @dataclass(frozen=True)
@@ -43,46 +41,44 @@ class SI(Sequential):
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
-        self.path = None
+        self.path, self._last = 0.0, None
 
-    def penalty(self, vector, task):
+    def penalty(self, vector, places, task):
         """Pull what mattered back to where the last task ended."""
         if not self.memory:
             return 0.0, None
-        anchor = self.memory["anchor"]
         precision = 2 * self.settings.weight * len(task.x_train) * self.memory["importance"]
-        value, cache = quadratic.penalty(vector[: len(anchor)], anchor, precision.astype(vector.dtype))
-        gradient = np.zeros_like(vector)
-        gradient[: len(anchor)] = quadratic.penalty_vjp(1.0, cache)[0]
-        return value, gradient
+        return pull(vector, places, self.memory["anchor"], precision)
+
+    def weighted(self, task):
+        """Return what is maximized; before each step the penalty notes where weights are, and the slope there."""
+        objective, places = super().weighted(task), self.places(self.network(task.outputs))
+
+        def penalty(vector, gradient):
+            self._go_on(vector[places], gradient[places])
+            return objective.penalty(vector, gradient)
+
+        return objective._replace(penalty=penalty)
 
     def train(self, task, progress):
         """Fit the network and add up the path integral; return the parameters and the history."""
-        network, examples, shared = self.network(task.outputs), len(task.x_train), self.shared_size(task.outputs)
-        begin = self.begin(task)
-        self.path = before = slopes = np.zeros(shared, begin.dtype)
+        self.path, self._last = 0.0, None
+        vector, history = super().train(task, progress)
+        self._go_on(vector[self.places(self.network(task.outputs))])
+        self._last = None
+        return vector, history
 
-        def objective(vector, rows, step, steps):
-            nonlocal before, slopes
-            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], self.backend)
-            gradient = network.log_likelihood_vjp(-1 / len(rows), cache)
-            before, slopes = vector[:shared].copy(), gradient[:shared].copy()
-            value, dpenalty = self.penalty(vector, task)
-            if dpenalty is not None:
-                gradient += dpenalty / examples
-            return Elbo(total * examples / len(rows), value), gradient, 0.0
-
-        def integrate(step, vector, state, rates):
-            self.path = self.path - slopes * (vector[:shared] - before)
-            return vector, state, rates
-
-        return self.fit(begin, objective, examples, progress, adapt=integrate)
+    def _go_on(self, here, slope=None):
+        """Add the step that led ``here`` to the path integral; the next one goes down ``slope``."""
+        if self._last is not None:
+            before, slope_before = self._last
+            self.path = self.path - slope_before * (here - before)
+        self._last = here.copy(), None if slope is None else slope.copy()
 
     def keep(self, task, vector):
         """Keep what was trained, and turn the path integral into importance."""
-        shared = self.shared_size(task.outputs)
-        start = self.begin(task)[:shared]                    # before the new task is counted: where it started
-        moved = vector[:shared] - start
+        places = self.places(self.network(task.outputs))
+        moved = vector[places] - self.begin(task)[places]    # before the new task is counted: from where it started
         gained = np.maximum(self.path, 0) / (moved * moved + self.settings.damping)
         importance = self.memory.get("importance", 0) + gained
         super().keep(task, vector)

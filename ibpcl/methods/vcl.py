@@ -15,6 +15,11 @@ the posterior is trained on them.  With one head for all tasks the coresets are 
 
 ``local`` draws pre-activations (Kingma, Salimans and Welling, 2015), every example with noise of its own; without it,
 weights are drawn, as in the original code.
+
+**Images** (Sec. 3.3 and 6.2): the decoder's last layers are shared and Gaussian; encoders and the first layers of the
+decoder are each task's own and plain: with a flat prior, as in the public code, a Gaussian there would shrink to its
+mean.  Standard deviations start every task at ``start_sigma`` again, as in the public code: as learned they would be
+the prior's, and means could be slow to move.
 """
 
 from dataclasses import dataclass
@@ -22,18 +27,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import coresets
-from ibpcl.continual.learner import under
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import option
+from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.posteriors import Posteriors, PosteriorSettings
+from ibpcl.methods.sequential import Sequential
 from ibpcl.models import prediction
 from ibpcl.models.elbo import Elbo, Prior
 from ibpcl.models.layers import Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import classifier
-from ibpcl.models.parameters import write
 from ibpcl.noise import generator
 
 
@@ -48,81 +53,84 @@ class Settings(PosteriorSettings):
 
 
 class VCL(Posteriors):
-    """Learn tasks by Bayes' rule with Gaussian posteriors.
+    """Learn tasks by Bayes' rule with Gaussian posteriors; parameters and attributes as in :class:`Sequential`.
 
-    Parameters as in :class:`ibpcl.continual.learner.Saved`.
+    ``memory`` has ``x{s}`` and ``y{s}``, the coreset of each task if there are any.
     """
 
     settings_type = Settings
-    name = "vcl"
+    layer = "gaussian"
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
-        self._coresets = []                                  # the examples kept from each task
+        self._coreset = None                                 # of the task that is being learned
         self._refined = {}                                   # task -> its parameters after the coresets
+
+    def network(self, outputs, kind=Gaussian):
+        """Return the network of a task, its layers of a kind: they have the same parameters, drawn otherwise."""
+        return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, kind, self.settings.activation, kind)
 
     def predict_classes(self, x, task_id):
         """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
-        x, task_id, model = self._network_of(x, task_id)
+        x, task_id, network, vector = self.learned_network(x, task_id)
         if task_id not in self._refined:
-            self._refined[task_id] = self._refine(model, self._assemble(model, self.heads[task_id]), task_id)
-        return prediction.predict(model, self._refined[task_id], {}, x,
-                                  self.settings.prediction_samples, self._key(task_id, "predict"), self.backend)
-
-    def state(self):
-        """Return everything that was learned, as a dict of arrays."""
-        arrays = super().state()
-        for t, coreset in enumerate(self._coresets):
-            arrays |= {f"task{t}.coreset.x": coreset.x, f"task{t}.coreset.y": coreset.y}
-        return arrays
+            self._refined[task_id] = self._refine(network, vector, task_id)
+        return prediction.predict(network, self._refined[task_id], {}, x, self.settings.prediction_samples,
+                                  self.key("predict", task_id), self.backend)
 
     def load_state(self, state):
         """Become the learner whose :meth:`state` this was."""
         super().load_state(state)
-        kept = (under(state, f"task{t}.coreset.") for t in range(len(self.heads)))
-        self._coresets = [Data(np.array(coreset["x"]), np.array(coreset["y"])) for coreset in kept if coreset]
         self._refined = {}
 
-    def _maximize_elbo(self, model, vector, prior, data, how):
-        """Fit means and scales of all weights."""
-        if not self.settings.local:                          # the same parameters, drawn otherwise
-            model = self._network(Drawn, model.outputs)
-        rates = dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
-        return objectives.train_fixed(model, vector, prior, {}, data, how, rates, Weighted(Elbo(1.0, -1.0)))
+    def data(self, task):
+        """Take the task's coreset out of its training data."""
+        data, self._coreset = coresets.take_out("vcl", task, self.settings.coreset, self.settings.coreset_size,
+                                                generator(self.key("coreset")))
+        return data
 
-    def _refine(self, model, vector, task_id):
+    def remember(self, task, vector):
+        """Keep the coreset."""
+        t, self._refined = self.learned - 1, {}
+        if self._coreset is not None:
+            self.memory |= {f"x{t}": self._coreset.x, f"y{t}": self._coreset.y}
+
+    def maximize(self, network, vector, prior, data, how):
+        """Fit means and scales of all weights."""
+        network = network if self.settings.local else self.network(network.outputs, Drawn)
+        rates = dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
+        return objectives.train_fixed(network, vector, prior, {}, data, how, rates, Weighted(Elbo(1.0, -1.0)))
+
+    def _refine(self, network, vector, task_id):
         """Train a copy of the posterior on what was kept: the task's coreset, or with one head all of them."""
-        if not self._coresets:
+        if not self.memory:
             return vector
-        kept = self._coresets if self.settings.single_head else [self._coresets[task_id]]
-        coreset = Data(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
-        block = model.layout.block
+        kept = range(self.learned) if self.settings.single_head else [task_id]
+        coreset = Data(*(np.concatenate([self.memory[f"{side}{t}"] for t in kept]) for side in "xy"))
+        block = network.layout.block
         prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), {})
         how = Fit("coreset", self.settings.coreset_epochs, len(coreset.x), self.settings.samples,
-                  self._key(task_id, "coreset"), self.backend, False)
-        return self._maximize_elbo(model, vector, prior, coreset, how)[0]
+                  self.key("coreset", task_id), self.backend, False)
+        return self.maximize(network, vector, prior, coreset, how)[0]
 
-    def _keep(self, model, vector, coreset):
-        super()._keep(model, vector, coreset)
-        self._refined = {}
-        if coreset is not None:
-            self._coresets.append(coreset)
 
-    def _assemble(self, model, head):
-        vector = np.zeros(model.layout.size, np.float32)
-        views = model.layout.layers(vector)
-        for name, values in zip(model.layers, (*self.posterior, head), strict=True):
-            write(views[name], values)
+@dataclass(frozen=True)
+class ImageSettings(AutoencoderSettings):
+    """The settings of VCL for images."""
+
+    prior_sigma: float = option(1.0, "Standard deviation of the first prior of a shared weight.", above=0)
+    start_sigma: float = option(float(np.exp(-6.0)), "Standard deviation that shared weights start a task with.",
+                                above=0)
+
+
+class ImageVCL(OnImages, VCL):
+    """Learn generative models by Bayes' rule in the shared decoder; parameters as in :class:`VCL`."""
+
+    settings_type = ImageSettings
+    train = Sequential.train                                 # no start from maximum likelihood, no coreset
+
+    def begin(self, task):
+        """Start at the last posterior's means, with ``start_sigma`` everywhere."""
+        vector = super().begin(task)
+        vector[self.network(task.outputs).layout.block("log_sigma")] = np.log(self.settings.start_sigma)
         return vector
-
-    def _split(self, task):
-        """Take the task's coreset out of its training data."""
-        settings = self.settings
-        return coresets.take_out("vcl", task, settings.coreset, settings.coreset_size,
-                                 generator(self._key(len(self.heads), "coreset")))
-
-    def _model(self, outputs):
-        return self._network(Gaussian, outputs)
-
-    def _network(self, kind, outputs):
-        return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, kind, self.settings.activation, kind)

@@ -94,6 +94,10 @@ class Likelihood:
         """Return the prediction of outputs (S, N, C): the mean over samples, and its uncertainty."""
         raise NotImplementedError
 
+    def draw(self, views, outputs, rng):
+        """Return targets drawn from what outputs (N, C) say: labels (N,), or values (N, C)."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Softmax(Likelihood):
@@ -107,6 +111,12 @@ class Softmax(Likelihood):
     def predict(self, views, outputs):
         """Return the :class:`Classes`."""
         return mean_over_samples(outputs - logsumexp(outputs, axis=-1, keepdims=True))
+
+    def draw(self, views, outputs, rng):
+        """Return labels (N,)."""
+        p = np.exp(outputs - logsumexp(outputs, axis=-1, keepdims=True))
+        # The first class whose cumulative probability passes u; rounding must not lead beyond the last.
+        return (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1).clip(max=p.shape[1] - 1)
 
 
 @dataclass(frozen=True)
@@ -139,6 +149,10 @@ class Bernoulli(Likelihood):
         """Return the :class:`Classes` of one output, 0 and 1."""
         sides = np.concatenate([-outputs, outputs], axis=-1)
         return mean_over_samples(log_ndtr(sides) if self.link == "probit" else -softplus(-sides))
+
+    def draw(self, views, outputs, rng):
+        """Return values (N, D), 0 or 1."""
+        return (rng.random(outputs.shape, dtype=np.float32) < self.mean(outputs)).astype(outputs.dtype)
 
     def mean(self, outputs):
         """Return the mean images that outputs (..., D) mean."""
@@ -190,6 +204,10 @@ class Gaussian(Likelihood):
         variance = outputs.var(axis=0, ddof=1)
         total = variance + np.exp(2 * self.log_noise(views, outputs))
         return Values(outputs.mean(axis=0), np.sqrt(total), np.sqrt(variance))
+
+    def draw(self, views, outputs, rng):
+        """Return values (N, C)."""
+        return outputs + np.exp(self.log_noise(views, outputs)) * rng.standard_normal(outputs.shape, np.float32)
 
     def mean(self, outputs):
         """Return the mean images that outputs (..., D) mean: themselves."""

@@ -6,6 +6,8 @@ Adam, checkpoints, gradient checks and priors all work on the vector; the mathem
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 
 class Entry(NamedTuple):
     """One named parameter: its shape, and the block of the vector that it lies in."""
@@ -90,6 +92,18 @@ class Layout:
         return {layer: {name: vector[place] if len(shape) == 1 else vector[place].reshape(shape)
                         for name, place, shape in parts}
                 for layer, parts in self._layers.items()}
+
+    def places(self, chosen):
+        """Return where the parameters are whose name ``chosen(name)`` holds: a slice if side by side, else indices.
+
+        >>> layout = Layout([Entry("a.mu", (2,), "mu"), Entry("b.mu", (3,), "mu"), Entry("b.rho", (1,), "rho")])
+        >>> layout.places(lambda name: name.startswith("b."))
+        slice(2, 6, None)
+        """
+        found = np.concatenate([np.arange(0), *(np.arange(place.start, place.stop)
+                                                for name, place in self._slices.items() if chosen(name))])
+        first, last = (found[0], found[-1] + 1) if found.size else (0, 0)
+        return slice(int(first), int(last)) if last - first == found.size else found
 
     def transfer(self, vector, larger, target):
         """Write the parameters of ``vector`` into ``target``, of the layout ``larger``, each into its corner."""

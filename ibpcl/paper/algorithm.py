@@ -43,19 +43,19 @@ class Watched(NPBCL):
         super().__init__(settings, seed, "numpy")
         self.turns, self.lower = [], lower
 
-    def _train_masked(self, model, vector, prior, data, how):
-        model, vector, records = super()._train_masked(model, vector, prior, data, how)
-        raw_a = model.layout.view(vector, "hidden0.raw_a")
+    def _train_masked(self, network, vector, prior, data, progress):
+        network, vector, records = super()._train_masked(network, vector, prior, data, progress)
+        raw_a = network.layout.view(vector, "hidden0.raw_a")
         if self.lower:
             raw_a[...] = 0.8 * self.alpha[0]                 # so far from 0 the softplus changes little
-        self.notes = (data.x, self._prior(model), vector.copy(), sticks(raw_a, raw_a)[0][0])
-        return model, vector, records
+        self.notes = (data.x, self._prior(network), vector.copy(), sticks(raw_a, raw_a)[0][0])
+        return network, vector, records
 
-    def _keep(self, model, vector, masks, coreset):
+    def _keep(self, network, vector, masks, coreset):
         before = float(self.alpha[0])
-        super()._keep(model, vector, masks, coreset)
+        super()._keep(network, vector, masks, coreset)
         x, prior, trained, a = self.notes
-        self.turns.append(Turn(x, prior, trained, vector.copy(), masks[0], a, before, float(self.alpha[0])))
+        self.turns.append(Turn(x, prior, trained, vector.copy(), masks["hidden0"], a, before, float(self.alpha[0])))
 
 
 def tiny_task(seed, t):
@@ -147,8 +147,8 @@ def coresets(seed):
         kept = before[f"task{t}.coreset.x"]
         joined = np.concatenate([turn.x, kept])
         overlap += 48 - len(np.unique(joined, axis=0)) + abs(len(joined) - len(task.x_train))
-        model, vector = learner._assemble(t)
-        refined = learner._refine(model, vector, t)
+        network, vector, masks = learner._assemble(t)
+        refined = learner._refine(network, vector, masks, t)
         learner.predict(task.x_train, t)
         changed = refined[:turn.mask.size] != vector[:turn.mask.size]
         moved += np.count_nonzero(changed & turn.mask.ravel())

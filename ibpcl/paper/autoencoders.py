@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 
 from ibpcl.continual.task import Task
-from ibpcl.methods.vae_npbcl import VAENPBCL
-from ibpcl.methods.vae_npbcl_settings import PRESETS, Settings
+from ibpcl.methods.npbcl_images import ImageNPBCL, ImageSettings
 from ibpcl.models import elbo as bounds
 from ibpcl.models import starts
 from ibpcl.models.elbo import Elbo, Prior
@@ -121,9 +120,9 @@ def bound(seed):
 @cache
 def learned(seed):
     """Return a learner that has learned two tiny tasks; computed once for each seed."""
-    settings = Settings(hidden=(6, 5), latent=3, activation="relu", epochs=3, finetune_epochs=2, batch=16, alpha=4.0,
-                        latent_alpha=3.0)
-    learner = VAENPBCL(settings, seed, "numpy")
+    settings = ImageSettings(hidden=(6, 5), latent=3, activation="relu", epochs=3, finetune_epochs=2, batch=16,
+                             alpha=4.0, latent_alpha=3.0)
+    learner = ImageNPBCL(settings, seed, "numpy")
     for t in range(2):
         x = np.random.default_rng((seed, t)).random((48, 8))
         learner.learn(Task(f"noise {t}", x_train=x, x_test=x[:4]), progress=False)
@@ -157,7 +156,7 @@ def masked_networks(seed):
 @proves("definitions", "autoencoder.alphas")
 def alphas(seed):
     """Supplement B.2: alpha is 40 in the hidden layers and 20 in those of the codes, and can only rise."""
-    first = VAENPBCL(Settings(**PRESETS["paper"]), seed).alpha
+    first = ImageNPBCL(ImageSettings.preset("paper"), seed).alpha
     learner = learned(seed % 2**31)
     risen = bool((learner.alpha >= learner.settings.alphas).all())
     return Outcome(first.tolist() == [40, 40, 20, 20, 40, 40] and risen, f"{first.astype(int).tolist()}", {})

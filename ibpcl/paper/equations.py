@@ -120,7 +120,7 @@ B.1          469          inline   proved     temperature from 10 down to 0.25
 B.1          469          claim    corrected  alpha = 30, then the maximum of the posterior's a
     = methods.npbcl.NPBCL.learn  : errata/alpha-maximum, errata/stick-start
 B.2          472          inline   proved     alpha = 40, 40 (encoder, decoder) and 20 (latent)
-    = methods.vae_npbcl.VAENPBCL.learn, methods.vae_npbcl_settings.Settings  : definitions/autoencoder.alphas
+    = methods.npbcl.NPBCL.learn, methods.npbcl_settings.ImageSettings  : definitions/autoencoder.alphas
 Algorithm 1  479          step     proved     p_new <- p_0(Theta)
     = continual.prior.standard, methods.npbcl.NPBCL.learn  : definitions/algorithm.prior
 Algorithm 1  482          step     proved     update coresets

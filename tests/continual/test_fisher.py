@@ -5,7 +5,11 @@ import pytest
 
 from ibpcl.continual import fisher
 from ibpcl.inference.backend import backend
+from ibpcl.models.likelihoods import Bernoulli, of_pixels
+from ibpcl.models.network import autoencoder
 from ibpcl.models.plain import network as plain_network
+from ibpcl.models.point_autoencoder import at_means
+from ibpcl.numerics import sigmoid
 
 
 def softmax(logits):
@@ -44,7 +48,7 @@ def test_softmax_regression_has_the_closed_form():
 @pytest.mark.parametrize("examples", [1, 9])
 def test_exact_and_empirical_are_sums_of_squared_gradients(examples):
     network, vector, x, y = setting(1, examples)
-    _, logits = fisher.layer_inputs(network.weights(vector), x)
+    *_, logits = fisher.forward(network.stages, network.layout.layers(vector), x)
     np.testing.assert_allclose(fisher.diagonal(network, vector, x, y, "exact", None),
                                brute_force(network, vector, x, softmax(logits)), rtol=1e-10)
     np.testing.assert_allclose(fisher.diagonal(network, vector, x, y, "empirical", None),
@@ -72,7 +76,7 @@ def test_the_empirical_one_vanishes_faster_for_a_sure_network():
     """With correct labels of probability p its slopes are (1 - p)^2 where the information is p (1 - p)."""
     network, vector, x, _ = setting(4)
     network.weights(vector)[-1][0][...] *= 8
-    labels = fisher.layer_inputs(network.weights(vector), x)[1].argmax(axis=1)
+    labels = fisher.forward(network.stages, network.layout.layers(vector), x)[2].argmax(axis=1)
     exact, empirical = (fisher.diagonal(network, vector, x, labels, kind, None) for kind in ("exact", "empirical"))
     assert empirical.sum() < exact.sum()
 
@@ -87,11 +91,54 @@ def test_what_it_cannot_do_is_refused():
 
 def test_deltas_times_inputs_are_the_gradient():
     network, vector, x, y = setting()
-    layers = network.weights(vector)
-    inputs, logits = fisher.layer_inputs(layers, x)
-    deltas = fisher.deltas(layers, inputs, np.eye(3)[y] - softmax(logits))
+    parameters = network.layout.layers(vector)
+    inputs, caches, logits = fisher.forward(network.stages, parameters, x)
+    deltas = fisher.deltas(network.stages, parameters, caches, np.eye(3)[y] - softmax(logits))
     _, cache = network.log_likelihood(vector, x, y, backend("numpy"))
     found = network.weights(network.log_likelihood_vjp(1.0, cache))
     for (weight, bias), h, delta in zip(found, inputs, deltas, strict=True):
         np.testing.assert_allclose(h.T @ delta, weight, atol=1e-12)
         np.testing.assert_allclose(delta.sum(axis=0), bias, atol=1e-12)
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
+def test_of_an_autoencoder_it_is_the_mean_of_squared_slopes_of_the_decoder(likelihood):
+    """Image by image, by differences, its codes fixed at their means."""
+    rng = np.random.default_rng(0)
+    model = autoencoder(6, (5, 4), 3, of_pixels(likelihood, 0.1), ("plain",) * 7, "tanh")
+    vector, x = rng.normal(scale=0.5, size=model.layout.size), rng.random((4, 6))
+    views = model.layout.views(vector)
+    views["scale.weight.mu"][...], views["scale.bias.mu"][...] = 0, -60
+    point, squares = at_means(model, vector), np.zeros_like(vector)
+    behind = np.arange(len(vector))[model.layout.places(lambda name: name.startswith(("decoder", "pixels")))]
+    for image in x:
+        z = point.encode(image[None])[0]
+        for i in behind:
+            kept, values = vector[i], []
+            for step in (1e-5, -1e-5):
+                vector[i] = kept + step
+                values.append(at_means(model, vector).log_likelihood(image[None], z[None])[0, 0])
+            vector[i] = kept
+            squares[i] += ((values[0] - values[1]) / 2e-5)**2 / len(x)
+    found = fisher.diagonal(model, vector, x, x, "empirical", rng)
+    np.testing.assert_allclose(found, squares, rtol=1e-5, atol=1e-7)
+    assert (found[behind] > 0).any() and not np.delete(found, behind).any()
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
+def test_sampled_information_of_the_pixels_biases_has_the_closed_form(likelihood):
+    """The exact information of a logit is p (1 - p), that of a mean 1 / sigma^2; sampled ones average to it."""
+    rng = np.random.default_rng(0)
+    model = autoencoder(3, (2,), 1, of_pixels(likelihood, 0.5), ("plain",) * 5)
+    vector = np.zeros(model.layout.size)
+    model.layout.view(vector, "pixels.bias.mu")[...] = (-2.0, 0.0, 1.0)
+    x = np.zeros((40_000, 3))
+    found = model.layout.view(fisher.diagonal(model, vector, x, x, "sampled", rng), "pixels.bias.mu")
+    p = sigmoid(np.array([-2.0, 0.0, 1.0]))
+    np.testing.assert_allclose(found, p * (1 - p) if likelihood == "bernoulli" else np.full(3, 4.0), rtol=0.05)
+
+
+def test_the_exact_information_is_of_classes_alone():
+    model = autoencoder(3, (2,), 1, Bernoulli(), ("plain",) * 5)
+    with pytest.raises(ValueError, match="definition must be one of sampled, empirical, got 'exact'"):
+        fisher.diagonal(model, np.zeros(model.layout.size), np.zeros((1, 3)), None, "exact", None)

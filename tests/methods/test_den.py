@@ -58,7 +58,7 @@ def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
     flat = np.concatenate([part.ravel() for layer in den.shared for part in layer])
     np.testing.assert_array_equal(flat, naive.shared)
     for t, task in enumerate(tasks):
-        np.testing.assert_array_equal(np.concatenate([part.ravel() for part in den.heads[t]]), naive.heads[t])
+        np.testing.assert_array_equal(np.concatenate([part.ravel() for part in den.own[t]]), naive.own[t])
         np.testing.assert_array_equal(den.predict(task.x_test, t), naive.predict(task.x_test, t))
 
 
@@ -103,7 +103,7 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
     drift[head] = 0
     vector = plain_phase(network, vector, second, key, 3, trained, pulls=((decay, 0 * start), (drift, start)))
     learner.learn(second, progress=False)
-    found = np.concatenate([part.ravel() for layer in (*learner.shared, learner.heads[1]) for part in layer])
+    found = np.concatenate([part.ravel() for layer in (*learner.shared, learner.own[1]) for part in layer])
     np.testing.assert_array_equal(found, vector)
 
 
@@ -111,7 +111,7 @@ def test_what_is_retrained_is_the_selected_network_alone(make_task):
     """Cut out of the rest, the selected units compute the same logits: nothing else has a say in the new task."""
     learner = learned([make_task(0), make_task(1)], hidden=(8, 7), sparsity=0.02, **NEVER)
     network = plain_network(6, (8, 7), 2)
-    vector = np.concatenate([part.ravel() for layer in (*learner.shared, learner.heads[1]) for part in layer])
+    vector = np.concatenate([part.ravel() for layer in (*learner.shared, learner.own[1]) for part in layer])
     units = expandable.reached(network.weights(vector))
     cut = expandable.kept_units(network, vector, units)
     assert sum(cut[0].hidden) < 15
@@ -207,7 +207,7 @@ def test_a_saved_learner_is_the_learner(make_task, tmp_path):
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
     fresh = learner_of()
     fresh.load_state(fresh.state())
-    assert fresh.heads == [] and fresh.inputs is None
+    assert fresh.own == [] and fresh.inputs is None
 
 
 def test_it_refuses_what_it_cannot_learn(make_task):

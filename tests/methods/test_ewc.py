@@ -24,7 +24,7 @@ def test_without_weight_it_is_naive_bit_for_bit(make_task, variant):
     for t in range(3):
         other.learn(make_task(t), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
-    for a, b in zip(one.heads, other.heads, strict=True):
+    for a, b in zip(one.own, other.own, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -42,7 +42,7 @@ def test_the_penalty_is_half_of_the_weighted_square(make_task, kind):
     """The half of the Laplace approximation, N examples, and one anchor a task."""
     learner, task = learned(make_task, variant="separate", weight=7.0, fisher=kind, fisher_examples=50), make_task(2)
     vector = np.random.default_rng(0).normal(size=len(learner.shared) + 5)
-    value, gradient = learner.penalty(vector, task)
+    value, gradient = learner.penalty(vector, slice(len(learner.shared)), task)
     expected, slope = 0.0, np.zeros_like(vector)
     for s in range(2):
         shift = vector[:-5] - learner.memory[f"anchor{s}"]
@@ -62,7 +62,7 @@ def test_online_and_separate_agree_while_there_is_one_anchor(make_task):
 def test_what_decays_is_forgotten(make_task):
     one = learned(make_task, 2, decay=0.0)
     last = one.memory["fisher"]
-    vector = np.concatenate([one.shared, one.heads[1]])
+    vector = np.concatenate([one.shared, one.own[1]])
     np.testing.assert_allclose(last, fisher.diagonal(one.network(2), vector, make_task(1).x_train, None, "exact",
                                                      None)[: len(one.shared)], rtol=1e-5)
 

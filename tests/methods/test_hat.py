@@ -41,7 +41,7 @@ def test_training_with_gates_at_one_is_naive(make_task, monkeypatch):
         for learner in (one, other):
             learner.learn(make_task(t), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
-    for a, b in zip(one.heads, other.heads, strict=True):
+    for a, b in zip(one.own, other.own, strict=True):
         np.testing.assert_array_equal(a, b)
     x = make_task(0).x_test
     np.testing.assert_array_equal(one.predict(x, 0), other.predict(x, 0))
@@ -63,7 +63,7 @@ def test_what_a_task_uses_does_not_move(make_task):
     assert ((used > 0.999) | (used < 0.001)).mean() > 0.8 and used.max() > 0.999
     learner.learn(make_task(1), progress=False)
     hidden = [view for name, view in learner.network(2).layout.views(
-        np.append(learner.shared == before, np.ones(len(learner.heads[0]), bool))).items()]
+        np.append(learner.shared == before, np.ones(len(learner.own[0]), bool))).items()]
     open_first, open_second = used[:8] == 1, used[8:] == 1
     assert hidden[0][:, open_first].all() and hidden[1][open_first].all()
     assert hidden[2][np.ix_(open_first, open_second)].all() and hidden[3][open_second].all()

@@ -78,29 +78,29 @@ def test_training_with_all_masks_at_one_is_vcl(make_task, monkeypatch):
     for t in range(2):
         for learner in (ours, theirs):
             learner.learn(make_task(t), progress=False)
-    for layer, expected in zip((*ours.posterior, *ours.heads), (*theirs.posterior, *theirs.heads), strict=True):
-        for name, value in expected.items():
-            np.testing.assert_array_equal(layer[name], value, err_msg=name)
+    for t in range(2):
+        (network, vector), (plain, expected) = ours.assemble(t), theirs.assemble(t)
+        for name, value in plain.layout.views(expected).items():
+            np.testing.assert_array_equal(network.layout.view(vector, name), value, err_msg=name)
 
 
 def test_the_first_prior_of_a_stick_is_the_buffets_and_the_next_one_the_posterior(make_task):
     learner = learner_of()
     learner.inputs = 6
-    model = learner._model(2)
+    model = learner.network(2)
     a, b = np.full(8, 3.0), np.full(8, 2.0)
-    divergence, _ = stick_divergence.kl(a, b, *learner.sticks_prior(model)["hidden0"])
+    divergence, _ = stick_divergence.kl(a, b, *learner.prior(model).sticks["hidden0"])
     assert divergence == pytest.approx(kumaraswamy.kl_to_beta(a, b, 20.0)[0], rel=1e-6)
     learner.learn(make_task(0), progress=False)
-    layer = model.layout.layers(learner.start(model))["hidden0"]
+    layer = model.layout.layers(learner.begin(make_task(1)))["hidden0"]
     moved = np.abs(layer["raw_a"] - inverse_softplus(20.0)) + np.abs(layer["raw_b"] - inverse_softplus(1.0))
     assert moved.min() > 0.001
-    for prior, raw in zip(learner.sticks_prior(model)["hidden0"], ("raw_a", "raw_b"), strict=True):
+    for prior, raw in zip(learner.prior(model).sticks["hidden0"], ("raw_a", "raw_b"), strict=True):
         np.testing.assert_allclose(prior, softplus(layer[raw]), rtol=1e-6)
     history = learner.learn(make_task(1), progress=False)
     assert 0 <= history[0].kl_sticks < 0.5                   # it begins at 0: q is its own prior
     prior = learner.prior(model)
-    np.testing.assert_array_equal(prior.mu[: 7 * 8], np.concatenate(
-        [learner.posterior[0][name].ravel() for name in ("weight.mu", "bias.mu")]))
+    np.testing.assert_array_equal(prior.mu[: 7 * 8], learner.shared[: 7 * 8])
 
 
 def test_masks_drawn_as_the_sticks_say_cost_nothing_and_offsets_do(make_task):
@@ -110,8 +110,10 @@ def test_masks_drawn_as_the_sticks_say_cost_nothing_and_offsets_do(make_task):
                    if record.phase == "ibp_vcl"]
         # Each step's divergence, but for what rounding leaves of 0.
         assert (max(record.kl_masks for record in history) > 0.01) == offsets
-        assert all(np.any(rho) == offsets for rhos in learner.offsets for rho in rhos)
-    assert not np.array_equal(learner.offsets[0][0], learner.offsets[1][0])
+        models = [learner.assemble(t) for t in range(2)]
+        first, second = (network.layout.layers(vector)["hidden0"]["rho"] for network, vector in models)
+        assert np.any(first) == np.any(second) == offsets
+    assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("mask_kl", ["bernoulli", "concrete"])
@@ -205,7 +207,7 @@ def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
         np.testing.assert_array_equal(copy.predict(x, 0), copy.predict(x, 1))
     fresh = learner_of()
     fresh.load_state(fresh.state())
-    assert fresh.heads == [] and fresh.inputs is None
+    assert fresh.own == [] and fresh.inputs is None
 
 
 def test_both_backends_learn_the_same(make_task):

@@ -23,14 +23,14 @@ def test_without_weight_it_is_naive_bit_for_bit(make_task):
     for t in range(3):
         other.learn(make_task(t), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
-    for a, b in zip(one.heads, other.heads, strict=True):
+    for a, b in zip(one.own, other.own, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 def test_the_precision_adds_up_over_examples_and_tasks(make_task):
     one, two = learned(make_task, 1, prior_sigma=0.5), learned(make_task, 2, prior_sigma=0.5)
     for learner, before, t in ((one, 4.0, 0), (two, one.memory["precision"], 1)):
-        vector = np.concatenate([learner.shared, learner.heads[t]])
+        vector = np.concatenate([learner.shared, learner.own[t]])
         found = fisher.diagonal(learner.network(2), vector, make_task(t).x_train, None, "exact", None)
         np.testing.assert_allclose(learner.memory["precision"], before + 120 * found[: len(learner.shared)], rtol=1e-5)
         np.testing.assert_array_equal(learner.memory["mean"], learner.shared)
@@ -40,7 +40,7 @@ def test_the_penalty_is_minus_the_logarithm_of_the_prior(make_task):
     learner = learned(make_task, 1, prior_sigma=2.0, weight=3.0)
     count = len(learner.shared)
     vector = np.random.default_rng(0).normal(size=count + 4)
-    value, gradient = learner.penalty(vector, make_task(1))
+    value, gradient = learner.penalty(vector, slice(len(learner.shared)), make_task(1))
     shift = np.append(vector[:count] - learner.memory["mean"], vector[count:])
     precision = np.append(learner.memory["precision"], np.full(4, 0.25))
     assert value == pytest.approx(1.5 * (precision * shift**2).sum(), rel=1e-6)

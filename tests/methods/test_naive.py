@@ -13,17 +13,17 @@ def test_one_task_alone_is_the_reference_bit_for_bit(make_task):
     one, other = naive.Naive(naive.Settings(**SMALL)), independent.Independent(independent.Settings(**SMALL))
     for learner in (one, other):
         learner.learn(make_task(0), progress=False)
-    np.testing.assert_array_equal(np.concatenate([one.shared, one.heads[0]]), other.networks[0][1])
+    np.testing.assert_array_equal(np.concatenate([one.shared, one.own[0]]), other.networks[0][1])
 
 
 def test_a_task_goes_on_from_the_last_one(make_task):
     learner = naive.Naive(naive.Settings(**{**SMALL, "epochs": 0}))
     learner.learn(make_task(0), progress=False)
-    before, head = learner.shared.copy(), learner.heads[0].copy()
+    before, head = learner.shared.copy(), learner.own[0].copy()
     learner.learn(make_task(1), progress=False)
     np.testing.assert_array_equal(learner.shared, before)
-    np.testing.assert_array_equal(learner.heads[0], head)
-    assert (learner.heads[1] != head).all()
+    np.testing.assert_array_equal(learner.own[0], head)
+    assert (learner.own[1] != head).all()
 
 
 def test_with_one_head_it_forgets_a_task_that_the_next_contradicts(make_task):

@@ -64,9 +64,9 @@ def test_fine_tuning_ends_at_the_mean_of_its_last_steps_and_masks_do_not_know():
         return learner
 
     last, same, mean = (learn(average) for average in (0.0, 1e-6, 0.8))
-    np.testing.assert_array_equal(last.heads[0]["weight.mu"], same.heads[0]["weight.mu"])
+    np.testing.assert_array_equal(last.own[0]["head.weight.mu"], same.own[0]["head.weight.mu"])
     np.testing.assert_array_equal(last.masks(0)[0], mean.masks(0)[0])
-    assert not np.array_equal(last.heads[0]["weight.mu"], mean.heads[0]["weight.mu"])
+    assert not np.array_equal(last.own[0]["head.weight.mu"], mean.own[0]["head.weight.mu"])
 
 
 def test_the_same_seed_gives_the_same_bits(learned):
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_bits(learned):
         np.testing.assert_array_equal(value, again.state()[name], err_msg=name)
     other = NPBCL(SMALL, seed=2)
     run(other, Blobs(1))
-    assert not np.array_equal(other.heads[0]["weight.mu"], learner.heads[0]["weight.mu"])
+    assert not np.array_equal(other.own[0]["head.weight.mu"], learner.own[0]["head.weight.mu"])
 
 
 def test_a_loaded_learner_predicts_the_same_and_goes_on_the_same(learned):
@@ -90,17 +90,17 @@ def test_a_loaded_learner_predicts_the_same_and_goes_on_the_same(learned):
     copy.learn(Blobs(4)[3], progress=False)
     original = NPBCL(SMALL, seed=1)
     run(original, Blobs(4))
-    np.testing.assert_array_equal(copy.posterior[0]["weight.mu"], original.posterior[0]["weight.mu"])
+    np.testing.assert_array_equal(copy.posterior["hidden0"]["weight.mu"], original.posterior["hidden0"]["weight.mu"])
 
 
 def test_weights_that_a_task_does_not_use_do_not_move():
     """Given its mask, an unused weight's best posterior is its prior: yesterday's posterior, or the initial prior."""
     learner, stream = NPBCL(dataclasses.replace(SMALL, unused_prior="gaussian"), seed=0), Blobs(2)
     learner.learn(stream[0], progress=False)
-    before, first = learner.posterior[0]["weight.mu"].copy(), learner.masks(0)[0]
+    before, first = learner.posterior["hidden0"]["weight.mu"].copy(), learner.masks(0)[0]
     np.testing.assert_array_equal(before[~first], 0)
     learner.learn(stream[1], progress=False)
-    second, after = learner.masks(1)[0], learner.posterior[0]["weight.mu"]
+    second, after = learner.masks(1)[0], learner.posterior["hidden0"]["weight.mu"]
     np.testing.assert_array_equal(after[first & ~second], before[first & ~second])
     np.testing.assert_array_equal(after[~first & ~second], 0)
     assert (after[second] != before[second]).all()
@@ -206,10 +206,10 @@ def test_growth_keeps_old_heads_and_masks_exact_and_units_empty():
     settings = dataclasses.replace(SMALL, expand=True, hidden=(3,), empty_units=2, expand_every=5)
     learner = NPBCL(settings, seed=1)
     learner.learn(Blobs(2)[0], progress=False)
-    head, mask, x = learner.heads[0]["weight.mu"].copy(), learner.masks(0)[0], Blobs(2)[0].x_test
+    head, mask, x = learner.own[0]["head.weight.mu"].copy(), learner.masks(0)[0], Blobs(2)[0].x_test
     assert learner.hidden[0] == mask.shape[1] > 3
     learner.learn(Blobs(2)[1], progress=False)
-    np.testing.assert_array_equal(learner.heads[0]["weight.mu"], head)
+    np.testing.assert_array_equal(learner.own[0]["head.weight.mu"], head)
     np.testing.assert_array_equal(learner.masks(0)[0], mask)
     assert learner.predict(x, 0).shape == (100, 2)
 
@@ -255,7 +255,7 @@ def test_with_one_head_each_regression_keeps_its_noise():
     learner = NPBCL(settings, seed=0)
     run(learner, [sine(0, 0.5), sine(0, 0.1)])
     first, second = (learner.predict_with_uncertainty(sine(0).x_test, t) for t in range(2))
-    assert np.array_equal(learner.heads[0]["weight.mu"], learner.heads[1]["weight.mu"])
+    assert [list(own) for own in learner.own] == [["noise.log_sigma"]] * 2 and "head" in learner.posterior
     quiet, loud = ((p.sigma**2 - p.model_sigma**2).mean() for p in (second, first))
     assert 4 * quiet < loud                                  # the noise alone, a variance
 
@@ -280,7 +280,7 @@ def test_a_task_with_another_width_is_refused(learned):
 
 def test_a_network_that_switches_itself_off_says_so():
     settings = dataclasses.replace(SMALL, alpha=0.01, mask_rate=0.0)
-    with pytest.raises(TrainingError, match="switched off every weight of hidden layer 0; raise alpha, epochs"):
+    with pytest.raises(TrainingError, match="switched off every weight of layer hidden0; raise alpha or epochs"):
         NPBCL(settings).learn(Blobs()[0], progress=False)
 
 
@@ -304,17 +304,17 @@ def test_settings_that_make_no_sense_are_refused(change, message):
 def test_one_head_that_grows_has_new_rows_like_a_new_head():
     """Their prior is p0 and they start afresh; those of old units are where they were."""
     class Watched(NPBCL):
-        def _train_masked(self, model, vector, prior, data, how):
+        def _train_masked(self, model, vector, prior, data, progress):
             before, self.hidden = self.hidden, (self.hidden[0] + 5,)     # as if it grew by five units now
             larger = self._network(model.outputs, self.hidden)
-            self.begun = self._prior(larger), larger.layout.layers(self._start(larger))["head"]
+            self.begun = self._prior(larger), larger.layout.layers(self._start(larger, None))["head"]
             self.hidden = before
-            return super()._train_masked(model, vector, prior, data, how)
+            return super()._train_masked(model, vector, prior, data, progress)
 
     settings = dataclasses.replace(SMALL, single_head=True, expand=True, hidden=(6,), prior_sigma=0.3, start_sigma=0.05)
     learner = Watched(settings, seed=1)
     learner.learn(Blobs(2)[0], progress=False)
-    rows, head = learner.hidden[0], learner.heads[0]
+    rows, head = learner.hidden[0], learner.posterior["head"]
     learner.learn(Blobs(2)[1], progress=False)
     prior, start = learner.begun
     sigma = np.exp(start["weight.log_sigma"])
@@ -331,7 +331,7 @@ def test_what_a_mask_drops_goes_to_its_prior_where_it_has_one(unused_prior):
     learner = NPBCL(dataclasses.replace(SMALL, unused_prior=unused_prior), seed=1)
     learner.learn(Blobs(1)[0], progress=False)
     dropped = ~learner.masks(0)[0]
-    at_prior = (learner.posterior[0]["weight.mu"][dropped] == 0) & (
-        learner.posterior[0]["weight.log_sigma"][dropped] == np.float32(np.log(SMALL.prior_sigma)))
+    at_prior = (learner.posterior["hidden0"]["weight.mu"][dropped] == 0) & (
+        learner.posterior["hidden0"]["weight.log_sigma"][dropped] == np.float32(np.log(SMALL.prior_sigma)))
     assert dropped.any()
     assert at_prior.all() if unused_prior == "gaussian" else not at_prior.any()

@@ -81,14 +81,14 @@ def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_a
             delta = (p / p.sum(axis=1, keepdims=True) - np.eye(3)[part.y_train[rows]]) / len(rows)
             gradient = np.append(features[rows].T @ delta, delta.sum(axis=0))
             head, state = adam.update(head, gradient, state, settings["rate"])
-    np.testing.assert_allclose(learner.heads[1], head, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(learner.own[1], head, rtol=1e-3, atol=1e-4)
 
 
 def test_the_first_task_is_naive(make_task):
     one, other = learned(make_task, 1, seed=3), Naive(NaiveSettings(**SHORT), 3, "numpy")
     other.learn(make_task(0), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
-    np.testing.assert_array_equal(one.heads[0], other.heads[0])
+    np.testing.assert_array_equal(one.own[0], other.own[0])
 
 
 @pytest.mark.parametrize("seed", [0, 3])                     # the best trial is neither always the first nor the last

@@ -19,7 +19,7 @@ def test_with_the_whole_data_it_is_joint_training(make_task, single_head):
         for a, b in zip(*histories, strict=True):
             assert a.log_likelihood == pytest.approx(b.log_likelihood, rel=1e-4)
     np.testing.assert_allclose(one.shared, other.shared, atol=2e-3)
-    for a, b in zip(one.heads, other.heads, strict=True):
+    for a, b in zip(one.own, other.own, strict=True):
         np.testing.assert_allclose(a, b, atol=2e-3)
 
 
@@ -44,7 +44,7 @@ def test_without_weight_it_is_naive(make_task):
         for learner in (one, other):
             learner.learn(make_task(t, examples=80), progress=False)
     np.testing.assert_allclose(one.shared, other.shared, atol=1e-6)
-    for a, b in zip(one.heads, other.heads, strict=True):
+    for a, b in zip(one.own, other.own, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 

@@ -17,7 +17,7 @@ def test_without_weight_it_is_naive_bit_for_bit(make_task):
         for learner in (one, other):
             learner.learn(make_task(t), progress=False)
     np.testing.assert_array_equal(one.shared, other.shared)
-    for a, b in zip(one.heads, other.heads, strict=True):
+    for a, b in zip(one.own, other.own, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -54,7 +54,7 @@ def test_the_penalty_is_the_weighted_square_without_a_half(make_task):
     learner = SI(Settings(**SMALL, weight=3.0))
     learner.learn(make_task(0), progress=False)
     vector = np.random.default_rng(0).normal(size=len(learner.shared) + 4)
-    value, gradient = learner.penalty(vector, make_task(1))
+    value, gradient = learner.penalty(vector, slice(len(learner.shared)), make_task(1))
     shift = vector[:-4] - learner.memory["anchor"]
     assert value == pytest.approx(3.0 * 120 * (learner.memory["importance"] * shift**2).sum(), rel=1e-5)
     np.testing.assert_allclose(gradient[:-4], 6.0 * 120 * learner.memory["importance"] * shift, rtol=1e-5)

@@ -8,14 +8,12 @@ import pytest
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import Task
 from ibpcl.errors import TrainingError
-from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
 from ibpcl.methods import method
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl import Settings as NPBCLSettings
-from ibpcl.methods.posteriors import PHASES
 from ibpcl.methods.vcl import VCL, Settings
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
 from ibpcl.models.layers import Drawn
@@ -79,10 +77,10 @@ def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
     npbcl._accept(task)
     npbcl.inputs, npbcl.kind = task.inputs, type(task)
     vcl.inputs = task.inputs
-    ours, theirs = npbcl._network(2, (8,)), vcl._model(2)
+    ours, theirs = npbcl._network(2, (8,)), vcl.network(2)
     for a, b in zip(npbcl._prior(ours)[:2], vcl.prior(theirs)[:2], strict=True):
         np.testing.assert_array_equal(a, b)
-    vector, noise = vcl.start(theirs), ours.noise(Key(1, 0, 0, 0), 2, 120, NUMPY, relaxed=False)
+    vector, noise = vcl.begin(task), ours.noise(Key(1, 0, 0, 0), 2, 120, NUMPY, relaxed=False)
     masked = np.concatenate([vector, np.zeros(ours.layout.size - len(vector), np.float32)])
     found = [elbo(model, own, prior, task.x_train, task.y_train, noise, 120, NUMPY, masks) for model, own, prior, masks
              in ((ours, masked, npbcl._prior(ours), {"hidden0": np.ones((6, 8), bool)}),
@@ -97,15 +95,14 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
     learner.learn(task, progress=False)
     fresh = learner_of()
     fresh.inputs = task.inputs
-    model = fresh._model(2)
-    how = Fit("finetune", 4, 20, 1, fresh._key(0, "elbo"), NUMPY, False)
+    how = Fit("finetune", 4, 20, 1, fresh.key("elbo", 0), NUMPY, False)
     npbcl = NPBCL(NPBCLSettings(hidden=(8,), prior_sigma=1.0), 1, "numpy")
     npbcl.inputs, npbcl.kind = task.inputs, type(task)
-    network, start = npbcl._network(2, (8,)), fresh.start(model)
+    network, start = npbcl._network(2, (8,)), fresh.begin(task)
     start = np.concatenate([start, np.zeros(network.layout.size - len(start), np.float32)])
-    vector, _ = objectives.train_fixed(network, start, fresh.prior(model), {"hidden0": np.ones((6, 8), bool)},
-                                       Data(task.x_train, task.y_train), how, *npbcl._fixed(SMALL.rate))
-    expected = learner._assemble(model, learner.heads[0])
+    prior, masks = fresh.prior(fresh.network(2)), {"hidden0": np.ones((6, 8), bool)}
+    vector, _ = npbcl._fixed(network, start, prior, masks, Data(task.x_train, task.y_train), how, SMALL.rate)
+    _, expected = learner.assemble(0)
     np.testing.assert_array_equal(vector[: len(expected)], expected)
 
 
@@ -149,8 +146,8 @@ def test_it_learns_and_keeps(make_task, changes):
 def test_the_posterior_is_the_next_prior(make_task):
     learner = learner_of()
     learner.learn(make_task(0), progress=False)
-    model = learner._model(2)
-    prior, vector = learner.prior(model), learner.start(model)
+    model = learner.network(2)
+    prior, vector = learner.prior(model), learner.begin(make_task(1))
     shared = (6 + 1) * 8
     for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)):
         np.testing.assert_array_equal(values[:shared], vector[model.layout.block(block)][:shared])
@@ -176,9 +173,11 @@ def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
 
 def test_a_coreset_is_taken_out_of_the_training_data(make_task):
     learner, task = learner_of(coreset="random", coreset_size=10, epochs=0, likelihood_epochs=0), make_task(0)
-    data, coreset = learner._split(task)
-    assert (len(data.x), len(coreset.x)) == (110, 10)
-    rows = np.concatenate([data.x, coreset.x])
+    learner.learn(task, progress=False)
+    again = learner_of(coreset="random", coreset_size=10)
+    data, coreset = again.data(task), learner.memory["x0"]
+    assert (len(data.x), len(coreset)) == (110, 10)
+    rows = np.concatenate([data.x, coreset])
     np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(task.x_train, axis=0))
     with pytest.raises(TrainingError, match="takes all 120 examples"):
         learner_of(coreset="random", coreset_size=120).learn(task)
@@ -196,4 +195,4 @@ def test_it_refuses_what_it_cannot_learn(make_task):
     for wrong in ({"hidden": ()}, {"samples": 0}, {"rate": -1.0}, {"prior_sigma": 0.0}, {"coreset": "best"}):
         with pytest.raises(ValueError, match=f"vcl: {next(iter(wrong))} must"):
             Settings(**wrong)
-    assert len(set(PHASES)) == len(PHASES) and method("vcl").learner is VCL
+    assert len(set(VCL.phases)) == len(VCL.phases) and method("vcl").learner is VCL

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from fingerprints import rng, values
 
-from ibpcl.continual import decoder_fisher, fisher
+from ibpcl.continual import fisher
 from ibpcl.models import likelihoods, packing
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
 from ibpcl.models.gated import capacity, capacity_vjp, freedom, gates, gates_vjp
@@ -193,10 +193,10 @@ def gated(who, dtype):
 
 def decoder_information(likelihood, definition, who, dtype):
     model = autoencoder_of(INPUTS, HIDDEN, 4, likelihoods.of_pixels(likelihood, 0.1), ("plain",) * 7)
-    fixed, x = at_means(model, point(model, np.float32)), inputs(np.float32).clip(0, 1)
-    found = decoder_fisher.diagonal(fixed, x, 2, definition, np.random.default_rng(0))
-    return {f"{side}{i}": value for i, pair in enumerate(found)
-            for side, value in zip(("weight", "bias"), pair, strict=True)}
+    x = inputs(dtype).clip(0, 1)
+    found = fisher.diagonal(model, point(model, dtype), x, x, definition, np.random.default_rng(0))
+    return {f"{side}{i}": model.layout.view(found, f"{name}.{side}.mu") for i, name in enumerate(("decoder1", "pixels"))
+            for side in ("weight", "bias")}
 
 
 STANDARD = ("bernoulli", "logit", True, False)

@@ -174,7 +174,7 @@ def test_an_untrained_head_is_not_the_best_of_several(tmp_path, tiny, monkeypatc
 
     def watched(self, *arguments):
         found = train(self, *arguments)
-        tried.append(len(self.memory.get(f"trials{len(self.heads)}", ())))
+        tried.append(len(self.memory.get(f"trials{len(self.own)}", ())))
         return found
 
     m = measured(tmp_path, row, "permuted-glyphs", tiny | {"rcl.hidden": "6", "rcl.trials": "3"})
@@ -280,7 +280,7 @@ def test_an_interrupt_is_one_line_and_the_next_time_goes_on(tmp_path, tiny, caps
     learn = NPBCL.learn
 
     def interrupted(self, task, *rest, **options):
-        if len(self.heads) == 1:
+        if len(self.own) == 1:
             raise KeyboardInterrupt
         return learn(self, task, *rest, **options)
 

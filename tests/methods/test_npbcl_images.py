@@ -8,18 +8,18 @@ import pytest
 from ibpcl.continual.task import Task
 from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.evaluation.latent import importance_sampled
-from ibpcl.methods.vae_npbcl import PRESETS, VAENPBCL, Settings, _towards_unused
+from ibpcl.methods.npbcl_images import IMAGE_PRESETS, ImageNPBCL, ImageSettings, _towards_unused
 from ibpcl.models.masked import MaskModel
 from ibpcl.models.point_autoencoder import at_means
 from ibpcl.primitives.sticks import prior_log_odds
 
-SMALL = Settings(hidden=(10, 8), latent=3, epochs=8, finetune_epochs=4, batch=32, alpha=5.0, latent_alpha=3.0,
+SMALL = ImageSettings(hidden=(10, 8), latent=3, epochs=8, finetune_epochs=4, batch=32, alpha=5.0, latent_alpha=3.0,
                  weight_rate=0.02, finetune_rate=0.02, rate_end=1.0, mask_samples=20, weight_kl_weight=0.01,
                  hold_used=False, start_spread=1.0)
 
 
 def learn(tasks, make_images, seed=1, **changes):
-    learner = VAENPBCL(dataclasses.replace(SMALL, **changes), seed)
+    learner = ImageNPBCL(dataclasses.replace(SMALL, **changes), seed)
     for t in range(tasks):
         learner.learn(make_images(t), progress=False)
     return learner
@@ -64,12 +64,12 @@ def test_a_task_s_model_is_deterministic(learned, make_images):
 
 def test_a_loaded_learner_goes_on_the_same(learned, make_images, tmp_path):
     learned.save(tmp_path / "learner.npz")
-    copy, original = VAENPBCL.load(tmp_path / "learner.npz"), learn(4, make_images)
+    copy, original = ImageNPBCL.load(tmp_path / "learner.npz"), learn(4, make_images)
     assert copy.settings == learned.settings
     copy.learn(make_images(3), progress=False)
     for name, value in original.state().items():
         np.testing.assert_array_equal(value, copy.state()[name], err_msg=name)
-    empty = VAENPBCL(SMALL)
+    empty = ImageNPBCL(SMALL)
     empty.load_state(empty.state())
     assert empty.own == []
 
@@ -103,9 +103,9 @@ def first_model_before_and_after(learner, make_images):
 @pytest.mark.parametrize("output", ["own", "shared"])
 def test_disjoint_masks_leave_old_tasks_bit_for_bit(make_images, output):
     """A second task that may use only other units than the first: nothing of the first model can change."""
-    class Disjoint(VAENPBCL):
-        def _cut(self, model, vector, task):
-            masks = super()._cut(model, vector, task)
+    class Disjoint(ImageNPBCL):
+        def _cut(self, network, vector, x):
+            masks = super()._cut(network, vector, x)
             for mask in masks.values():                      # units of one parity for each task
                 mask[...] = np.arange(mask.shape[1]) % 2 == len(self.own) % 2
             return masks
@@ -130,10 +130,10 @@ def test_held_weights_leave_old_tasks_bit_for_bit(make_images, output, activatio
 @pytest.mark.parametrize("activation", ["leaky_relu", "softplus"])
 @pytest.mark.parametrize("output", ["own", "shared"])
 def test_what_is_kept_is_the_model_that_was_trained(make_images, output, activation):
-    class Watched(VAENPBCL):
-        def _keep(self, model, vector, masks):
-            self.trained = at_means(model, vector.copy(), masks)
-            super()._keep(model, vector, masks)
+    class Watched(ImageNPBCL):
+        def _keep(self, network, vector, masks, coreset):
+            self.trained = at_means(network, vector.copy(), masks)
+            super()._keep(network, vector, masks, coreset)
 
     learner = Watched(dataclasses.replace(SMALL, output=output, activation=activation, hidden=(16, 20)), 1)
     for t in range(2):
@@ -182,7 +182,7 @@ CHOICES = {
 @pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
 def test_every_choice_learns_and_comes_back_from_its_state(choice, make_images):
     learner = learn(2, make_images, **{"epochs": 3, "finetune_epochs": 2} | choice)
-    copy = VAENPBCL(learner.settings, seed=1)
+    copy = ImageNPBCL(learner.settings, seed=1)
     copy.load_state(learner.state())
     for one in (learner, copy):
         one.learn(make_images(2), progress=False)
@@ -205,14 +205,14 @@ def test_the_codes_prior_is_each_task_s_or_everybody_s(make_images):
 
 
 def test_the_history_has_the_codes_divergence(make_images):
-    learner = VAENPBCL(SMALL, 1)
+    learner = ImageNPBCL(SMALL, 1)
     *_, last = learner.learn(make_images(0), progress=False)
     assert last.kl_latent > 0
     assert last.elbo == pytest.approx(last.log_likelihood - last.kl_latent - last.kl_weights)
 
 
 def test_alpha_rises_in_every_layer_and_starts_as_printed(learned):
-    assert VAENPBCL(Settings(**PRESETS["paper"])).alpha.tolist() == [40, 40, 20, 20, 40, 40]
+    assert ImageNPBCL(ImageSettings(**IMAGE_PRESETS["paper"])).alpha.tolist() == [40, 40, 20, 20, 40, 40]
     assert (learned.alpha >= SMALL.alphas).all()
     assert [mask.shape for mask in learned.masks(0)] == [(25, 10), (10, 8), (8, 3), (8, 3), (3, 8), (8, 10)]
 
@@ -226,7 +226,7 @@ def test_what_does_not_fit_is_refused(learned, make_task):
     with pytest.raises(ValueError, match=r"unknown task_id 3; 0 \.\.\. 2"):
         learned.latent_model(3)
     with pytest.raises(ValueError, match="no task has been learned yet"):
-        VAENPBCL(SMALL).latent_model(0)
+        ImageNPBCL(SMALL).latent_model(0)
 
 
 def test_a_network_that_switches_itself_off_says_so(make_images):
@@ -248,9 +248,9 @@ def test_settings_that_make_no_sense_are_refused(change, message):
         dataclasses.replace(SMALL, **change)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", IMAGE_PRESETS)
 def test_every_preset_is_a_setting_that_holds(name):
-    settings = Settings(**PRESETS[name])
+    settings = ImageSettings(**IMAGE_PRESETS[name])
     assert settings.hold_used == (name == "default")
     assert settings.beta == pytest.approx(128 / 6000 if name == "authors" else 1.0)
 

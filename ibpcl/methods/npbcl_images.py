@@ -1,0 +1,180 @@
+r"""NPBCL for images without labels: one autoencoder, each task with masks of its own in encoder and decoder.
+
+Kumar et al. (2021), Sec. 3.3 and supplement B.2.  The algorithm is that of :mod:`ibpcl.methods.npbcl`; here is what
+differs.  Every weight has a Gaussian prior, so what a task does not use returns exactly to it: to the posterior that
+earlier tasks left, where they use it.
+
+**The output layer** (last hidden layer to pixels) has no mask.  In Fig. 2b of the paper it is a head, of which each
+task has its own; in the released code all tasks share it, and what the last task does to it the first one has to bear.
+Both are here.  ``own``: a task keeps the rows that lead on from the units it uses; the others cannot be seen.
+``shared``: Eq. 11 applies to rows, for a unit that a task has switched off outputs zero.  The rows of units that an
+earlier task uses are known and have its posterior as their prior, all others are free.  The biases of the pixels are
+each task's own in both, one number a pixel: a task's mean image is nobody else's.
+
+**Useless weights.**  First columns are on for all rows, also where inputs are always zero; a mask is cut without what
+changes nothing (:func:`ibpcl.models.packing.useful`), so that it is free for the next task.
+
+**Used weights.**  By Eq. 11 the posterior of a weight that an earlier task uses is its prior: a later task may move it,
+and the earlier one pays.  With ``hold_used`` it stays exactly where it is, the limit of a posterior that is certain.
+Then nothing is forgotten; later tasks still use what is held if their masks choose it, and learn all other weights.
+
+**Where masks start.**  A posterior starts somewhere.  With rho = 0 every task's masks would start as the sticks say, on
+the same first columns, all of whose weights are held after the first task: the second one could hardly learn.  So rho
+starts where it gives the least used columns of a hidden layer the probabilities that the sticks give to the first ones
+(``first_columns``).  Prior and ELBO stay as they are.
+
+**The codes' prior** (supplement G: its mean and standard deviation are "fixed or learned").  With ``per_task`` each
+task learns one, N(m_t, s_t^2), from a random m_t ~ N(0, I), as the released code does.  A shift of all codes of a task
+can be undone in its encoder and decoder, so that p(x) hardly gains; what it does to neighbours among codes of different
+tasks, docs/unsupervised.md says.
+"""
+
+import numpy as np
+
+from ibpcl.continual import prior as priors
+from ibpcl.continual.learner import check_task, check_task_id
+from ibpcl.methods.images import Generative
+from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.npbcl_settings import IMAGE_PRESETS, ImageSettings
+from ibpcl.models import packing, starts
+from ibpcl.models.likelihoods import of_pixels
+from ibpcl.models.network import autoencoder
+from ibpcl.models.packing import ZERO_AT_ZERO
+from ibpcl.models.parameters import write
+from ibpcl.models.point_autoencoder import at_means, pixel_biases
+from ibpcl.primitives.sticks import prior_log_odds
+
+__all__ = ["IMAGE_PRESETS", "ImageNPBCL", "ImageSettings"]
+
+ROWS, BIASES = (("pixels.weight.mu", "pixels.weight.log_sigma"), ("pixels.bias.mu", "pixels.bias.log_sigma"))
+
+
+class ImageNPBCL(Generative, NPBCL):
+    """Learn generative models one after another in one autoencoder; parameters and attributes as in :class:`NPBCL`.
+
+    A task's own are the pixels' biases, and what is added to its codes and their log s; with ``output`` "own" the rows
+    of the pixels' weights that it uses, with ``latent_prior`` "per_task" its prior.
+    """
+
+    settings_type = ImageSettings
+    phases = ("initial", "masked", "cut", "finetune")
+
+    def latent_model(self, task_id):
+        """Return a task's model as it is evaluated: weights at their means, hard masks.
+
+        Returns
+        -------
+        model : ibpcl.models.point_autoencoder.PointAutoencoder
+            Everything a function of the codes.
+
+        Raises
+        ------
+        ValueError
+            If the task was not learned.
+        """
+        check_task_id(f"{self.name}.latent_model", task_id, self.learned)
+        return at_means(*self._assemble(task_id))
+
+    def _accept(self, task):
+        """Refuse a task that does not fit; note its width, and return it."""
+        check_task(self.name, task, "images", self.inputs)
+        self.inputs = task.inputs
+        return task.outputs
+
+    def _network(self, outputs, hidden):
+        """Return the autoencoder."""
+        settings = self.settings
+        return autoencoder(self.inputs, hidden, settings.latent, of_pixels(settings.likelihood, settings.pixel_sigma),
+                           None, settings.activation, settings.latent_prior != "standard", model=settings.mask_model)
+
+    def _shared(self, network):
+        """Return the names of what tasks share: layers, and a codes' prior that is learned for all."""
+        settings = self.settings
+        return [*network.masked, *["pixels"] * (settings.output == "shared"),
+                *["prior"] * (settings.latent_prior == "learned")]
+
+    def _known(self, network):
+        """Return by layer which weights earlier tasks use; of the pixels' the rows of units that any uses."""
+        known = super()._known(network)
+        return self._used(network, known) if "pixels" in known else known
+
+    def _means(self, rng):
+        """Return how the means of fresh weights are drawn."""
+        return starts.he(rng, self.settings.start_spread, starts.QUIET)
+
+    def _start_own(self, network, vector, x, rng):
+        """Start masks at unused columns, pixels at their means, and codes where the task's prior is, in place."""
+        views, settings, known = network.layout.layers(vector), self.settings, self._known(network)
+        if settings.first_columns == "unused":
+            for (name, layer), concentration in zip(network.masked.items(), self.alpha, strict=True):
+                if name not in ("mean", "scale"):            # codes are shared
+                    used = known.get(name, np.zeros(layer.shape, bool))
+                    views[name]["rho"][...] = _towards_unused(used, concentration, settings.mask_model)
+        views["pixels"]["bias.mu"][...] = pixel_biases(x, network.likelihood)
+        views["pixels"]["bias.log_sigma"][...] = np.log(settings.start_sigma)
+        write(views.get("prior", {}), self.posterior.get("prior", {}))
+        if settings.latent_prior == "per_task":              # each task's codes start at a place of their own
+            views["prior"]["mu"][...] = views["codes"]["mu"][...] = rng.standard_normal(network.codes.units)
+
+    def _weighted(self, network):
+        """Return what is maximized: the weight of the codes' divergence rises, and used weights may be held."""
+        settings, weighted = self.settings, super()._weighted(network)
+        held = None
+        if settings.hold_used:
+            held = np.zeros(network.layout.size, bool)
+            views = network.layout.layers(held)
+            for name, known in self._known(network).items():
+                unit = known.any(axis=0) & (name != "pixels")
+                write(views[name], {part: known if part.startswith("weight") else unit for part in priors.GAUSSIAN})
+        return weighted._replace(weights=weighted.weights._replace(kl_latent=-settings.beta), warm_up=settings.warm_up,
+                                 held=held)
+
+    def _useful(self, network, masks, x):
+        """Return hard masks without the weights that change nothing."""
+        return packing.useful(network, masks, x)
+
+    def _used(self, network, masks):
+        """Return by layer which weights hard masks use: of the pixels' the rows of units with any weight."""
+        rows = _speaking(network, masks)
+        return masks | {"pixels": np.repeat(rows[:, None], network.outputs, axis=1)}
+
+    def _own(self, network, vector, masks):
+        """Return what a task keeps for itself; of the pixels' weights the rows that it uses."""
+        own, rows = super()._own(network, vector, masks), _speaking(network, masks)
+        biases = {name: network.layout.view(vector, name).copy() for name in BIASES}
+        return own | biases | {name: own[name][rows] for name in ROWS if name in own}
+
+    def _own_of(self, network, masks, task_id):
+        """Return what a task keeps for itself, the rows that it does not use at 0."""
+        own, rows = dict(self.own[task_id]), _speaking(network, masks)
+        for name in own.keys() & set(ROWS):
+            own[name] = np.zeros(network.layers["pixels"].shape, np.float32)
+            own[name][rows] = self.own[task_id][name]
+        return own
+
+    def _keep(self, network, vector, masks, coreset):
+        """Keep what was learned; the pixels' biases are no part of the posterior, they are each task's own."""
+        super()._keep(network, vector, masks, coreset)
+        if "pixels" in self.posterior:
+            initial = priors.standard(network.layers["pixels"].shape, self.settings.prior_sigma)
+            self.posterior["pixels"] |= {name: initial[name] for name in ("bias.mu", "bias.log_sigma")}
+
+
+def _towards_unused(known, alpha, mask_model):
+    """Return the rho (K,) that gives the least used columns the probabilities that the sticks give to the first ones.
+
+    >>> from ibpcl.models.masked import MaskModel
+    >>> _towards_unused(np.array([[True, False, False]]), 1.0, MaskModel()).round(2) + 0.0
+    array([-1.95,  1.1 ,  0.85])
+    """
+    log_pi = np.arange(1, known.shape[1] + 1) * np.log(alpha / (alpha + 1))      # at the mean of each stick
+    log_odds, _ = prior_log_odds(log_pi, mask_model.link)
+    ranked = log_odds[np.argsort(np.argsort(known.sum(axis=0), kind="stable"))]
+    return ranked - log_odds if mask_model.structured else ranked
+
+
+def _speaking(network, masks):
+    """Return which units the pixels hear (K,): those with any weight, or all where f(0) is not 0."""
+    last = network.sources["pixels"]
+    units = masks[last].any(axis=0)
+    return units if network.layers[last].activation in ZERO_AT_ZERO else np.ones_like(units)
