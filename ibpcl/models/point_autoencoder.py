@@ -4,55 +4,53 @@ Weights are at their posterior means and masks are hard, so hidden units without
 :math:`f(0) = 0` (under all activations but softplus) and are left out, and so are unused rows and columns.
 """
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
-from ibpcl.models.codes import PARTS
-from ibpcl.models.likelihoods import Bernoulli, Likelihood
-from ibpcl.models.packing import ZERO_AT_ZERO
+from ibpcl.models import packing
+from ibpcl.models.codes import PARTS, Codes
+from ibpcl.models.layers import Plain
+from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.numerics import logit
-from ibpcl.primitives import activations, likelihoods
+from ibpcl.primitives import activations
 
 DARKEST = 0.01                                               # mean pixel from which a bias starts, at least
 
 
-class PointAutoencoder(NamedTuple):
-    """The weights of each layer, and what their results mean; it has all that evaluation asks of a latent model.
+class PointAutoencoder:
+    """All that evaluation asks of a latent model.
 
-    ``encoder``, ``decoder``: tuples of (weights (D, K), biases (K,)), the decoder's with the pixels' layer last.
-    ``mean``, ``scale``: the layers of the codes' means and log standard deviations.  ``prior_mu`` and
-    ``prior_log_sigma`` (L,): the codes' prior.  ``likelihood``: of the pixels, ``Bernoulli`` or ``Gaussian`` of
-    :mod:`ibpcl.models.likelihoods`.
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        An autoencoder of plain layers.
+    vector : ndarray, shape (P,)
+        Its parameters.
     """
 
-    encoder: tuple
-    mean: tuple
-    scale: tuple
-    decoder: tuple
-    prior_mu: np.ndarray
-    prior_log_sigma: np.ndarray
-    activation: str
-    likelihood: Likelihood
+    def __init__(self, network, vector):
+        self.network, self.vector = network, vector
+        self._views, place = network.layout.layers(vector), network.stages.index(network.codes)
+        self._encoder, self._decoder = network.stages[:place], network.stages[place + 1:]
 
     @property
     def latent(self):
         """Width L of the codes."""
-        return len(self.prior_mu)
+        return self.network.codes.units
 
     def encode(self, x):
         """Return mean and log standard deviation (N, L) of the codes of images (N, D)."""
-        h = self._hidden(self.encoder, np.asarray(x, self.prior_mu.dtype))
-        return tuple(h @ weight + bias for weight, bias in (self.mean, self.scale))
+        h = self._through(self._encoder, x)
+        return tuple(self._through((layer,), h) for layer in self.network.codes.layers)
 
     def prior(self):
         """Return mean and log standard deviation (L,) of the codes' prior."""
-        return self.prior_mu, self.prior_log_sigma
+        return self.network.codes.prior(self._views, self.vector.dtype)
 
     def outputs(self, z):
         """Return the decoder's outputs (..., D) for codes (..., L): logits, or means."""
-        weight, bias = self.decoder[-1]
-        return self._hidden(self.decoder[:-1], np.asarray(z, self.prior_mu.dtype)) @ weight + bias
+        return self._through(self._decoder, z)
 
     def decode(self, z):
         """Return the mean images (..., D) for codes (..., L)."""
@@ -60,18 +58,22 @@ class PointAutoencoder(NamedTuple):
 
     def mean_of(self, outputs):
         """Return the mean images (..., D) that the decoder's outputs mean."""
-        return self.likelihood.mean(outputs)
+        return self.network.likelihood.mean(outputs)
 
     def log_likelihood(self, x, z):
         """Return log p(x | z) (K, N), nats, for images (N, D) and codes (K, N, L)."""
-        outputs, x = self.outputs(z), np.asarray(x, self.prior_mu.dtype)
-        if isinstance(self.likelihood, Bernoulli):
+        outputs, x = self.outputs(z), np.asarray(x, self.vector.dtype)
+        if isinstance(self.network.likelihood, Bernoulli):
             return _bernoulli(outputs, x)
-        return likelihoods.gaussian(outputs, self.likelihood.log_noise({}, outputs), x)[0]
+        return self.network.likelihood.log_density(self._views, outputs, x, None)[0]
 
-    def _hidden(self, layers, h):
-        for weight, bias in layers:
-            h = getattr(activations, self.activation)(h @ weight + bias)[0]
+    def _through(self, layers, h):
+        """Evaluate layers, one after another, without what a gradient would need."""
+        h = np.asarray(h, self.vector.dtype)
+        for layer in layers:
+            own = self._views[layer.name]
+            h = h @ own["weight.mu"] + own["bias.mu"]
+            h = h if layer.activation is None else getattr(activations, layer.activation)(h)[0]
         return h
 
 
@@ -112,30 +114,24 @@ def at_means(network, vector, masks=None):
     point : PointAutoencoder
         With copies of the weights.
     """
-    views, masks, found = network.layout.layers(vector), masks or {}, {}
-    for name in network.layers:
-        weight, bias, mask = views[name]["weight.mu"], views[name]["bias.mu"], masks.get(name)
-        found[name] = (weight.copy(), bias.copy()) if mask is None else (weight * mask, bias * mask.any(axis=0))
+    masks = masks or {}
+    units = {name: mask.any(axis=0) for name, mask in masks.items()
+             if network.layers[name].activation in packing.ZERO_AT_ZERO}
+    kept = packing.sides(network, np.ones(network.inputs, bool), units)
+    plain = {name: Plain(name, *(int(side.sum()) for side in kept[name]), layer.activation)
+             for name, layer in network.layers.items()}
+    stages = tuple(replace(stage, mean=plain["mean"], scale=plain["scale"]) if isinstance(stage, Codes)
+                   else plain[stage.name] for stage in network.stages)
+    point = replace(network, stages=stages)
+    fixed = np.empty(point.layout.size, vector.dtype)
+    views, found = network.layout.layers(vector), point.layout.layers(fixed)
+    for name, (rows, columns) in kept.items():
+        weight, bias = views[name]["weight.mu"], views[name]["bias.mu"]
+        if name in masks:
+            weight, bias = weight * masks[name], bias * masks[name].any(axis=0)
+        found[name]["weight.mu"][...], found[name]["bias.mu"][...] = weight[rows][:, columns], bias[columns]
     for name, part in zip(("mean", "scale"), PARTS, strict=True) if "codes" in views else ():
-        found[name] = (found[name][0], found[name][1] + views["codes"][part])
-    activation = next(iter(network.layers.values())).activation
-    if activation in ZERO_AT_ZERO:
-        _drop_empty_units(network, found, masks)
-    encoder, decoder = (tuple(pair for name, pair in found.items() if name.startswith(side))
-                        for side in ("encoder", "decoder"))
-    prior = (np.array(part) for part in network.codes.prior(views, vector.dtype))
-    return PointAutoencoder(encoder, found["mean"], found["scale"], (*decoder, found["pixels"]), *prior, activation,
-                            network.likelihood)
-
-
-def _drop_empty_units(network, found, masks):
-    """Leave out hidden units that output 0: their columns, and the rows that read them."""
-    for name, mask in masks.items():
-        if network.layers[name].activation is None:
-            continue
-        kept = mask.any(axis=0)
-        weight, bias = found[name]
-        found[name] = (np.ascontiguousarray(weight[:, kept]), bias[kept])
-        for reader in (reader for reader, source in network.sources.items() if source == name):
-            weight, bias = found[reader]
-            found[reader] = (np.ascontiguousarray(weight[kept]), bias)
+        found[name]["bias.mu"] += views["codes"][part]
+    for part, value in found.get("prior", {}).items():
+        value[...] = views["prior"][part]
+    return PointAutoencoder(point, fixed)
