@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods import option
-from ibpcl.methods.ewc import Information, information
+from ibpcl.methods import Presets, option
+from ibpcl.methods.ewc import ImageInformation, Information, information
+from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 
 MERGES = ("mode", "mean")
@@ -26,13 +27,18 @@ FLOOR = 1e-8
 
 
 @dataclass(frozen=True)
-class Settings(Information, SequentialSettings):
-    """The settings of IMM."""
+class Merging(Presets):
+    """The settings of IMM whatever it learns."""
 
     merge: str = option("mode", "How solutions are merged; mode: weighted by information.", choices=MERGES)
     alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.",
                                       at_least=0, at_most=1)
     transfer: float = option(0.0001, "Lambda of L2-transfer, in nats an example, without a half.", at_least=0)
+
+
+@dataclass(frozen=True)
+class Settings(Merging, Information, SequentialSettings):
+    """The settings of IMM."""
 
 
 def alphas(tasks, last=None):
@@ -87,3 +93,14 @@ class IMM(Sequential):
         if self.settings.merge == "mean":
             return merge_mean(solutions, weights).astype(np.float32)
         return merge_mode(solutions, [self.memory[f"fisher{t}"] for t in tasks], weights).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class ImageSettings(Merging, ImageInformation, AutoencoderSettings):
+    """The settings of IMM for images."""
+
+
+class ImageIMM(OnImages, IMM):
+    """Learn generative models; parameters as in :class:`IMM`."""
+
+    settings_type = ImageSettings

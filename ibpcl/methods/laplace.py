@@ -16,18 +16,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods import option
-from ibpcl.methods.ewc import Information, information
+from ibpcl.methods import Presets, option
+from ibpcl.methods.ewc import ImageInformation, Information, information
+from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 from ibpcl.primitives import quadratic
 
 
 @dataclass(frozen=True)
-class Settings(Information, SequentialSettings):
-    """The settings of online Laplace."""
+class Gaussian(Presets):
+    """The settings of online Laplace whatever it learns."""
 
     weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.", at_least=0)
     prior_sigma: float = option(1.0, "Standard deviation sigma_0 of the first prior of a weight.", above=0)
+
+
+@dataclass(frozen=True)
+class Settings(Gaussian, Information, SequentialSettings):
+    """The settings of online Laplace."""
 
 
 class Laplace(Sequential):
@@ -51,3 +57,14 @@ class Laplace(Sequential):
         found = len(task.x_train) * information(self, task, vector)
         precision = self.memory.get("precision", np.full_like(found, self.settings.prior_sigma**-2))
         self.memory = {"mean": self.shared, "precision": (precision + found).astype(found.dtype)}
+
+
+@dataclass(frozen=True)
+class ImageSettings(Gaussian, ImageInformation, AutoencoderSettings):
+    """The settings of online Laplace for images."""
+
+
+class ImageLaplace(OnImages, Laplace):
+    """Learn generative models; parameters as in :class:`Laplace`."""
+
+    settings_type = ImageSettings

@@ -18,16 +18,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods import option
+from ibpcl.methods import Presets, option
+from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 
 
 @dataclass(frozen=True)
-class Settings(SequentialSettings):
-    """The settings of synaptic intelligence."""
+class Synapses(Presets):
+    """The settings of synaptic intelligence whatever it learns."""
 
     weight: float = option(1.0, "Weight c of the penalty, without a half.", at_least=0)
     damping: float = option(0.001, "Xi, which bounds the importance of a weight that hardly moved.", above=0)
+
+
+@dataclass(frozen=True)
+class Settings(Synapses, SequentialSettings):
+    """The settings of synaptic intelligence."""
 
 
 class SI(Sequential):
@@ -83,3 +89,14 @@ class SI(Sequential):
         importance = self.memory.get("importance", 0) + gained
         super().keep(task, vector)
         self.memory = {"anchor": self.shared, "importance": importance.astype(vector.dtype)}
+
+
+@dataclass(frozen=True)
+class ImageSettings(Synapses, AutoencoderSettings):
+    """The settings of synaptic intelligence for images."""
+
+
+class ImageSI(OnImages, SI):
+    """Learn generative models; parameters as in :class:`SI`."""
+
+    settings_type = ImageSettings

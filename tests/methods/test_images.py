@@ -1,21 +1,23 @@
-"""The methods that the autoencoder with masks is compared with: exact limits, what is shared, and going on."""
+"""Methods on images without labels: exact limits, what is shared, and going on."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
+from ibpcl.continual import fisher
 from ibpcl.continual.task import Task
 from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import method
+from ibpcl.methods import GENERATIVE, method
 from ibpcl.models.elbo import Elbo, Prior
 from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.models.network import autoencoder
+from ibpcl.noise import generator
 
-NAMES = ("vae_naive", "vae_ewc", "vae_vcl")
+NAMES = [name for name in GENERATIVE if name != "vae_npbcl"]
 SMALL = {"hidden": (9, 8), "latent": 3, "epochs": 6, "batch": 32, "rate": 0.01}
 
 
@@ -38,24 +40,63 @@ def layers(learner, task_id):
     return network.layout.layers(vector)
 
 
-def test_elastic_weights_without_weight_are_naive(make_images):
-    naive = learn("vae_naive", 3, make_images)
-    for variant in ("online", "separate"):
-        ewc = learn("vae_ewc", 3, make_images, weight=0.0, variant=variant)
-        for name, value in naive.state().items():
-            np.testing.assert_array_equal(value, ewc.state()[name], err_msg=name)
+@pytest.mark.parametrize(("name", "changes"), [
+    ("vae_ewc", {"weight": 0.0}), ("vae_ewc", {"weight": 0.0, "variant": "separate"}), ("vae_si", {"weight": 0.0}),
+    ("vae_laplace", {"weight": 0.0}), ("vae_imm", {"transfer": 0.0})])
+def test_without_its_weight_a_method_trains_as_naive_training_does(name, changes, make_images):
+    same(learn("vae_naive", 3, make_images), learn(name, 3, make_images, **changes))
 
 
 def test_with_one_task_all_penalties_are_naive_training(make_images):
-    same(learn("vae_naive", 1, make_images), learn("vae_ewc", 1, make_images, weight=1e6), "shared")
+    for name in ("vae_ewc", "vae_si"):
+        same(learn("vae_naive", 1, make_images), learn(name, 1, make_images, weight=1e6), "shared")
 
 
-def test_a_heavy_weight_holds_the_shared_layers(make_images):
-    def drift(**changes):
-        first, second = learn("vae_ewc", 1, make_images, **changes), learn("vae_ewc", 2, make_images, **changes)
-        return np.abs(second.shared - first.shared).sum()
+@pytest.mark.parametrize(("name", "weights"), [("vae_ewc", (1e4, 1.0)), ("vae_si", (1e4, 10.0)),
+                                               ("vae_laplace", (10.0, 0.1))])
+def test_a_heavy_weight_holds_what_mattered(name, weights, make_images):
+    def drift(weight):
+        first, second = (learn(name, tasks, make_images, weight=weight) for tasks in (1, 2))
+        return (first.memory[{"vae_ewc": "fisher", "vae_si": "importance", "vae_laplace": "precision"}[name]]
+                * (second.shared - first.shared)**2).sum()
 
-    assert drift(weight=1e4) < drift(weight=1.0) < drift(weight=0.0)
+    heavy, light = weights
+    assert drift(heavy) < drift(light) < drift(0.0)
+
+
+def test_the_online_sum_decays(make_images):
+    """With gamma the information of the first task counts gamma times; at 0 the second one's alone is left."""
+    def information(decay):
+        return learn("vae_ewc", 2, make_images, weight=0.0, decay=decay).memory["fisher"]
+
+    first = learn("vae_ewc", 1, make_images, weight=0.0).memory["fisher"]
+    assert first.max() > 0
+    np.testing.assert_allclose(information(0.4), information(0.0) + np.float32(0.4) * first, rtol=1e-5)
+    np.testing.assert_allclose(information(1.0), information(0.0) + first, rtol=1e-5)
+
+
+def test_merged_decoders_are_the_mean_of_the_tasks(make_images):
+    learner = learn("vae_imm", 2, make_images, merge="mean")
+    merged = (learner.memory["solution0"] + learner.memory["solution1"]) / 2
+    for t in range(2):
+        network, vector = learner.assemble(t)
+        np.testing.assert_allclose(vector[learner.places(network)], merged, rtol=1e-6)
+
+
+def test_laplace_adds_the_information_of_all_images(make_images):
+    learner = learn("vae_laplace", 1, make_images, prior_sigma=0.5, fisher_examples=None)
+    network, vector = learner.assemble(0)
+    x, rng = make_images(0).x_train, generator(learner.key("fisher", 0))
+    found = fisher.diagonal(network, vector, x, x, "sampled", rng)[learner.places(network)]
+    np.testing.assert_allclose(learner.memory["precision"], 4 + len(x) * found, rtol=1e-6)
+
+
+def test_a_prediction_is_the_reconstruction(make_images):
+    learner, x = learn("vae_naive", 1, make_images), make_images(0).x_test
+    model = learner.latent_model(0)
+    np.testing.assert_array_equal(learner.predict(x, 0), model.decode(model.encode(x)[0]))
+    with pytest.raises(ValueError, match=r"vae_naive.predict: x must have shape \(N, 25\)"):
+        learner.predict(x[:, 1:], 0)
 
 
 def test_vcl_with_one_task_is_bayes_by_backprop(make_images):
