@@ -89,13 +89,9 @@ class EWC(Sequential):
 
     def penalty(self, vector, places, task):
         """Add up the penalties of all anchors."""
-        weight, total, slope = self.settings.weight * len(task.x_train), 0.0, np.zeros_like(vector)
-        for name, anchor in self.memory.items():
-            if name.startswith("anchor"):
-                fisher = self.memory[name.replace("anchor", "fisher")]
-                value, gradient = pull(vector, places, anchor, weight * fisher)
-                total, slope = total + value, slope + gradient
-        return total, slope
+        weight = self.settings.weight * len(task.x_train)
+        return pull(vector, places, *((anchor, weight * self.memory[name.replace("anchor", "fisher")])
+                                      for name, anchor in self.memory.items() if name.startswith("anchor")))
 
     def remember(self, task, vector):
         """Anchor the weights where they are, by the information of the task."""

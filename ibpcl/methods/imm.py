@@ -76,7 +76,7 @@ class IMM(Sequential):
         if self.shared is None:
             return 0.0, None
         precision = np.full_like(self.shared, 2 * self.settings.transfer * len(task.x_train))
-        return pull(vector, places, self.shared, precision)
+        return pull(vector, places, (self.shared, precision))
 
     def remember(self, task, vector):
         """Keep the solution, and for the mode what it is known with."""

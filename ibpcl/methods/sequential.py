@@ -193,13 +193,15 @@ class Sequential(Saved):
                              f"the one head {self.outputs[0]}")
 
 
-def pull(vector, places, anchor, precision):
-    """Return the penalty that draws ``vector[places]`` to an anchor, and its gradient (P,).
+def pull(vector, places, *anchors):
+    """Return the penalty that draws ``vector[places]`` to anchors, each with its precision, and its gradient (P,).
 
-    >>> pull(np.array([1.0, 3.0]), slice(1, 2), np.array([1.0]), np.array([10.0]))
+    >>> pull(np.array([1.0, 3.0]), slice(1, 2), (np.array([1.0]), np.array([10.0])))
     (20.0, array([ 0., 20.]))
     """
-    value, cache = quadratic.penalty(vector[places], anchor, precision.astype(vector.dtype))
-    gradient = np.zeros_like(vector)
-    gradient[places] = quadratic.penalty_vjp(1.0, cache)[0]
-    return float(value), gradient
+    total, gradient = 0.0, np.zeros_like(vector)
+    for anchor, precision in anchors:
+        value, cache = quadratic.penalty(vector[places], anchor, precision.astype(vector.dtype, copy=False))
+        total += float(value)
+        gradient[places] += quadratic.penalty_vjp(1.0, cache)[0]
+    return total, gradient

@@ -54,7 +54,7 @@ class SI(Sequential):
         if not self.memory:
             return 0.0, None
         precision = 2 * self.settings.weight * len(task.x_train) * self.memory["importance"]
-        return pull(vector, places, self.memory["anchor"], precision)
+        return pull(vector, places, (self.memory["anchor"], precision))
 
     def weighted(self, task):
         """Return what is maximized; before each step the penalty notes where weights are, and the slope there."""
