@@ -67,7 +67,7 @@ class RunConfig:
     data: str | None = option(None, "Own data instead of an image set: an .npz file, or a folder of them, a task each.")
     classes: tuple[tuple[int, ...], ...] | None = option(None, "Labels of each task that an .npz file is cut into.")
     data_sha256: str | None = option(None, "Identity of own data, which a run finds out; other data are refused.")
-    method: str = option("npbcl", "Who learns: a name that `ibpcl methods` lists, or package.module:Class.")
+    method: str = option("npbcl", "The method that learns: a name that `ibpcl methods` lists, or package.module:Class.")
     preset: str = option("default", "Named settings of the method that others change: `ibpcl settings` shows them.")
     seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.",
                        at_least=0, at_most=LARGEST_SEED)
