@@ -79,7 +79,7 @@ class Problem:
     images : Images
         Bytes or float32; the first N are the batch, all of them say which inputs are always zero.
     backend : Backend
-        Who computes.
+        The backend that computes: numba or numpy.
     pack : bool
         Whether inputs that are always zero are left out, as in training.
     """

@@ -63,7 +63,7 @@ class Saved:
     seed : int
         Everything random is a function of it.
     backend_name : {"numba", "numpy"}
-        Who computes.
+        The backend that computes: numba or numpy.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ def probable(network, vector, samples, key, backend):
     key : Key
         Of their noise; each masked layer has the next stream.
     backend : Backend
-        Who draws.
+        The backend that draws: numba or numpy.
 
     Returns
     -------

@@ -67,7 +67,7 @@ class RunConfig:
     data: str | None = option(None, "Own data instead of an image set: an .npz file, or a folder of them, a task each.")
     classes: tuple[tuple[int, ...], ...] | None = option(None, "Labels of each task that an .npz file is cut into.")
     data_sha256: str | None = option(None, "Identity of own data, which a run finds out; other data are refused.")
-    method: str = option("npbcl", "Who learns: a name that `ibpcl methods` lists, or package.module:Class.")
+    method: str = option("npbcl", "The method that learns: a name that `ibpcl methods` lists, or package.module:Class.")
     preset: str = option("default", "Named settings of the method that others change: `ibpcl settings` shows them.")
     seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.",
                        at_least=0, at_most=LARGEST_SEED)
@@ -79,9 +79,7 @@ class RunConfig:
     def __post_init__(self):
         _require(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.experiment), "experiment",
                  "letters, digits, dots, dashes and underscores", self.experiment)
-        for one in fields(self):
-            if one.name not in PARTS and (wrong := refusal(one, getattr(self, one.name))):
-                raise UserError(f"{one.name} {wrong}")
+        _check_bounds(self)
         self._identify()
         datasets = (*available(), TERRAIN, OWN)
         _require(self.dataset in datasets, "dataset", f"one of {', '.join(datasets)}", self.dataset)
@@ -94,6 +92,7 @@ class RunConfig:
                  f"classes for the methods {', '.join(GENERATIVE)} and for no other (here: {self.method})", self.stream)
         if self.settings is None:
             object.__setattr__(self, "settings", _method(self.method).settings())
+        _check_bounds(self.settings)                         # those of a method of one's own need not check themselves
         if self.generative and self.measurement is None:
             object.__setattr__(self, "measurement", Measurement())
 
@@ -344,6 +343,12 @@ def _method(name):
     if name not in (*METHODS, *GENERATIVE) and ":" not in name:
         raise UserError(f"unknown method {name!r}{nearest(name, METHODS)} (known: {', '.join(METHODS)})")
     return method(name)
+
+
+def _check_bounds(part):
+    for one in fields(part):
+        if one.metadata and (wrong := refusal(one, getattr(part, one.name))):
+            raise UserError(f"{one.name} {wrong}")
 
 
 def _require(condition, key, allowed, got):

@@ -72,11 +72,12 @@ class Fit(NamedTuple):
 
     ``phase``: its name in the history and in the progress bar.  ``epochs``, ``batch``: passes over the examples, and
     the largest minibatch.  ``samples``: Monte-Carlo samples of a step.  ``key``: seed and task of the noise; the order
-    of the examples is a function of it and the epoch.  ``backend``: who computes.  ``progress``: a :class:`Watch`, or
-    its ``bar``.  ``rate_end``: factor of the learning rates at the last step, > 0; they fall geometrically from 1 times
-    the rates.  ``average``: share of the steps, the last ones, whose parameters are averaged, in 0 .. 1; with 0 the
-    last ones are returned.  At a constant rate the steps wander around a minimum, and their mean is nearer to it than
-    any of them (Polyak and Juditsky, 1992; Izmailov et al., 2018, for networks).  Not for a network that grows.
+    of the examples is a function of it and the epoch.  ``backend``: numba's or NumPy's, which computes.  ``progress``:
+    a :class:`Watch`, or its ``bar``.  ``rate_end``: factor of the learning rates at the last step, > 0; they fall
+    geometrically from 1 times the rates.  ``average``: share of the steps, the last ones, whose parameters are
+    averaged, in 0 .. 1; with 0 the last ones are returned.  At a constant rate the steps wander around a minimum, and
+    their mean is nearer to it than any of them (Polyak and Juditsky, 1992; Izmailov et al., 2018, for networks).  Not
+    for a network that grows.
     """
 
     phase: str

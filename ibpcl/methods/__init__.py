@@ -14,7 +14,7 @@ from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from importlib import import_module
 from numbers import Integral, Real
-from types import MappingProxyType, NoneType, UnionType
+from types import MappingProxyType, UnionType
 from typing import NamedTuple, get_args, get_origin
 
 import numpy as np
@@ -144,15 +144,17 @@ def allowed(one):
     >>> [allowed(one) for one in fields(Settings) if one.name in ("hidden", "decay", "variant")]
     ['non-empty, all at least 1', 'one of separate, online', 'in 0 .. 1']
     """
-    rules = one.metadata
+    rules, kind = one.metadata, _bare(one.type)
     if "choices" in rules:
         return ("one of " if len(rules["choices"]) > 1 else "") + ", ".join(map(str, rules["choices"]))
     if rules.keys() >= {"at_least", "at_most"}:
         return f"in {rules['at_least']} .. {rules['at_most']}"
     words = " and ".join(f"{said} {rules[name]}" for name, (_, said) in BOUNDS.items() if name in rules)
-    if one.type in (float, float | None) and not rules.keys() & {"at_most", "below"}:
+    if kind is float and not rules.keys() & {"at_most", "below"}:
         words = f"finite and {words}" if words else "finite"
-    return f"non-empty, all {words}" if get_origin(one.type) is tuple else words
+    if get_origin(kind) is tuple:
+        return f"non-empty, all {words}" if words else "non-empty"
+    return words
 
 
 def refusal(one, value):
@@ -243,16 +245,20 @@ class Presets(metaclass=Checked):
         return cls(**presets[name])
 
 
+def _bare(kind):
+    """Return a type without "or None"."""
+    return get_args(kind)[0] if isinstance(kind, UnionType) else kind
+
+
 def _as(value, kind, what):
     """Return a value as its type; whole numbers may stand for numbers, and lists for tuples.
 
     >>> _as([50], tuple[int, ...], "hidden")
     (50,)
     """
-    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
-    if value is None and NoneType in kinds:
+    bare = _bare(kind)
+    if value is None and bare is not kind:
         return None
-    bare = kinds[0]
     if get_origin(bare) is tuple:
         element = get_args(bare)[0]
         if not isinstance(value, (list, tuple, np.ndarray)):

@@ -76,7 +76,7 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
     examples : int
         Number of examples of the whole task.
     backend : Backend
-        Who computes.
+        The backend that computes: numba or numpy.
     masks : dict of str to ndarray of bool, shape (D, K), optional
         The hard masks by layer, none where a layer is not named; all are sampled, relaxed, if this is None.
     tau : float, optional

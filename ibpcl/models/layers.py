@@ -23,9 +23,9 @@ GAUSSIAN = ("weight.mu", "weight.log_sigma", "bias.mu", "bias.log_sigma")
 class Pass(NamedTuple):
     """What a pass through a network is given besides parameters, inputs and noise.
 
-    ``backend``: who computes.  ``masks``: the hard masks by layer, a layer that is not named has none; None to sample
-    them all.  ``tau``: the temperature of what is sampled and relaxed, > 0.  ``scale``: how many examples of the task
-    each example of the minibatch stands for, N / batch.
+    ``backend``: numba's or NumPy's, which computes.  ``masks``: the hard masks by layer, a layer that is not named has
+    none; None to sample them all.  ``tau``: the temperature of what is sampled and relaxed, > 0.  ``scale``: how many
+    examples of the task each example of the minibatch stands for, N / batch.
     """
 
     backend: object

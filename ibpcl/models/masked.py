@@ -208,7 +208,7 @@ class Masked(Gaussian):
         prior : float, or (float, float)
             The concentration alpha of the sticks' prior; of a learned one, shape and rate of its Gamma prior.
         backend : Backend
-            Who computes.
+            The backend that computes: numba or numpy.
 
         Returns
         -------

@@ -35,7 +35,7 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
     key : Key
         Of the noise; the result is a function of it and the inputs.
     backend : Backend
-        Who computes.
+        The backend that computes: numba or numpy.
     chunk : int
         Rows evaluated at once.
 

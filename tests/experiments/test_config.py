@@ -138,6 +138,8 @@ def test_a_wrong_type_in_a_file(tmp_path, line, expected):
     ({"stream": "spilt"}, "stream"), ({"dataset": "cifar"}, "dataset"), ({"backend": "torch"}, "backend"),
     ({"method": "nbpcl"}, "method 'nbpcl'; did you mean 'npbcl'"), ({"experiment": "../up"}, "experiment"),
     ({"experiment": ""}, "experiment"), ({"samples": 0}, "samples"), ({"alpha": float("nan")}, "alpha"),
+    ({"classes": ()}, "classes must be non-empty, got"),
+    ({"validation": 1.0}, "validation must be above 0 and below 1"),
     ({"mask_kl": "exact"}, "mask_kl"), ({"hidden": (0,)}, "hidden"), ({"weight_rate": float("inf")}, "weight_rate"),
 ])
 def test_a_value_out_of_range(changes, key):

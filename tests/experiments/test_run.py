@@ -244,7 +244,7 @@ class NearestMean(Saved):
 
 @dataclass(frozen=True)
 class NearestMeanSettings:
-    scale: float = option(1.0, "Sharpness of the probabilities.")
+    scale: float = option(1.0, "Sharpness of the probabilities.", above=0)
 
 
 @pytest.mark.parametrize("name, method_name, alike", [
@@ -269,3 +269,5 @@ def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch
     assert result.result["mask_density"] is None and result.result["elbo_weights"] == {}
     assert {path.name for path in (tmp_path / "run").glob("*.png")} == {"accuracy_curves.png", "accuracy_matrix.png"}
     assert configure(tmp_path / "run" / "config.toml") == result.config
+    with pytest.raises(UserError, match=r"^scale must be finite and above 0, got 0\.0$"):
+        configure(method="nearest", scale=0)
