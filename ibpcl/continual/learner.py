@@ -102,10 +102,11 @@ class Saved:
         >>> NPBCL(Settings(hidden=(50,)), seed=3)
         NPBCL(Settings(hidden=(50,)), seed=3, backend_name='numba'), 0 tasks learned
         """
-        changed = (one.name for one in dataclasses.fields(self.settings)
-                   if getattr(self.settings, one.name) != one.default)
-        settings = ", ".join(f"{name}={getattr(self.settings, name)!r}" for name in changed)
-        return (f"{type(self).__name__}(Settings({settings}), seed={self.seed}, backend_name={self.backend.name!r}), "
+        kind = type(self.settings).__name__
+        settings = ", ".join(f"{one.name}={getattr(self.settings, one.name)!r}"
+                             for one in dataclasses.fields(self.settings)
+                             if getattr(self.settings, one.name) != one.default)
+        return (f"{type(self).__name__}({kind}({settings}), seed={self.seed}, backend_name={self.backend.name!r}), "
                 f"{self.learned} tasks learned")
 
     def save(self, path):

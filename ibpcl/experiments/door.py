@@ -18,6 +18,7 @@ from ibpcl.experiments.folder import CONFIG, is_run
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.report import Report
 from ibpcl.experiments.runs import Run, finished, load
+from ibpcl.methods import GENERATIVE
 from ibpcl.methods.own import name_of
 
 __all__ = ["compare", "learn", "learner", "load", "load_run", "run"]
@@ -32,7 +33,8 @@ def learner(method: Method = "npbcl", preset: str = "default", seed: int = 0, ba
     Parameters
     ----------
     method : str or class
-        A name that ``ibpcl methods`` lists, ``package.module:Class``, or a class with the face of a learner.
+        A name that ``ibpcl methods`` lists, for images without labels with "vae_" before it;
+        ``package.module:Class``; or a class with the face of a learner.
     preset : str
         Named settings of the method.
     seed : int
@@ -51,8 +53,12 @@ def learner(method: Method = "npbcl", preset: str = "default", seed: int = 0, ba
     --------
     >>> learner("ewc", epochs=3, seed=1)
     EWC(Settings(epochs=3), seed=1, backend_name='numba'), 0 tasks learned
+    >>> learner("vae_ewc", epochs=3)
+    ImageEWC(ImageSettings(epochs=3), seed=0, backend_name='numba'), 0 tasks learned
     """
-    config = configure(experiment="learner", method=name_of(method), preset=preset, seed=seed, backend=backend,
+    name = name_of(method)
+    stream = {"stream": "classes"} if name in GENERATIVE else {}
+    config = configure(experiment="learner", method=name, preset=preset, seed=seed, backend=backend, **stream,
                        **settings)
     return one_run.make_learner(config)
 

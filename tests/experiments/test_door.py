@@ -9,7 +9,7 @@ import pytest
 import ibpcl
 from ibpcl import storage
 from ibpcl.errors import UserError
-from ibpcl.methods.ewc import EWC
+from ibpcl.methods.ewc import EWC, ImageEWC
 from ibpcl.methods.naive import Naive
 
 LABELS = np.arange(120) % 4
@@ -184,3 +184,14 @@ def test_what_is_no_run_and_no_learner(stream, tmp_path):
 def test_a_slip_is_named(call, words):
     with pytest.raises(UserError, match=words):
         call()
+
+
+def test_a_learner_of_images_is_made_by_its_name_or_class_and_comes_back_from_its_file(tmp_path):
+    x = np.random.default_rng(0).random((30, 16))
+    one, other = (ibpcl.learner(method, hidden=(8, 8), latent=2, epochs=1) for method in ("vae_ewc", ImageEWC))
+    for learner in (one, other):
+        learner.learn(ibpcl.Task("a", x_train=x, x_test=x[:3]), progress=False)
+    one.save(tmp_path / "learner.npz")
+    copy = ibpcl.load(tmp_path / "learner.npz")
+    assert type(copy) is ImageEWC and copy.settings == one.settings == other.settings
+    np.testing.assert_array_equal(copy.predict(x, 0), other.predict(x, 0))

@@ -30,7 +30,8 @@ def test_a_copy_is_the_learner_and_is_apart_from_it(name, make_task, make_images
         assert (other.learned, learner.learned) == (2, 1)
         for key, value in learner.state().items():
             np.testing.assert_array_equal(value, before[key], err_msg=key)
-    assert repr(learner).startswith(f"{type(learner).__name__}(Settings(hidden=(8,)")
+    kind = "ImageSettings" if name in GENERATIVE else "Settings"
+    assert repr(learner).startswith(f"{type(learner).__name__}({kind}(hidden=(8,)")
     assert repr(learner).endswith("seed=0, backend_name='numpy'), 1 tasks learned")
 
 
