@@ -13,7 +13,7 @@ def test_one_task_alone_is_the_reference_bit_for_bit(make_task):
     one, other = naive.Naive(naive.Settings(**SMALL)), independent.Independent(independent.Settings(**SMALL))
     for learner in (one, other):
         learner.learn(make_task(0), progress=False)
-    np.testing.assert_array_equal(np.concatenate([one.shared, one.own[0]]), other.networks[0][1])
+    np.testing.assert_array_equal(np.concatenate([one.shared, one.own[0]]), other.own[0])
 
 
 def test_a_task_goes_on_from_the_last_one(make_task):
