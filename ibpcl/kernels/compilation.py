@@ -59,8 +59,8 @@ def record():
 def complete():
     """Return whether all kernels are on the disk as they were written: damaged machine code would end the process.
 
-    A damaged folder is removed.  Where there is none for these kernels, those of other versions are removed: they are of
-    no use any more, and a process that still works with one makes it again.
+    A damaged folder is removed.  Where there is none for these kernels, those of other versions are removed: they are
+    of no use any more, and a process that still works with one makes it again.
     """
     if not FOLDER.exists():
         for folder in BELOW.glob("ibpcl-" + "[0-9a-f]" * len(DIGEST)):
