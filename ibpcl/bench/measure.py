@@ -12,7 +12,7 @@ from ibpcl.bench.parts import parts
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.bench.timing import interleave, slope
 from ibpcl.inference.backend import backend
-from ibpcl.kernels import blas, linear, local_linear, thin_products, threads
+from ibpcl.kernels import linear, local_linear, sparse, threads
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import Settings
 from ibpcl.noise import Key, generator
@@ -142,12 +142,13 @@ def densities(plan):
 
     rows = []
     for name, make, module in (("layer", layer, linear), ("moments", sampled, local_linear)):
-        for columns in (K, max(K // 4, thin_products.WIDEST + 1)):
+        for columns in (K, max(K // 4, local_linear.NARROWEST)):
             whole = name == "layer" and columns == K
             for density in plan.densities[::1 if whole else 2]:
-                both, limit = make(random_images(plan.sizes, density).x, columns), module._densest(columns)
-                ways = {way: with_limit(module, at, both) for way, at in (("sparse", 1.0), ("dense", 0.0),
-                                                                          ("chosen", limit))}
+                both = make(random_images(plan.sizes, density).x, columns)
+                limit = module.DENSEST * sparse.efficiency(columns)
+                ways = {way: with_limit(module, at, both) for way, at in (
+                    ("sparse", np.inf), ("dense", -1.0), ("chosen", module.DENSEST))}
                 times = interleave(ways, plan.rounds if whole else -(-plan.rounds // 2))
                 rows.append({"products": name, "columns": columns, "density": density, "densest": limit,
                              "sparse_over_dense": times.ratio("sparse", "dense"),
@@ -155,25 +156,12 @@ def densities(plan):
     return {"densities": rows}
 
 
-def with_limit(module, limit, function):
-    """Return ``function``, called while products are sparse up to a density of ``limit``."""
+def with_limit(module, densest, function):
+    """Return ``function``, called while a module takes the sparse way up to another density."""
     def run():
-        with mock.patch.object(module, "_densest", lambda columns: limit):
+        with mock.patch.object(module, "DENSEST", densest):
             function()
     return run
-
-
-def subnormals(plan):
-    """Measure a product with gradients so small that the results are subnormal: ours, and NumPy's as it is."""
-    S, N, D, K, _ = plan.sizes
-    x, w = random_images(plan.sizes, 1.0).x, np.empty((S, D, K), np.float32)
-    ordinary = generator(Key(0, 0, 0, 0)).standard_normal((S, N, K), np.float32)
-    cotangents = {"ordinary": ordinary, "tiny": ordinary * np.float32(1e-38)}
-    functions = {name: lambda dh=dh: blas.gradients(dh, x, w, False) for name, dh in cotangents.items()}
-    functions |= {f"{name}, NumPy": lambda dh=dh: np.matmul(x.T, dh) for name, dh in cotangents.items()}
-    times = interleave(functions, plan.rounds)
-    return {"tiny_over_ordinary": times.ratio("tiny", "ordinary"),
-            "tiny_over_ordinary_numpy": times.ratio("tiny, NumPy", "ordinary, NumPy")}
 
 
 def epoch(plan, data_dir):
@@ -216,7 +204,7 @@ def everything(plan, data_dir=None, say=lambda text: None):
     found = {"machine": machine(), "sizes": plan.sizes._asdict(), "rounds": plan.rounds}
     for title, function, arguments in (                      # PyTorch's and JAX's threads come with the step, and stay
         ("noise", noise, (plan,)), ("scaling", scaling, (plan,)), ("sparse and dense products", densities, (plan,)),
-        ("subnormal numbers", subnormals, (plan,)), ("an epoch", epoch, (plan, data_dir)),
+        ("an epoch", epoch, (plan, data_dir)),
         ("an autoencoder", autoencoder.measure, (plan, data_dir)),
         ("the step and its parts", steps, (plan, data_dir)), ("import, compilation, memory", processes, (plan,)),
     ):

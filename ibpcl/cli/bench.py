@@ -65,8 +65,6 @@ def table(found):
         f"{axis} {one['slope']:.2f}" for axis, one in found["scaling"].items() if one["slope"] is not None)]
     lines += [f"an epoch of {found['epoch_examples']} images: {found['epoch_s']:.2f} s masked, "
               f"{found['epoch_finetuning_s']:.2f} s fine-tuning; 2000 predictions {found['predict_2000_s']:.2f} s"]
-    lines += [f"a product with tiny gradients over one with ordinary ones: {found['tiny_over_ordinary']:.2f}; NumPy's "
-              f"{found['tiny_over_ordinary_numpy']:.1f}"]
     lines += [f"autoencoder: a masked step {found['vae_masked_step_ms']:.1f} ms, one of fine-tuning "
               f"{found['vae_finetune_step_ms']:.1f} ms; dense products {found['vae_products_ms']:.1f} ms"]
     return "\n".join(lines)

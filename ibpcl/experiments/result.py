@@ -14,6 +14,7 @@ from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import class_of, form
 from ibpcl.data.terrain import LINEAR, to_elevation
 from ibpcl.evaluation import calibration, metrics, structure
+from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Record
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
@@ -76,7 +77,8 @@ def tail(config, train, test):
                     "train_per_task": [round(seconds, 3) for seconds in train],
                     "test_per_task": [round(seconds, 3) for seconds in test]},
         "peak_memory_mb": peak_memory_mb(),
-        "backend": config.backend,
+        "backend": backend(config.backend).name,
+        "compile_seconds": round(backend(config.backend).compile_seconds, 3),
         "versions": versions(),
     }
 
@@ -148,7 +150,15 @@ def peak_memory_mb():
 def versions():
     """Return the versions of Python, of this package and of those it computes with."""
     return {"python": platform.python_version(), "ibpcl": ibpcl.__version__,
-            **{name: importlib.metadata.version(name) for name in PACKAGES}}
+            **{name: version(name) for name in PACKAGES}}
+
+
+def version(package):
+    """Return the version of an installed package, None if it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def columns(progresses):

@@ -2,15 +2,19 @@
 
 A backend is a namespace of modules: ``backend().gaussian.kl`` is the function ``kl`` of ``ibpcl.kernels.gaussian`` if
 there is one, else that of ``ibpcl.primitives.gaussian``.  One rule: a twin has the name and the signature of its
-reference.  Numba is imported when its backend is first asked for.
+reference.  Numba is imported, and the twins are compiled, when its backend is first asked for.
 """
 
 import importlib.util
+import pkgutil
+import sys
+import time
 from functools import cache
 from inspect import isfunction
 from types import SimpleNamespace
 
 BACKENDS = ("numba", "numpy")
+COMPILING = "compiling the kernels, once after installing (some ten seconds)"
 # References that are not primitives: they have no gradient.
 APART = ("adam", "noise")
 
@@ -22,10 +26,12 @@ class Backend:
     ----------
     name : {"numba", "numpy"}
         Whether functions that have a compiled twin are replaced by it.
+    compile_seconds : float
+        What compilation took.
     """
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, compile_seconds=0.0):
+        self.name, self.compile_seconds = name, compile_seconds
 
     def __getattr__(self, module):
         if module.startswith("_"):
@@ -58,6 +64,47 @@ def public(module):
             if isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")}
 
 
+def load():
+    """Import all compiled functions; with an empty cache, say on the standard error that they are compiled.
+
+    Returns
+    -------
+    seconds : float
+        What compilation took; 0 where the machine code was on the disk.
+    """
+    from ibpcl import kernels
+    from ibpcl.kernels import compilation
+
+    began, names = time.perf_counter(), [module.name for module in pkgutil.iter_modules(kernels.__path__)]
+    terminal = sys.stderr.isatty()
+    for i, name in enumerate(names):
+        if not compilation.COMPLETE and (terminal or i == 0):
+            words = f"compiling the kernels, once ({i + 1} of {len(names)})" if terminal else COMPILING
+            print(f"\r{words}" if terminal else words, end="" if terminal else "\n", file=sys.stderr, flush=True)
+        importlib.import_module(f"ibpcl.kernels.{name}")
+    if compilation.COMPLETE:
+        return 0.0
+    compilation.record()
+    if terminal:
+        print("\r" + " " * 60, end="\r", file=sys.stderr, flush=True)
+    return time.perf_counter() - began
+
+
+def why_not():
+    """Return why there can be no compiled functions, None if there can."""
+    try:
+        import numba
+    except ImportError:
+        return "Numba is not installed"
+    except Exception as error:                               # it checks its environment variables as it is imported
+        return f"Numba cannot be imported ({str(error).splitlines()[0]})"
+    if numba.config.DISABLE_JIT:
+        return "NUMBA_DISABLE_JIT is set"
+    if numba.config.NUMBA_NUM_THREADS < 1:
+        return f"NUMBA_NUM_THREADS must be at least 1, got {numba.config.NUMBA_NUM_THREADS}"
+    return None
+
+
 @cache
 def backend(name="numba"):
     """Return a backend by name.
@@ -65,7 +112,8 @@ def backend(name="numba"):
     Parameters
     ----------
     name : {"numba", "numpy"}
-        ``numba`` is the compiled one; ``numpy`` reads like the derivation, and takes complex numbers.
+        ``numba`` is the compiled one; ``numpy`` reads like the derivation, and takes complex numbers.  Where Numba
+        cannot be used, the standard error says why, and ``numpy`` takes its place.
 
     Raises
     ------
@@ -79,4 +127,7 @@ def backend(name="numba"):
     """
     if name not in BACKENDS:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
-    return Backend(name)
+    if name == "numba" and (reason := why_not()):
+        print(f"ibpcl: {reason}: the NumPy backend computes, some times slower", file=sys.stderr)
+        return backend("numpy")
+    return Backend(name, load() if name == "numba" else 0.0)

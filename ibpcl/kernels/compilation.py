@@ -1,85 +1,157 @@
-"""How the kernels are compiled and where the machine code is kept."""
+"""How the kernels are compiled, where the machine code is kept, and which numbers they serve.
 
+A kernel has one signature, of float32, and is compiled when its module is imported: with an empty cache that takes some
+seconds for all modules together, later the machine code is read from the disk.
+"""
+
+import functools
 import hashlib
+import json
+import os
 import shutil
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numba
 import numba.extending
+import numpy as np
+from numba import boolean, float32, float64, int64, uint32, uint64, void
+
+__all__ = ["Own", "boolean", "compiled", "cube", "float32", "float64", "inlined", "int64", "labels", "matrix", "record",
+           "summing", "twin_of", "uint32", "uint64", "vector", "void", "words"]
 
 HERE = Path(__file__).parent
 # The digest of all kernels names the folder: Numba itself would notice a change of the file of the function that is
 # called, but not of a function in another file that was compiled into it.
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))).hexdigest()[:12]
+BELOW = Path(numba.config.CACHE_DIR or HERE / "__pycache__")   # the user's choice is NUMBA_CACHE_DIR
+FOLDER = BELOW / f"ibpcl-{DIGEST}"
+RECORD = FOLDER / "digests.json"
 # No "nnan" and no "ninf": not-a-numbers must come out again, they are how a diverging run is noticed.  No "reassoc"
 # either: it would undo the exact steps of the elementary functions.
-FASTMATH = frozenset(("nsz", "arcp", "contract", "afn"))
-# What only compiled code calls needs no wrapper that takes Python's arguments apart: it takes longer to compile than
-# many a loop.
-INTERNAL = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+FASTMATH = {"nsz", "arcp", "contract", "afn"}
+# Division by zero gives infinity as in NumPy: Numba's default, an exception, would stop vectorization.
+OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+# What only compiled code calls needs no wrapper that takes Python's arguments apart.
+INTERNAL = {**OPTIONS, "no_cpython_wrapper": True}
+
+vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
+labels, words = int64[::1], uint32[:, ::1]
 
 
-def cache_folder(chosen):
-    """Return the folder of the machine code below ``chosen`` (the user's), or below this one.
-
-    Before it is made, those of other versions of these kernels are removed: they are of no use any more, and a process
-    that still works with one makes it again.
-    """
-    below = Path(chosen or HERE / "__pycache__")
-    folder = below / f"ibpcl-{DIGEST}"
-    if not folder.exists():
-        for other in below.glob("ibpcl-" + "[0-9a-f]" * len(DIGEST)):
-            shutil.rmtree(other, ignore_errors=True)
-    return folder
+def digests():
+    """Return the digest of each file of machine code."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(FOLDER.glob("**/*.nb*")) if path.is_file()}
 
 
-def compiled(function):
-    """Compile ``function`` at its first call, without the interpreter's lock, and keep the machine code on disk.
-
-    A cache folder that cannot be written costs the time of compiling again, nothing else.
-
-    Division by zero gives infinity as in NumPy: Numba's default, an exception, would stop vectorization.
-    """
-    options = {"nogil": True, "no_cfunc_wrapper": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
-    chosen = numba.config.CACHE_DIR                          # the user's, from NUMBA_CACHE_DIR, or ""
-    numba.config.CACHE_DIR = str(cache_folder(chosen))
+def record():
+    """Write down what the files of machine code are, when all kernels are compiled; without room, nothing is."""
+    there = RECORD.with_suffix(f".{os.getpid()}")
     try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:                                     # no folder can be written, not even in the user's home
-        return numba.njit(**options)(function)
-    finally:
-        numba.config.CACHE_DIR = chosen
+        there.write_text(json.dumps(digests()), encoding="utf-8")
+        os.replace(there, RECORD)
+    except OSError:
+        there.unlink(missing_ok=True)
 
 
-def part(function):
-    """Compile ``function`` for other compiled functions, whose machine code is kept on disk together with it.
+def complete():
+    """Return whether all kernels are on the disk as they were written: damaged machine code would end the process.
 
-    Called from Python, this and the next two remain what they are, functions in Python.
+    A damaged folder is removed.  Where there is none for these kernels, those of other versions are removed: they are
+    of no use any more, and a process that still works with one makes it again.
     """
-    return numba.extending.register_jitable(fastmath=set(FASTMATH), **INTERNAL)(function)
+    if not FOLDER.exists():
+        for folder in BELOW.glob("ibpcl-" + "[0-9a-f]" * len(DIGEST)):
+            shutil.rmtree(folder, ignore_errors=True)
+    try:
+        whole = json.loads(RECORD.read_text(encoding="utf-8")) == digests()
+    except FileNotFoundError:                                # nobody has finished yet
+        return False
+    except (OSError, ValueError):
+        whole = False
+    if not whole:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    return whole
+
+
+COMPLETE = complete()
+KEPT = COMPLETE or not RECORD.exists()                       # not in a folder that is damaged and cannot be removed
+_said = set()
+
+
+def say_once(words):
+    """Print a line to the standard error, once in a process."""
+    if words not in _said:
+        _said.add(words)
+        print(f"ibpcl: {words}", file=sys.stderr)
+
+
+def compiled(signature):
+    """Compile a function for one signature, without the interpreter's lock, and keep the machine code on disk."""
+    def compile_now(function):
+        options = {**OPTIONS, "nogil": True, "fastmath": FASTMATH}
+        for _ in range(2 if KEPT else 0):                    # twice: another process may have removed the folder
+            before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(FOLDER)
+            try:
+                return numba.njit(signature, cache=True, **options)(function)
+            except FileNotFoundError:
+                continue
+            except (RuntimeError, OSError) as error:         # no folder can be written, or the disk is full
+                if isinstance(error, RuntimeError) and "cannot cache" not in str(error):
+                    raise
+                break
+            finally:
+                numba.config.CACHE_DIR = before
+        say_once(f"compiled kernels cannot be kept in {BELOW}: there is no room, or it cannot be written; set "
+                 "NUMBA_CACHE_DIR to another folder, or each process compiles them again")
+        return numba.njit(signature, **options)(function)
+    return compile_now
 
 
 def inlined(function):
     """Compile ``function`` into each of its callers, whatever its length, so that their loops vectorize."""
-    return numba.extending.register_jitable(forceinline=True, fastmath=set(FASTMATH), **INTERNAL)(function)
+    return numba.extending.register_jitable(forceinline=True, fastmath=FASTMATH, **INTERNAL)(function)
 
 
 def summing(function):
     """Compile ``function`` as :func:`inlined` does, but let it add up in another order: a few sums side by side."""
-    return numba.extending.register_jitable(forceinline=True, fastmath={"nsz", "contract", "reassoc"},
-                                            **INTERNAL)(function)
+    return numba.extending.register_jitable(forceinline=True, fastmath=FASTMATH | {"reassoc"}, **INTERNAL)(function)
 
 
-@numba.extending.intrinsic
-def wide(typing_context, length):
-    """Return ``length``, and let the loops of the calling function use the widest vectors of the processor.
+class Own(NamedTuple):
+    """The cache of a compiled function, for its own way back; that of a reference is not wrapped."""
 
-    With AVX-512 the compiler would prefer 256 bits, out of regard for programs that use vectors only now and then: the
-    first such processors lowered their clock.  These loops do nothing else; they gain about a fifth.
+    cache: object
+
+
+def twin_of(module):
+    """Make a decorator for the twin of the function of the same name in ``module``, its reference.
+
+    The twin gets contiguous arrays and is called where all real numbers are float32; the reference serves all others.
     """
-    def generate(context, builder, signature, arguments):
-        attributes = builder.function.attributes
-        if isinstance(attributes, set):                      # llvmlite's own ``add`` knows no attributes with values
-            set.add(attributes, '"prefer-vector-width"="512"')
-        return arguments[0]
-    return length(length), generate
+    def decorate(function):
+        reference = getattr(module, function.__name__)
+
+        @functools.wraps(function)
+        def serve(*arguments, **options):
+            if function.__name__.endswith("_vjp"):
+                dout, cache, *rest = arguments
+                if not isinstance(cache, Own):
+                    return reference(dout, cache, *rest, **options)
+                dout = tuple(map(_single, dout)) if isinstance(dout, tuple) else _single(dout)
+                return function(dout, cache.cache, *rest, **options)
+            arrays = [one for one in arguments if isinstance(one, np.ndarray) and one.dtype.kind in "fc"]
+            if not arrays or any(one.dtype != np.float32 for one in arrays):
+                return reference(*arguments, **options)
+            out, cache = function(*(np.ascontiguousarray(one) if isinstance(one, np.ndarray) else one
+                                    for one in arguments), **options)
+            return out, Own(cache)
+
+        return serve
+    return decorate
+
+
+def _single(dout):
+    return np.ascontiguousarray(dout, np.float32) if isinstance(dout, np.ndarray) else np.float32(dout)

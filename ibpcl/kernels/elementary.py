@@ -1,26 +1,21 @@
-"""Elementary functions that vectorize: polynomials in float32, the C library in float64.
+"""Elementary functions of float32 that vectorize: polynomials.
 
 The vectorized mathematics that compilers use elsewhere is not part of Numba's packages, and one call of the C library's
 ``expf`` keeps a whole loop from being vectorized.  Here each function is straight-line code whose steps the compiler
-does for eight or sixteen numbers at a time.  The C library serves float64, where accuracy comes before speed.
+does for eight or sixteen numbers at a time.
 """
 
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from ibpcl.kernels.compilation import FASTMATH, INTERNAL, summing, wide
-
-OPTIONS = {"forceinline": True, "fastmath": set(FASTMATH), **INTERNAL}
+from ibpcl.kernels.compilation import inlined
 
 ONE, HALF = np.float32(1), np.float32(0.5)
 LOG_2, LOG2_E = np.float32(math.log(2)), np.float32(1 / math.log(2))
 LOG_2_HIGH = np.float32(0.693359375)                         # 9 bits, so that its multiples by n are exact
 LOG_2_LOW = np.float32(math.log(2) - 0.693359375)
-SQRT_HALF = np.float32(math.sqrt(0.5))
-SQRT_HALF_BITS = np.int32(0x3F3504F3)                        # the same as a pattern of bits
+SQRT_HALF_BITS = np.int32(0x3F3504F3)                        # the square root of one half, as a pattern of bits
 MANTISSA = np.int32(23)                                      # bits of it, below those of the exponent
 BIAS = np.int32(127)                                         # of the exponent
 # Beyond these, e^x is the largest or smallest normal number; the scale 2^n below stays inside the exponent's range.
@@ -33,77 +28,49 @@ L3, L4, L5, L6, L7, L8, L9, L10, L11 = (np.float32(c) for c in (
     1.1676998740e-1, -1.1514610310e-1, 7.0376836292e-2))
 
 
+@inlined
+def _parts(x):
+    r"""Return :math:`e^r - 1` and :math:`2^n`, n the integer nearest to :math:`x / \log 2` and r the rest."""
+    x = EXP_MAX if x > EXP_MAX else x                        # in this form a not-a-number passes through
+    x = EXP_MIN if x < EXP_MIN else x
+    n = np.floor(x * LOG2_E + HALF)
+    r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
+    e = (((((E7 * r + E6) * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r
+    scale = np.int32(np.int32(np.int32(n) + BIAS) << MANTISSA)
+    return e, np.int32(scale).view(np.float32)
+
+
+@inlined
 def exp(x):
-    r"""Compute :math:`e^x = 2^n e^r`, with n the integer nearest to :math:`x / \log 2`."""
-    return math.exp(x)
+    r"""Compute :math:`e^x = 2^n e^r`."""
+    e, power = _parts(x)
+    return (e + ONE) * power
 
 
-@overload(exp, jit_options=OPTIONS)
-def _exp(x):
-    if x != types.float32:
-        return lambda x: math.exp(x)
-
-    def exp_float32(x):
-        x = EXP_MAX if x > EXP_MAX else x                    # in this form a not-a-number passes through
-        x = EXP_MIN if x < EXP_MIN else x
-        n = np.floor(x * LOG2_E + HALF)
-        r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
-        e = ((((((E7 * r + E6) * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r) + ONE
-        scale = np.int32(np.int32(np.int32(n) + BIAS) << MANTISSA)
-        return e * np.int32(scale).view(np.float32)
-    return exp_float32
-
-
-def log_of(r, complement):
-    r"""Compute :math:`\log r` for normal r > 0, where :math:`1 - r` is known better than r shows.
-
-    With :math:`r = 2^n (1 + f)` and :math:`\sqrt{1/2} \le 1 + f < \sqrt 2`, it is :math:`n \log 2 + \log(1 + f)`.  For
-    n = 0, f is minus the complement: that keeps all digits of a logarithm near zero.
-    """
-    return math.log1p(-complement) if r > 0.5 else math.log(r)
-
-
-@overload(log_of, jit_options=OPTIONS)
-def _log_of(r, complement):
-    if r != types.float32:
-        return lambda r, complement: math.log1p(-complement) if r > 0.5 else math.log(r)
-
-    def log_float32(r, complement):
-        bits = np.float32(r).view(np.int32)
-        n = np.int32(np.int32(bits - SQRT_HALF_BITS) >> MANTISSA)
-        f = np.int32(bits - np.int32(n << MANTISSA)).view(np.float32) - ONE
-        f = f if n != 0 else -complement
-        p = ((((((((L11 * f + L10) * f + L9) * f + L8) * f + L7) * f + L6) * f + L5) * f + L4) * f + L3)
-        return f + f * f * (f * p - HALF) + np.float32(n) * LOG_2
-    return log_float32
-
-
+@inlined
 def expm1(x):
     r"""Compute :math:`e^x - 1 = 2^n (e^r - 1) + (2^n - 1)`, which for n = 0 keeps all digits near zero."""
-    return math.expm1(x)
+    e, power = _parts(x)
+    return e * power + (power - ONE)
 
 
-@overload(expm1, jit_options=OPTIONS)
-def _expm1(x):
-    if x != types.float32:
-        return lambda x: math.expm1(x)
+@inlined
+def log_terms(r, complement):
+    r"""Return f, d and :math:`n \log 2`, whose sum is :math:`\log r` for normal r > 0; d is :math:`\log(1 + f) - f`.
 
-    def expm1_float32(x):
-        x = EXP_MAX if x > EXP_MAX else x
-        x = EXP_MIN if x < EXP_MIN else x
-        n = np.floor(x * LOG2_E + HALF)
-        r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW
-        e = (((((E7 * r + E6) * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r
-        scale = np.int32(np.int32(np.int32(n) + BIAS) << MANTISSA)
-        power = np.int32(scale).view(np.float32)
-        return e * power + (power - ONE)
-    return expm1_float32
+    :math:`r = 2^n (1 + f)` and :math:`\sqrt{1/2} \le 1 + f < \sqrt 2`.  For n = 0, f is minus the complement,
+    :math:`1 - r`, which may be known better than r shows: that keeps all digits of a logarithm near zero.
+    """
+    bits = np.float32(r).view(np.int32)
+    n = np.int32(np.int32(bits - SQRT_HALF_BITS) >> MANTISSA)
+    f = np.int32(bits - np.int32(n << MANTISSA)).view(np.float32) - ONE
+    f = f if n != 0 else -complement
+    p = ((((((((L11 * f + L10) * f + L9) * f + L8) * f + L7) * f + L6) * f + L5) * f + L4) * f + L3)
+    return f, f * f * (f * p - HALF), np.float32(n) * LOG_2
 
 
-@summing
-def total(x):
-    """Add up a short array in the order that vectorizes: a few sums side by side."""
-    out = x.dtype.type(0)
-    for i in range(wide(x.size)):
-        out += x[i]
-    return out
+@inlined
+def log_of(r, complement):
+    r"""Compute :math:`\log r`, where :math:`1 - r` is known better than r shows."""
+    f, rest, whole = log_terms(r, complement)
+    return f + rest + whole

@@ -1,93 +1,82 @@
 r"""The divergence of diagonal Gaussians and its gradient, fused: the twin of ``primitives.gaussian``'s ``kl``.
 
-Each direction reads its arrays once, in strips.  A strip's terms are added up as soon as they are made, and the strips'
-sums in order and in float64, so the result is the same for any number of threads.
+Each direction reads its arrays once.  The sums of the pieces are added in their order and in float64.
 """
 
 import numpy as np
 
-from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined, wide
-from ibpcl.kernels.elementary import exp, expm1, total
-from ibpcl.kernels.loops import flat
-from ibpcl.kernels.memory import as_arrays
-from ibpcl.kernels.turns import BEGIN, END, another
+from ibpcl.kernels.compilation import compiled, float32, float64, inlined, summing, twin_of, vector, void
+from ibpcl.kernels.elementary import exp, expm1
+from ibpcl.kernels.threads import each, pieces
+from ibpcl.primitives import gaussian as reference
 
-STRIP = 1024
+PIECE, STRIP = 2**14, 512
+HALF, TWO = np.float32(0.5), np.float32(2)
 
 
-@inlined
-def _terms(mu, log_sigma, prior_mu, prior_log_sigma, out):
-    half, two = out.dtype.type(0.5), out.dtype.type(2)
-    for i in range(wide(out.size)):
+@summing
+def _sum(mu, log_sigma, prior_mu, prior_log_sigma):
+    total = np.float32(0)
+    for i in range(mu.size):
         shift = (mu[i] - prior_mu[i]) * exp(-prior_log_sigma[i])
         log_ratio = log_sigma[i] - prior_log_sigma[i]
-        out[i] = half * (shift * shift + expm1(two * log_ratio)) - log_ratio
+        total += HALF * (shift * shift + expm1(TWO * log_ratio)) - log_ratio
+    return total
 
 
-@compiled
-def forward(turns, mu, log_sigma, prior_mu, prior_log_sigma, partial):
-    """Write the sums of some strips."""
-    while another(turns):
-        begin, end = turns[BEGIN], turns[END]
-        terms = np.empty(STRIP, mu.dtype)
-        for strip in range(begin, end):
-            first, last = strip * STRIP, min((strip + 1) * STRIP, mu.size)
-            out = flat(terms, 0, last - first)
-            _terms(flat(mu, first, last), flat(log_sigma, first, last), flat(prior_mu, first, last),
-                   flat(prior_log_sigma, first, last), out)
-            partial[strip] = total(out)
+@compiled(float64(vector, vector, vector, vector))
+def _divergence(mu, log_sigma, prior_mu, prior_log_sigma):
+    """Add up the divergences; strip by strip, so that rounding does not add up too."""
+    total = 0.0
+    for first in range(0, mu.size, STRIP):
+        strip = slice(first, first + STRIP)
+        total += _sum(mu[strip], log_sigma[strip], prior_mu[strip], prior_log_sigma[strip])
+    return total
 
 
 @inlined
-def _means(ddivergence, mu, prior_mu, prior_log_sigma, dmu, dprior_mu, square):
-    for i in range(wide(dmu.size)):
+def _means(d, mu, prior_mu, prior_log_sigma, dmu, dprior_mu, square):
+    for i in range(dmu.size):
         inverse = exp(-prior_log_sigma[i])
         shift = (mu[i] - prior_mu[i]) * inverse
-        dmu[i] = ddivergence * shift * inverse
-        dprior_mu[i] = -dmu[i]
-        square[i] = -ddivergence * shift * shift
+        dmu[i] = d * shift * inverse
+        dprior_mu[i] = -d * shift * inverse
+        square[i] = d * shift * shift
 
 
 @inlined
-def _scales(ddivergence, log_sigma, prior_log_sigma, dlog_sigma, dprior_log_sigma):
-    two = dlog_sigma.dtype.type(2)
-    for i in range(wide(dlog_sigma.size)):
-        dlog_sigma[i] = ddivergence * expm1(two * (log_sigma[i] - prior_log_sigma[i]))
-        dprior_log_sigma[i] -= dlog_sigma[i]
+def _scales(d, log_sigma, prior_log_sigma, dlog_sigma, dprior_log_sigma):
+    for i in range(dlog_sigma.size):
+        excess = d * expm1(TWO * (log_sigma[i] - prior_log_sigma[i]))
+        dlog_sigma[i] = excess
+        dprior_log_sigma[i] = -excess - dprior_log_sigma[i]  # which holds the square of the shift
 
 
-@compiled
-def backward(turns, ddivergence, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu,
-             dprior_log_sigma):
-    """Write the gradients of some strips."""
-    while another(turns):
-        for first in range(turns[BEGIN] * STRIP, min(turns[END] * STRIP, mu.size), STRIP):
-            last = min(first + STRIP, mu.size)
-            scales, square = flat(prior_log_sigma, first, last), flat(dprior_log_sigma, first, last)
-            _means(ddivergence, flat(mu, first, last), flat(prior_mu, first, last), scales, flat(dmu, first, last),
-                   flat(dprior_mu, first, last), square)
-            _scales(ddivergence, flat(log_sigma, first, last), scales, flat(dlog_sigma, first, last), square)
+@compiled(void(float32, *[vector] * 8))
+def _gradients(d, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma):
+    """Write the gradients at all four inputs, given the gradient ``d`` at the divergence."""
+    _means(d, mu, prior_mu, prior_log_sigma, dmu, dprior_mu, dprior_log_sigma)
+    _scales(d, log_sigma, prior_log_sigma, dlog_sigma, dprior_log_sigma)
 
 
+@twin_of(reference)
 def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     """Compute the KL divergence of diagonal Gaussians: the twin of :func:`ibpcl.primitives.gaussian.kl`.
 
     The inputs must have one shape.
     """
-    arrays = as_arrays("gaussian.kl", mu, log_sigma, prior_mu, prior_log_sigma)
-    if any(array.shape != arrays[0].shape for array in arrays):
+    arrays = mu, log_sigma, prior_mu, prior_log_sigma
+    if any(array.shape != mu.shape for array in arrays):
         raise ValueError(f"gaussian.kl: all inputs must have one shape, got {[array.shape for array in arrays]}")
-    vectors = [array.reshape(-1) for array in arrays]
-    partial = np.empty(-(-vectors[0].size // STRIP))
-    threads.run(forward, partial.size, *vectors, partial)
-    return arrays[0].dtype.type(partial.sum()), arrays
+    flat = [array.reshape(-1) for array in arrays]
+    sums = each(_divergence, [[array[piece] for array in flat] for piece in pieces(mu.size, PIECE)])
+    return np.float32(sum(sums)), arrays
 
 
+@twin_of(reference)
 def kl_vjp(ddivergence, cache):
     """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`."""
-    mu = cache[0]
-    gradients = [np.empty_like(mu) for _ in cache]
-    vectors = [array.reshape(-1) for array in (*cache, *gradients)]
-    threads.run(backward, -(-mu.size // STRIP), mu.dtype.type(ddivergence), *vectors)
+    gradients = [np.empty_like(array) for array in cache]
+    flat = [array.reshape(-1) for array in (*cache, *gradients)]
+    each(_gradients, [(ddivergence, *(array[piece] for array in flat)) for piece in pieces(cache[0].size, PIECE)])
     return tuple(gradients)

@@ -1,68 +1,58 @@
-r"""The linear layer for inputs of which many are zero: the twin of ``primitives.linear``.
+r"""The linear layer: the twin of ``primitives.linear``.
 
 Both products with a batch of images, :math:`x w_s` and :math:`x^\top dh_s`, leave out the images' zeros
-(:mod:`ibpcl.kernels.sparse_matrix`).  Dense inputs go to BLAS.  The choice is made for each batch by the share of its
-numbers that are not zero.
+(:mod:`ibpcl.kernels.sparse`).  Dense inputs go to BLAS, on one thread, called by ours, each for some of the products or
+some rows of one: the threads of OpenBLAS would take the cores from ours.
 """
 
 import numpy as np
 
-from ibpcl.kernels import blas, sparse_matrix, threads
-from ibpcl.kernels.compilation import compiled
-from ibpcl.kernels.memory import as_arrays, empty
-from ibpcl.kernels.turns import BEGIN, END, another
+from ibpcl.kernels.compilation import twin_of
+from ibpcl.kernels.sparse import density, efficiency, multiply, sparse
+from ibpcl.kernels.threads import each, pieces
+from ibpcl.openblas import one_thread
+from ibpcl.primitives import linear as reference
+
+ROWS = 128                                                   # of a dense product, a piece
+# The largest share of numbers that are not zero for the sparse way, where all columns of its tiles are used; BLAS is
+# the faster one beyond.
+DENSEST = 0.6
 
 
-def _densest(columns):
-    """Return the largest share of numbers that are not zero for the sparse way; BLAS is the faster one beyond.
-
-    What a row of the sparse matrix costs whatever the other one's width weighs more where that is narrow
-    (docs/performance.md).
-    """
-    return 0.2 if columns < 32 else 0.4 if columns < 64 else 0.6
+def _add(x, w, b, out):
+    np.matmul(x, w, out=out)
+    out += b
 
 
-@compiled
-def product(turns, parts, starts, ends, places, values, matrices, first, out, totals):
-    """Multiply the sparse matrix by some of ``matrices`` (S, M, K), into ``out`` (S, R, K), and add up their rows.
-
-    A piece is one of so many ``parts`` of a result's rows.  ``first`` (S, K) is what each of these begins with;
-    ``totals``, the sums of the matrices' rows, (S, K), or (S, 0) where they are not needed.
-    """
-    R = out.shape[1]
-    while another(turns):
-        for piece in range(turns[BEGIN], turns[END]):
-            s, part = piece // parts, piece % parts
-            total = totals[s] if part == 0 else totals[s, :0]
-            sparse_matrix.multiply(starts, ends, places, values, matrices[s], first[s], out[s], total,
-                                   part * R // parts, (part + 1) * R // parts)
-
-
-def _product(sparse, matrices, first, rows, needs_totals):
-    S, _, K = matrices.shape
-    out, totals = empty((S, rows, K), matrices.dtype), np.empty((S, K * needs_totals), matrices.dtype)
-    parts = 2 if S == 1 else 1
-    threads.run(product, S * parts, parts, *sparse, matrices, first, out, totals)
-    return out, totals
-
-
+@twin_of(reference)
 def apply(x, w, b):
     """Multiply by the weights and add the bias: the twin of :func:`ibpcl.primitives.linear.apply`."""
-    x, w, b = as_arrays("linear.apply", x, w, b)
-    sparse = sparse_matrix.sparse(x, _densest(w.shape[2])) if x.ndim == 2 else None
-    if sparse is not None:
-        return _product(sparse, w, b, x.shape[0], False)[0], (x, w, sparse)
-    return blas.product(x, w, b), (x, w, None)
+    (S, _, K), N = w.shape, x.shape[-2]
+    h, entries = np.empty((S, N, K), np.float32), None
+    if x.ndim == 2 and density(x) <= DENSEST * efficiency(K):
+        entries = sparse(x)
+        multiply([(entries, w[s], b[s]) for s in range(S)], h)
+    else:
+        with one_thread():
+            each(_add, [((x if x.ndim == 2 else x[s])[rows], w[s], b[s], h[s, rows])
+                        for s in range(S) for rows in pieces(N, ROWS)])
+    return h, (x, w, entries is not None)
 
 
+@twin_of(reference)
 def apply_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to ``x``, ``w`` and ``b``: the twin of :func:`ibpcl.primitives.linear.apply_vjp`."""
-    x, w, sparse = cache
-    dh = np.ascontiguousarray(dh, w.dtype)
-    dx, dw, db = blas.gradients(dh, x, w, needs_dx, sparse is None)
+    x, w, is_sparse = cache
+    (S, N, K), dx, dw = dh.shape, None, np.empty_like(w)
+    if is_sparse:
+        entries, nothing = sparse(np.ascontiguousarray(x.T)), np.zeros(K, np.float32)
+        multiply([(entries, dh[s], nothing) for s in range(S)], dw)
+    products = [] if is_sparse else [((x if x.ndim == 2 else x[s]).T, dh[s], dw[s]) for s in range(S)]
+    if needs_dx:
+        dx = np.empty((S, *x.shape[-2:]), np.float32)
+        products += [(dh[s, rows], w[s].T, dx[s, rows]) for s in range(S) for rows in pieces(N, ROWS)]
+    with one_thread():
+        each(np.matmul, products)
     if needs_dx and x.ndim == 2:
         dx = dx.sum(axis=0)                                  # x was shared by all samples
-    if sparse is not None:
-        nothing = np.zeros((dh.shape[0], dh.shape[2]), dh.dtype)
-        dw, db = _product(sparse_matrix.transposed(sparse, x.shape[1]), dh, nothing, x.shape[1], True)
-    return dx, dw, db
+    return dx, dw, dh.sum(axis=1)                            # b was broadcast over N

@@ -1,7 +1,7 @@
 """Counter-based noise, compiled: the twin of ``ibpcl.noise``, where the generator and its layout are described.
 
-A piece is a chunk.  For each chunk the cipher fills four strips of words, which stay in the first-level cache,
-and a transform makes the values from them.  The cipher's loop is apart from the transform's because it works in 64-bit
+For each chunk the cipher fills four strips of words, which stay in the first-level cache, and a transform makes the
+values from them.  The cipher's loop is apart from the transform's because it works in 64-bit
 lanes: the processor has a vector instruction for 32 x 32 -> 64 bits, and only the low halves of the operands count, so
 no step needs to clear the high halves.  The transforms work in 32-bit lanes, twice as many; Numba widens 32-bit integer
 operations to 64, so each is narrowed again at once, which the compiler turns into the plain 32-bit instruction.
@@ -12,15 +12,14 @@ import math
 import numpy as np
 
 from ibpcl import noise as reference
-from ibpcl.kernels import threads
-from ibpcl.kernels.compilation import compiled, inlined, part, wide
+from ibpcl.kernels.compilation import compiled, cube, inlined, int64, uint64, void
 from ibpcl.kernels.elementary import HALF, ONE, log_of
-from ibpcl.kernels.memory import empty
-from ibpcl.kernels.turns import BEGIN, END, another
-from ibpcl.noise import CHUNK, LOW, ROUNDS, STRIP
+from ibpcl.kernels.threads import each, pieces
+from ibpcl.noise import LOW, ROUNDS, STRIP
 
+PIECE = 32                                                   # chunks
 KINDS = ("uniform", "normal", "logistic")
-UNIFORM, NORMAL, LOGISTIC = (np.uint64(kind) for kind in range(3))
+UNIFORM, NORMAL, LOGISTIC = range(3)
 M0, M1 = (np.uint64(m) for m in reference.MULTIPLIERS)
 W0, W1 = (np.uint64(w) for w in reference.WEYL)
 LOW_HALF, HALF_WIDTH = np.uint64(LOW), np.uint64(32)
@@ -36,7 +35,7 @@ S3, S5, S7 = (np.float32(c) for c in (-1.6666654611e-1, 8.3321608736e-3, -1.9515
 C4, C6, C8 = (np.float32(c) for c in (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5))
 
 
-@part
+@inlined
 def _cipher(words, first_block, step, task, stream, seed):
     """Fill ``words`` (4, 512) of uint32 with the blocks from ``first_block`` on: ``ibpcl.noise.philox``."""
     out0, out1, out2, out3 = words[0], words[1], words[2], words[3]
@@ -57,10 +56,10 @@ def _log_unit(w):
     return log_of((np.float32(w) + HALF) * GRID, (np.float32(np.uint32(~w)) + HALF) * GRID)
 
 
-@part
+@inlined
 def _box_muller(u, v, x, y):
     """Make normals x, y (float32) from words u (radius) and v (angle)."""
-    for i in range(wide(u.size)):
+    for i in range(u.size):
         radius = np.sqrt(np.float32(-2) * _log_unit(u[i]))
         quadrant = np.uint32(np.uint32(v[i] + EIGHTH) >> QUARTER_BITS)
         rest = np.int32(np.uint32(v[i] - np.uint32(quadrant << QUARTER_BITS)))
@@ -74,101 +73,69 @@ def _box_muller(u, v, x, y):
         y[i] = radius * (-across if (quadrant & BIT_1) != 0 else across)
 
 
-@part
+@inlined
 def _logits(u, x):
     """Make logistics x (float32) from words u: the logarithm of the odds, both of whose parts are exact."""
-    for i in range(wide(u.size)):
+    for i in range(u.size):
         odds = (np.float32(u[i]) + HALF) / (np.float32(np.uint32(~u[i])) + HALF)
         x[i] = log_of(odds, ONE - odds)
 
 
-@part
+@inlined
 def _units(u, x):
     """Make uniforms x (float32) from words u."""
-    for i in range(wide(u.size)):
+    for i in range(u.size):
         value = (np.float32(u[i]) + HALF) * GRID
         x[i] = value if value < ONE else BELOW_ONE
 
 
-@part
-def _array_of(chunk, starts):
-    """Return the number of the array that has a chunk; array i begins with chunk ``starts[i]``."""
-    i = 0
-    while starts[i + 1] <= chunk:
-        i += 1
-    return i
-
-
-@compiled
-def _fill_float32(turns, described, starts, out):
-    """Fill some chunks of ``out`` (chunks, 4, 512), which has several arrays, ``described`` (arrays, 5)."""
+@compiled(void(int64, uint64, uint64, uint64, uint64, uint64, cube))
+def _fill(kind, chunk, step, task, stream, seed, out):
+    """Fill ``out`` (chunks, 4, 512) with noise of a kind, from a chunk on."""
     words = np.empty((4, STRIP), np.uint32)
-    while another(turns):
-        for chunk in range(turns[BEGIN], turns[END]):
-            a = _array_of(chunk, starts)
-            kind, counter, values = described[a, 0], np.uint64((chunk - starts[a]) * STRIP), out[chunk]
-            _cipher(words, counter, described[a, 1], described[a, 2], described[a, 3], described[a, 4])
+    for i in range(out.shape[0]):
+        _cipher(words, (chunk + np.uint64(i)) * np.uint64(STRIP), step, task, stream, seed)
+        values = out[i]
+        if kind == NORMAL:
             for j in range(0, 4, 2):
-                if kind == NORMAL:
-                    _box_muller(words[j], words[j + 1], values[j], values[j + 1])
-                    continue
-                for k in range(j, j + 2):
-                    if kind == LOGISTIC:
-                        _logits(words[k], values[k])
-                    else:
-                        _units(words[k], values[k])
-
-
-@compiled
-def _fill_float64(turns, described, starts, out):
-    """Fill some chunks of ``out`` (chunks, 4, 512), by the reference's own formulas."""
-    while another(turns):
-        words = np.empty((4, STRIP), np.uint32)
-        for chunk in range(turns[BEGIN], turns[END]):
-            a = _array_of(chunk, starts)
-            kind, counter = described[a, 0], np.uint64((chunk - starts[a]) * STRIP)
-            _cipher(words, counter, described[a, 1], described[a, 2], described[a, 3], described[a, 4])
-            for j in range(0, 4, 2):
-                for i in range(STRIP):
-                    u, v = (words[j, i] + 0.5) * 2.0**-32, (words[j + 1, i] + 0.5) * 2.0**-32
-                    if kind == NORMAL:
-                        radius, angle = math.sqrt(-2 * math.log(u)), 2 * math.pi * v
-                        u, v = radius * math.cos(angle), radius * math.sin(angle)
-                    elif kind == LOGISTIC:
-                        u, v = math.log(u / (1 - u)), math.log(v / (1 - v))
-                    out[chunk, j, i], out[chunk, j + 1, i] = u, v
-
-
-def _fill(caller, wanted, dtype):
-    dtype, described, places, starts = reference.check_dtype(caller, dtype), [], [], [0]
-    for kind, key, shape in wanted:
-        seed, task, step, stream = reference.check_key(caller, key)
-        described.append((int(kind), step, task, stream, seed))
-        shape, size, chunks = reference.check_shape(caller, shape)
-        places.append((slice(starts[-1] * CHUNK, starts[-1] * CHUNK + size), shape))
-        starts.append(starts[-1] + chunks)
-    out = empty((starts[-1] * CHUNK,), dtype)
-    kernel = _fill_float32 if dtype == np.float32 else _fill_float64
-    threads.run(kernel, starts[-1], np.array(described, np.uint64).reshape(-1, 5), np.array(starts),
-                out.reshape(-1, 4, STRIP))
-    return [out[place].reshape(shape) for place, shape in places]
+                _box_muller(words[j], words[j + 1], values[j], values[j + 1])
+        elif kind == LOGISTIC:
+            for j in range(4):
+                _logits(words[j], values[j])
+        else:
+            for j in range(4):
+                _units(words[j], values[j])
 
 
 def draw(wanted, dtype=np.float32):
-    """Draw several arrays of noise: the twin of :func:`ibpcl.noise.draw`."""
-    return _fill("noise.draw", [(KINDS.index(kind), key, shape) for kind, key, shape in wanted], dtype)
+    """Draw several arrays of noise: the twin of :func:`ibpcl.noise.draw`, which serves float64."""
+    if reference.check_dtype("noise.draw", dtype) != np.float32:
+        return reference.draw(wanted, dtype)
+    calls, found = [], []
+    for kind, key, shape in wanted:
+        seed, task, step, stream = reference.check_key(f"noise.{kind}", key)
+        shape, size, chunks = reference.check_shape(f"noise.{kind}", shape)
+        out = np.empty((chunks, 4, STRIP), np.float32)
+        calls += [(KINDS.index(kind), piece.start, step, task, stream, seed, out[piece])
+                  for piece in pieces(chunks, PIECE)]
+        found.append(out.reshape(-1)[:size].reshape(shape))
+    each(_fill, calls)
+    return found
 
 
 def uniform(key, shape, dtype=np.float32):
     """Draw uniform noise: the twin of :func:`ibpcl.noise.uniform`."""
-    return _fill("noise.uniform", [(UNIFORM, key, shape)], dtype)[0]
+    reference.check_dtype("noise.uniform", dtype)
+    return draw([("uniform", key, shape)], dtype)[0]
 
 
 def normal(key, shape, dtype=np.float32):
     """Draw standard normal noise: the twin of :func:`ibpcl.noise.normal`."""
-    return _fill("noise.normal", [(NORMAL, key, shape)], dtype)[0]
+    reference.check_dtype("noise.normal", dtype)
+    return draw([("normal", key, shape)], dtype)[0]
 
 
 def logistic(key, shape, dtype=np.float32):
     """Draw standard logistic noise: the twin of :func:`ibpcl.noise.logistic`."""
-    return _fill("noise.logistic", [(LOGISTIC, key, shape)], dtype)[0]
+    reference.check_dtype("noise.logistic", dtype)
+    return draw([("logistic", key, shape)], dtype)[0]

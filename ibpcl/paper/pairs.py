@@ -22,6 +22,11 @@ SHAPE = re.compile(r"shape \(([^)]*)\)")
 # G: the gates of an LSTM, always 4; M: the weights that a mask keeps, at most D K.
 SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
 
+# More than one piece and one tile, where a compiled function cuts its work.
+TWIN_SIZES = {"S": 3, "N": 150, "D": 140, "K": 120, "C": 5, "M": 1000}
+# A few units of the last place of float32, and what sums of some hundred numbers add to them.
+TWIN_TOLERANCE = 1e-5
+
 # Noise, data and settings: inputs that are not differentiated.
 CONSTANT = frozenset({"eps", "u", "logistic", "labels", "targets", "mask", "kept", "tau", "prior_tau", "prior_shape",
                       "prior_rate", "prior_a", "prior_b"})
@@ -205,3 +210,38 @@ def check_pair(pair, seed=0, sizes=None):
         return pair.f(*values, **pair.choices)
 
     return check(f, pair.f_vjp, inputs, [name for name in inputs if name not in CONSTANT], seed=seed)
+
+
+def check_twin(pair, seed=0):
+    """Compare a compiled twin with its reference, in value and gradient.
+
+    The twin gets float32, the reference the same numbers in float64.
+
+    Returns
+    -------
+    error : float
+        The largest difference, divided by the largest number of its result.
+    entries : int
+        How many numbers were compared.
+    """
+    rng, found = np.random.default_rng(seed), []
+    exact = {name: np.float32(value).astype(float) if np.asarray(value).dtype.kind == "f" else value
+             for name, value in make_inputs(pair, rng, TWIN_SIZES).items()}
+    single = [np.asarray(value, np.float32) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
+              for value in exact.values()]
+    expected, exact_cache = pair.reference(*exact.values(), **pair.choices)
+    out, cache = pair.f(*single, **pair.choices)
+    values = expected if isinstance(expected, tuple) else (expected,)
+    dout = tuple(rng.normal(size=np.shape(value)) for value in values)
+    cotangents = [tuple(np.asarray(part, dtype)[()] for part in dout) for dtype in (np.float32, np.float64)]
+    if not isinstance(expected, tuple):
+        out, cotangents = (out,), [parts[0] for parts in cotangents]
+    back = getattr(importlib.import_module(pair.reference.__module__), pair.f_vjp.__name__)
+    gradients = [pull_back(given, kept) for pull_back, given, kept in (
+        (pair.f_vjp, cotangents[0], cache), (back, cotangents[1], exact_cache))]
+    gradients = [one if isinstance(one, tuple) else (one,) for one in gradients]
+    for one, other in (*zip(out, values, strict=True), *zip(*gradients, strict=True)):
+        if np.asarray(one).dtype != np.float32:
+            raise TypeError(f"{pair}: the compiled twin gave {np.asarray(one).dtype}")
+        found.append(float(np.abs(one - other).max(initial=0) / np.abs(other).max(initial=1e-30)))
+    return max(found), sum(np.size(part) for part in (*out, *gradients[0]))

@@ -76,7 +76,7 @@ def kl(logit_theta, logit_pi):
     prior = logit_pi[:, None, :]
     theta, delta = sigmoid(logit_theta), logit_theta - prior
     divergence = theta * delta - softplus(logit_theta) + softplus(prior)
-    return divergence.sum(axis=(1, 2)), (theta, delta, sigmoid(logit_pi))
+    return divergence.sum(axis=(1, 2)), (theta, sigmoid(-logit_theta), delta, sigmoid(logit_pi))
 
 
 def kl_vjp(ddivergence, cache):
@@ -86,7 +86,7 @@ def kl_vjp(ddivergence, cache):
               (\operatorname{logit}\theta - \operatorname{logit}\pi), \qquad
               \partial_{\operatorname{logit}\pi} = \sum_d \pi - \theta
     """
-    theta, delta, pi = cache
-    dlogit_theta = ddivergence[:, None, None] * theta * (1 - theta) * delta
+    theta, complement, delta, pi = cache                     # 1 - theta would be 0 where theta rounds to 1
+    dlogit_theta = ddivergence[:, None, None] * theta * complement * delta
     dlogit_pi = ddivergence[:, None] * (pi[:, None, :] - theta).sum(axis=1)      # logit_pi was broadcast over D
     return dlogit_theta, dlogit_pi

@@ -42,8 +42,9 @@ def sample(logistic, logit_theta, tau):
     >>> sample(np.zeros((1, 1, 2)), np.array([[[0.0, 40.0]]]), 0.5)[0]
     array([[[0.5, 1. ]]])
     """
-    z = sigmoid((logit_theta + logistic) / tau)
-    return z, (z, tau)
+    y = (logit_theta + logistic) / tau
+    z = sigmoid(y)
+    return z, (z, sigmoid(-y), tau)                          # 1 - z would be 0 where z rounds to 1
 
 
 def sample_vjp(dz, cache):
@@ -51,8 +52,8 @@ def sample_vjp(dz, cache):
 
     .. math:: \partial z / \partial \operatorname{logit}\theta = z (1 - z) / \tau
     """
-    z, tau = cache
-    return dz * z * (1 - z) / tau
+    z, complement, tau = cache
+    return dz * z * complement / tau
 
 
 def log_density_logit(y, logit_theta, tau):

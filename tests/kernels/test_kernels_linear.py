@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibpcl.kernels import linear, local_linear, sparse_matrix
+from ibpcl.kernels import linear, local_linear, sparse
 from ibpcl.primitives import linear as reference
 
 problems = st.fixed_dictionaries({
     "S": st.integers(0, 3), "N": st.sampled_from([0, 1, 20, 64, 65, 130]), "D": st.sampled_from([0, 1, 40, 64, 129]),
-    # Around one vector, one strip of seven, and strips of different lengths, in float64 and in float32.
+    # Around one vector, and one and two strips of seven.
     "K": st.sampled_from([0, 1, 7, 8, 15, 16, 33, 56, 57, 112, 113, 200]),
     "density": st.sampled_from([0.0, 0.05, 0.2, 0.3, 1.0]), "shared": st.booleans(), "needs_dx": st.booleans(),
     "seed": st.integers(0, 2**32 - 1),
@@ -24,7 +24,7 @@ def inputs(S, N, D, K, density, shared, seed):
     return x, rng.standard_normal((S, D, K)), rng.standard_normal((S, K)), rng.standard_normal((S, N, K))
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-5)])
 @given(problems)
 @settings(deadline=None, max_examples=80)
 def test_values_and_gradients_equal_the_reference(dtype, tolerance, problem):
@@ -41,62 +41,9 @@ def test_values_and_gradients_equal_the_reference(dtype, tolerance, problem):
             np.testing.assert_allclose(value, exact, rtol=tolerance, atol=10 * tolerance)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@given(st.integers(0, 140), st.integers(0, 140), st.floats(0, 1), st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=60)
-def test_every_entry_is_kept_once_and_the_transpose_has_the_same(dtype, N, D, density, seed):
-    rng = np.random.default_rng(seed)
-    x = np.where(rng.random((N, D)) < density, rng.standard_normal((N, D)), 0).astype(dtype)
-    sparse = sparse_matrix.sparse(x, 1.0)
-    for matrix, expected in ((sparse, x), (sparse_matrix.transposed(sparse, D), x.T)):
-        found = np.zeros_like(expected)
-        for (block, row), start in np.ndenumerate(matrix.starts):
-            entries = slice(start, matrix.ends[block, row])
-            columns = block * sparse_matrix.BLOCK + matrix.places[entries]
-            assert (np.diff(columns.astype(int)) > 0).all()  # in order, and so none twice
-            found[row, columns] = matrix.values[entries]
-        assert np.array_equal(found, expected)
-    for some, factor in ((x, sparse_matrix.FAR), (x[::sparse_matrix.EVERY], 1)):
-        if np.count_nonzero(some):
-            assert sparse_matrix.sparse(x, 0.999 * np.count_nonzero(some) / some.size / factor) is None
-    x[:] = np.nan                                            # is not zero
-    sparse = sparse_matrix.sparse(x, 1.0)
-    assert (sparse.ends - sparse.starts).sum() == x.size
-
-
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-def test_every_width_of_the_last_vector_is_stored_whole(dtype, tolerance, monkeypatch):
-    monkeypatch.setattr(linear, "_densest", lambda columns: 1.0)
-    for K in range(1, 130):
-        x, w, b, _ = (array.astype(dtype) for array in inputs(1, 5, 10, K, 0.5, True, K))
-        np.testing.assert_allclose(linear.apply(x, w, b)[0], reference.apply(x, w, b)[0], rtol=tolerance,
-                                   atol=10 * tolerance)
-
-
-def test_the_choice_goes_by_density():
-    cases = ((70, 0.1, True), (70, 0.5, True), (70, 0.8, False), (20, 0.1, True), (20, 0.5, False))
-    for columns, density, sparse in cases:
-        x, w, b, _ = inputs(2, 50, 60, columns, density, True, 0)
-        assert (linear.apply(x, w, b)[1][2] is not None) == sparse
-
-
-def test_fine_tuning_looks_for_zeros_where_they_can_pay():
-    x = inputs(2, 50, 60, 70, 0.1, True, 0)[0]
-    for columns, sparse in ((70, True), (40, False)):
-        w, b, eps = np.ones((60, columns)), np.ones(columns), np.ones((2, 50, columns))
-        assert (local_linear.sample(eps, x, w, w, b, b)[1].sparse is not None) == sparse
-
-
-def test_rows_that_are_not_like_the_others_do_not_mislead():
-    x = np.ones((64, 10), np.float32)
-    x[::sparse_matrix.EVERY] = 0                             # the only ones that are looked at first
-    assert sparse_matrix.sparse(x, 0.5) is None
-    assert sparse_matrix.sparse(1 - x, 0.5) is None          # taken for dense, which costs time, nothing else
-
-
 @pytest.mark.parametrize("row", [0, 5, 9])
 def test_rows_and_columns_of_zeros(row):
-    x, w, b, dh = inputs(2, 10, 16, 20, 0.2, True, 1)
+    x, w, b, dh = (array.astype(np.float32) for array in inputs(2, 10, 16, 100, 0.2, True, 1))
     x[row], x[:, [0, 7, 15]] = 0, 0
     h, cache = linear.apply(x, w, b)
     assert np.array_equal(h[:, row], b)
@@ -104,6 +51,50 @@ def test_rows_and_columns_of_zeros(row):
     assert not dw[:, [0, 7, 15]].any() and dw.any()
 
 
-def test_complex_inputs_are_refused():
-    with pytest.raises(TypeError, match=r"linear\.apply: arrays must be float32 or float64"):
-        linear.apply(np.zeros((2, 3), complex), np.zeros((1, 3, 2)), np.zeros((1, 2)))
+@given(st.integers(0, 140), st.integers(0, 140), st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=60)
+def test_every_entry_is_kept_once_and_in_order(R, D, density, seed):
+    rng = np.random.default_rng(seed)
+    x = np.where(rng.random((R, D)) < density, rng.standard_normal((R, D)), 0).astype(np.float32)
+    x[rng.random((R, D)) < 0.01] = np.nan                    # is not zero
+    entries, found = sparse.sparse(x), np.zeros_like(x)
+    for (block, row), end in np.ndenumerate(entries.ends):
+        begin = entries.ends[block, row - 1] if row else R * block * sparse.BLOCK
+        columns = block * sparse.BLOCK + entries.places[begin:end]
+        assert (np.diff(columns) > 0).all()                  # in order, and so none twice
+        found[row, columns] = entries.values[begin:end]
+    assert np.array_equal(found, x, equal_nan=True)
+
+
+@pytest.mark.parametrize("S", [1, 2])
+def test_every_width_is_written_whole(S):
+    for K in range(1, 240):
+        x, w, b, _ = (array.astype(np.float32) for array in inputs(S, 5, 70, K, 0.5, True, K))
+        out = np.full((S, 5, K), np.nan, np.float32)
+        entries = sparse.sparse(x)
+        sparse.multiply([(entries, *factors) for factors in zip(w, b, strict=True)], out)
+        np.testing.assert_allclose(out, reference.apply(x, w, b)[0], rtol=1e-5, atol=1e-4)
+
+
+def test_the_choice_goes_by_density_and_by_the_share_of_the_tiles_that_is_used():
+    for columns, density, is_sparse in ((100, 0.1, True), (100, 0.5, True), (100, 0.8, False), (20, 0.05, True),
+                                        (20, 0.3, False), (120, 0.25, True), (120, 0.5, False)):
+        x, w, b, _ = (array.astype(np.float32) for array in inputs(2, 200, 60, columns, density, True, 0))
+        assert linear.apply(x, w, b)[1].cache[2] == is_sparse
+
+
+def test_fine_tuning_looks_for_zeros_where_they_can_pay():
+    x = inputs(2, 200, 60, 70, 0.1, True, 0)[0].astype(np.float32)
+    for columns, is_sparse in ((100, True), (40, False)):
+        w, b, eps = (np.ones(shape, np.float32) for shape in ((60, columns), columns, (2, 200, columns)))
+        assert (local_linear.sample(eps, x, w, w, b, b)[1].cache.squares is None) == is_sparse
+
+
+def test_other_types_are_served_by_the_reference():
+    x, w, b, dh = inputs(2, 10, 16, 20, 0.2, True, 1)
+    for given_ in ((x, w, b), (x + 0j, w, b)):
+        h, cache = linear.apply(*given_)
+        expected, exact_cache = reference.apply(*given_)
+        assert np.array_equal(h, expected) and h.dtype == expected.dtype
+        for one, other in zip(linear.apply_vjp(dh, cache), reference.apply_vjp(dh, exact_cache), strict=True):
+            assert np.array_equal(one, other)

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibpcl.kernels import activations, latent, likelihoods, local_linear, thin_products
+from ibpcl.kernels import activations, likelihoods, local_linear
 from ibpcl.primitives import activations as reference_activations
-from ibpcl.primitives import latent as reference_latent
 from ibpcl.primitives import likelihoods as reference_likelihoods
 from ibpcl.primitives import local_linear as reference_local_linear
 
-DTYPES = [(np.float32, 2e-4), (np.float64, 1e-11)]
+DTYPES = [(np.float32, 2e-4)]
 
 
 def close(found, expected, tolerance):
@@ -44,7 +43,7 @@ def like_the_reference(given_, mask, dtype, tolerance, activation=None):
 
 
 ACTIVATIONS = [None, "relu", "leaky_relu", "softplus", "tanh"]
-COLUMNS = [1, 2, 5, thin_products.WIDEST, thin_products.WIDEST + 1, 70]
+COLUMNS = [1, 2, 5, 16, 70, 130]
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
@@ -73,17 +72,7 @@ def test_a_masked_layer_with_all_of_its_weights_and_with_those_that_are_kept(
         np.testing.assert_array_equal(one, other if one.shape == other.shape else other[mask])
 
 
-@pytest.mark.parametrize("shape", [(64, 64), (63, 65), (128, 64), (1, 1), (0, 3)])    # one and two strips of 4096
-def test_the_strips_of_a_mask_begin_where_they_should(shape):
-    mask = np.random.default_rng(0).random(shape) < 0.5
-    kept, flat = local_linear._hard_mask(mask), mask.reshape(-1)
-    assert kept.starts.tolist() == [flat[:i * local_linear.STRIP].sum() for i in range(len(kept.starts))]
-    assert kept.starts[-1] == len(kept.places) and flat[kept.places].all() and flat.sum() == len(kept.places)
-    active = mask.any(axis=0)
-    assert np.array_equal(kept.active, [] if active.all() else active)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32])
 @pytest.mark.parametrize("K", [3, 40])
 def test_units_without_any_noise_have_no_gradient_in_their_scale(dtype, K):
     eps, x, mu, log_sigma, bias_mu, bias_log_sigma = (array.astype(dtype) for array in layer(2, 70, 9, K, True, 1, 0))
@@ -100,7 +89,7 @@ def test_units_without_any_noise_have_no_gradient_in_their_scale(dtype, K):
 def test_a_layer_refuses_another_number_of_weights_than_the_mask_keeps(count):
     zero, two = np.zeros(count, np.float32), np.zeros(2, np.float32)
     with pytest.raises(ValueError, match="the mask keeps 2 weights"):
-        local_linear.sample(np.zeros((1, 1, 2)), np.zeros((1, 2)), zero, zero, two, two, np.eye(2, dtype=bool))
+        local_linear.sample(np.zeros((1, 1, 2), np.float32), two[None], zero, zero, two, two, np.eye(2, dtype=bool))
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
@@ -135,13 +124,13 @@ def test_the_likelihood_of_pixels(dtype, tolerance, S, N, C, scale, seed):
 
 def test_pixels_of_another_shape_are_refused():
     with pytest.raises(ValueError, match=r"targets must have shape \(2, 3\), got \(2, 4\)"):
-        likelihoods.bernoulli_logistic(np.zeros((1, 2, 3)), np.zeros((2, 4)))
+        likelihoods.bernoulli_logistic(np.zeros((1, 2, 3), np.float32), np.zeros((2, 4), np.float32))
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
-@pytest.mark.parametrize("name", ["relu", "leaky_relu"])
+@pytest.mark.parametrize("name", ["relu"])
 @given(shape=st.tuples(st.integers(1, 3), st.integers(1, 50), st.integers(1, 300)), seed=st.integers(0, 2**32 - 1))
-def test_piecewise_linear_activations(name, dtype, tolerance, shape, seed):
+def test_activations(name, dtype, tolerance, shape, seed):
     rng = np.random.default_rng(seed)
     x, dh = rng.normal(size=shape) * (rng.random(shape) < 0.9), rng.normal(size=shape)
     found, cache = getattr(activations, name)(x.astype(dtype))
@@ -151,36 +140,10 @@ def test_piecewise_linear_activations(name, dtype, tolerance, shape, seed):
           getattr(reference_activations, name + "_vjp")(dh, exact_cache), tolerance)
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
-@given(S=st.integers(1, 3), N=st.integers(1, 150), K=st.sampled_from([1, 7, 16, 100]),
-       scale=st.sampled_from([1e-3, 1.0, 4.0]), seed=st.integers(0, 2**32 - 1))
-def test_the_divergence_of_codes(dtype, tolerance, S, N, K, scale, seed):
-    rng = np.random.default_rng(seed)
-    shapes = ((S, N, K), (S, N, K), (K,), (K,))
-    given_ = [(scale * rng.normal(size=shape)).astype(dtype) for shape in shapes]
-    expected, exact_cache = reference_latent.kl(*(array.astype(np.float64) for array in given_))
-    found, cache = latent.kl(*given_)
-    assert found.dtype == dtype
-    # Near zero too: a term is a difference of numbers of the scale's size.
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=8 * K * scale * np.finfo(dtype).eps)
-    ddivergence = rng.normal(size=(S, N))
-    exact = reference_latent.kl_vjp(ddivergence, exact_cache)
-    for pull_back in (latent.kl_vjp, reference_latent.kl_vjp):
-        for one, other in zip(pull_back(ddivergence.astype(dtype), cache), exact, strict=True):
-            assert one.dtype == dtype
-            close(one, other, tolerance)
-
-
-def test_codes_and_a_prior_of_other_widths_are_refused():
-    codes, prior = np.zeros((1, 2, 3)), np.zeros(4)
-    with pytest.raises(ValueError, match=r"latent\.kl: shapes must be \(1, 2, 3\) twice and \(3,\) twice"):
-        latent.kl(codes, codes, prior, prior)
-
-
 def test_labels_out_of_range_are_refused():
     for labels in ([0, 3], [-1, 0]):
         with pytest.raises(IndexError, match=r"labels must be in 0 \.\.\. 2"):
-            likelihoods.categorical(np.zeros((1, 2, 3)), np.array(labels))
+            likelihoods.categorical(np.zeros((1, 2, 3), np.float32), np.array(labels))
 
 
 def test_not_a_number_comes_out_again():
@@ -188,3 +151,12 @@ def test_not_a_number_comes_out_again():
     logits[0, 0, 1] = np.nan
     log_p = likelihoods.categorical(logits, np.array([1, 1]))[0]
     assert np.isnan(log_p[0, 0]) and np.isfinite(log_p[0, 1])
+
+
+def test_certain_labels_leave_no_subnormal_gradients():
+    logits, labels = np.array([[[0.0, -60.0, -99.0]]], np.float32), np.array([0])
+    dlogits = likelihoods.categorical_vjp(np.ones((1, 1), np.float32), likelihoods.categorical(logits, labels)[1])
+    assert not dlogits[0, 0, 1:].any()
+    logits[0, 0, 1] = -40.0
+    dlogits = likelihoods.categorical_vjp(np.ones((1, 1), np.float32), likelihoods.categorical(logits, labels)[1])
+    assert dlogits[0, 0, 1] == pytest.approx(-np.exp(-40.0), rel=1e-5)

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from ibpcl import adam as reference_adam
 from ibpcl import numerics
-from ibpcl.kernels import adam, gaussian, vectors
+from ibpcl.kernels import adam, gaussian
 from ibpcl.primitives import gaussian as reference_gaussian
 
 shapes = st.one_of(st.sampled_from([(0,), (1,), (0, 3), (1023,), (1025,), (16385,), (3, 7, 5)]),
                    st.tuples(st.integers(1, 40), st.integers(1, 40)))
 seeds = st.integers(0, 2**32 - 1)
-PRECISION = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 5e-6)])
+PRECISION = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 5e-6)])
 
 
 @PRECISION
@@ -40,7 +40,7 @@ def test_gaussian_divergence_of_equals_is_zero_and_of_neighbours_is_positive():
 
 def test_gaussian_refuses_shapes_that_differ():
     with pytest.raises(ValueError, match=r"gaussian\.kl: all inputs must have one shape"):
-        gaussian.kl(np.zeros(3), np.zeros(3), np.zeros(1), np.zeros(3))
+        gaussian.kl(*(np.zeros(n, np.float32) for n in (3, 3, 1, 3)))
 
 
 @PRECISION
@@ -84,18 +84,6 @@ def test_adam_has_the_same_defaults_and_refuses_what_does_not_fit():
 
 
 @PRECISION
-@given(st.sampled_from([(0,), (7,), (40_000,), (3, 20_000)]), seeds)
-@settings(deadline=None, max_examples=20)
-def test_copies(dtype, tolerance, shape, seed):
-    x = np.random.default_rng(seed).normal(size=shape).astype(dtype)
-    for given_array in (x, x.astype(np.float64), np.asfortranarray(x), np.float32(3)):
-        out, expected = np.empty((2, *shape), dtype), np.empty(shape, dtype)
-        vectors.copy(out[1], given_array)
-        np.copyto(expected, given_array)
-        assert np.array_equal(out[1], expected)
-
-
-@PRECISION
 @given(st.sampled_from([1, 16_384, 50_001]), seeds, st.sampled_from([np.nan, np.inf, -np.inf]))
 @settings(deadline=None, max_examples=20)
 def test_one_number_that_is_not_finite_is_found(dtype, tolerance, size, seed, bad):
@@ -118,16 +106,6 @@ def test_numbers_whose_sum_is_too_large_are_finite(dtype, tolerance):
 
 def test_nothing_is_finite():
     assert numerics.finite(np.empty(0))
-
-
-@PRECISION
-def test_rows_are_taken_from_anywhere(dtype, tolerance):
-    rng = np.random.default_rng(0)
-    for x in (rng.normal(size=(300, 700)).astype(dtype), np.asfortranarray(rng.normal(size=(3, 4))), np.arange(9.0)):
-        for rows in (rng.integers(-len(x), len(x), 200), rng.integers(0, len(x), 200), np.empty(0, int)):
-            assert np.array_equal(vectors.take(x, rows), x[rows])
-        with pytest.raises(IndexError):
-            vectors.take(x, np.array([0, len(x)]))
 
 
 def test_elements_that_come_later_take_the_steps_of_a_fresh_start():

@@ -1,0 +1,168 @@
+r"""Matrices without their zeros, and their products with dense ones.
+
+A fifth of the pixels of a handwritten digit are on.  A product with a batch x of such images is made of sums of a few
+scaled rows of the other matrix,
+
+.. math:: out_r = start + \sum_{j:\, x_{rj} \ne 0} x_{rj} B_j.
+
+Each row of B is used by many rows of the result, so B is cut into tiles of 64 rows and 112 columns, which stay in the
+first-level cache while all rows of the result pass and take what they need.  The entries of x lie in the same order:
+block after block of 64 columns, and in a block row after row.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import int32, int64, types, void
+from numba.extending import intrinsic
+
+from ibpcl.kernels.compilation import compiled, inlined, matrix, vector
+from ibpcl.kernels.threads import each, pieces
+
+BLOCK = 64                                                   # rows of a tile
+LANES, VECTORS = 16, 7                                       # of 64 bytes: what a row of a tile is made of
+CACHE_LINE = 64                                              # bytes, as a vector
+WIDTH = LANES * VECTORS                                      # 28 KB a tile; 14 of the 16 registers of AVX2
+EVERY = 8                                                    # one row in so many tells the density
+
+
+class Sparse(NamedTuple):
+    """A matrix (R, D) without its zeros.
+
+    The entries of row r in block b are those before ``ends[b, r]``, from ``ends[b, r - 1]`` on, or for r = 0 from
+    R b BLOCK on; ``places`` says in which column of the block each is.
+    """
+
+    places: np.ndarray
+    values: np.ndarray
+    ends: np.ndarray
+
+
+@compiled(void(int64, int64, matrix, int32[::1], vector, int64[:, ::1]))
+def _compress(first_block, last_block, x, places, values, ends):
+    """Write column and value of each entry of x (R, D), without a branch: a zero is written over by the next one."""
+    (R, D), zero = x.shape, np.float32(0)
+    for block in range(first_block, last_block):
+        first, j = block * BLOCK, R * block * BLOCK
+        for r in range(R):
+            row = x[r]
+            for d in range(first, min(first + BLOCK, D)):
+                places[j], values[j] = d - first, row[d]
+                j += row[d] != zero
+            ends[block, r] = j
+
+
+@intrinsic
+def _add_rows(typing_context, sums, tile, values, places, begin, end):
+    """Add the rows ``places[j]`` of a tile, times ``values[j]``, j = begin ... end - 1, to a row of sums.
+
+    The arguments are addresses and two integers, the first below the second.  It is written in the compiler's own
+    language, so that the sums stay in registers: given two loops, the compiler reads and writes them once for each
+    entry, or for each eight of them, which takes three times as long.
+    """
+    def generate(context, builder, signature, arguments):
+        number, integer, size = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+        lanes = ir.VectorType(number, LANES)
+        every = ir.Constant(ir.VectorType(integer, LANES), [0] * LANES)
+        sums, tile, values = (builder.inttoptr(address, number.as_pointer()) for address in arguments[:3])
+        places, (begin, end) = builder.inttoptr(arguments[3], integer.as_pointer()), arguments[4:]
+
+        def row_of(address):
+            return [builder.bitcast(builder.gep(address, [size(LANES * i)]), lanes.as_pointer())
+                    for i in range(VECTORS)]
+
+        before, loop, done = builder.block, builder.append_basic_block("loop"), builder.append_basic_block("done")
+        first = [builder.load(one, align=4) for one in row_of(sums)]
+        builder.branch(loop)
+
+        builder.position_at_end(loop)
+        j, totals = builder.phi(size), [builder.phi(lanes) for _ in first]
+        value = builder.load(builder.gep(values, [j]))
+        value = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, integer(0))
+        value = builder.shuffle_vector(value, value, every)  # the same in all lanes
+        place = builder.zext(builder.load(builder.gep(places, [j])), size)
+        added = []
+        for total, one in zip(totals, row_of(builder.gep(tile, [builder.mul(place, size(WIDTH))])), strict=True):
+            product = builder.fmul(value, builder.load(one, align=4), flags=("contract",))
+            added.append(builder.fadd(total, product, flags=("contract",)))
+        following = builder.add(j, size(1))
+        for phi, start, again in zip((j, *totals), (begin, *first), (following, *added), strict=True):
+            phi.add_incoming(start, before)
+            phi.add_incoming(again, loop)
+        builder.cbranch(builder.icmp_signed("<", following, end), loop, done)
+
+        builder.position_at_end(done)
+        for one, total in zip(row_of(sums), added, strict=True):
+            builder.store(total, one, align=4)
+        return context.get_dummy_value()
+    return types.void(*[types.int64] * 6), generate
+
+
+@inlined
+def _copy(x, out):
+    for k in range(min(x.size, out.size)):
+        out[k] = x[k]
+
+
+@compiled(void(int64, int64, int32[::1], vector, int64[:, ::1], matrix, vector, matrix))
+def _multiply(first, last, places, values, ends, matrix, start, out):
+    """Write rows first ... last - 1 of the product with a matrix (M, K), each of which begins with ``start``."""
+    (M, K), R = matrix.shape, ends.shape[1]
+    memory = np.zeros((BLOCK + last - first + 1) * WIDTH, np.float32)
+    aligned = -memory.ctypes.data % CACHE_LINE // memory.itemsize      # a vector that straddles two lines costs twice
+    rows = memory[aligned:aligned + (BLOCK + last - first) * WIDTH].reshape(BLOCK + last - first, WIDTH)
+    tile, sums = rows[:BLOCK], rows[BLOCK:]
+    sums_at, addresses = sums.ctypes.data, (tile.ctypes.data, values.ctypes.data, places.ctypes.data)
+    for column in range(0, K, WIDTH):
+        strip = slice(column, min(column + WIDTH, K))
+        for r in range(last - first):
+            _copy(start[strip], sums[r])
+        for block in range(ends.shape[0]):
+            for m in range(min(BLOCK, M - block * BLOCK)):
+                _copy(matrix[block * BLOCK + m, strip], tile[m])
+            j = ends[block, first - 1] if first > 0 else R * block * BLOCK
+            for r in range(first, last):
+                if j < ends[block, r]:
+                    _add_rows(sums_at + (r - first) * WIDTH * sums.itemsize, *addresses, j, ends[block, r])
+                j = ends[block, r]
+        for r in range(last - first):
+            _copy(sums[r], out[first + r, strip])
+
+
+def sparse(x):
+    """Return a matrix (R, D), float32, without its zeros."""
+    blocks = -(-x.shape[1] // BLOCK)
+    size = blocks * BLOCK * len(x) + 1                       # one more: for a zero after the last entry
+    found = Sparse(np.empty(size, np.int32), np.zeros(size, np.float32), np.empty((blocks, len(x)), np.int64))
+    each(_compress, [(piece.start, piece.stop, x, *found) for piece in pieces(blocks, 4)])
+    return found
+
+
+def density(x):
+    """Return about which share of the numbers of a matrix is not zero; it looks at some rows."""
+    some = x[::EVERY]
+    return np.count_nonzero(some) / max(some.size, 1)
+
+
+def efficiency(columns):
+    """Return which share of the tiles' columns is used by a matrix with so many."""
+    return columns / (WIDTH * max(-(-columns // WIDTH), 1))
+
+
+def multiply(products, out):
+    """Write products of sparse matrices.
+
+    Parameters
+    ----------
+    products : list of tuple
+        For each a :class:`Sparse` matrix (R, M), a matrix (M, K), and a vector (K,) with which its rows begin.
+    out : ndarray, shape (len(products), R, K)
+        Where they are written; a single one is cut into two pieces.
+    """
+    rows = out.shape[1]
+    cuts = (0, rows // 2, rows) if len(products) == 1 else (0, rows)
+    each(_multiply, [(first, last, *entries, factor, start, result)
+                     for (entries, factor, start), result in zip(products, out, strict=True)
+                     for first, last in pairwise(cuts)])
