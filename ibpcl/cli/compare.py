@@ -2,22 +2,30 @@
 
 import numpy as np
 
-from ibpcl.cli.runs import assignments, listed, print_cell
+from ibpcl.cli.runs import assignments, listed, print_cell, target
 from ibpcl.errors import TrainingError
+from ibpcl.experiments import compare as comparison
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.compare import compare, spread
-from ibpcl.experiments.config import able
-from ibpcl.experiments.report import text
+from ibpcl.experiments.report import duration, json_of, text
 
 
 def execute(options):
     """Compare what the command line says."""
-    methods = listed(options.methods) if options.methods is not None else tuple(able(options.experiment))
-    choice = Choice(options.seeds, assignments=spread(assignments(options.assignments), methods),
-                    data_dir=options.data_dir, out=options.out, tuned=options.tuned)
+    texts = assignments(options.assignments)
+    experiment = target(options, texts)
+    methods = listed(options.methods) if options.methods is not None else tuple(comparison.able(experiment))
+    choice = Choice(options.seeds, assignments=comparison.spread(texts, methods), data_dir=options.data_dir,
+                    out=options.out, tuned=options.tuned)
+    if options.dry_run:
+        runs, there, seconds = comparison.forecast(experiment, methods, choice)
+        print(f"{runs} runs of {len(methods)} methods with {choice.seeds} seeds, {there} of them done; the rest takes "
+              f"about {duration(seconds)} on a machine with two cores")
+        return
     # An overflow is about to stop a run with a message that says more than NumPy's warning.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        done = compare(options.experiment, methods, choice, True if options.progress else None, print_cell)
-    print(f"{text(done)}\n\nwritten to {done.folder}: table.md, table.json, curves.png")
+        done = comparison.compare(experiment, methods, choice, True if options.progress else None,
+                                  None if options.json else print_cell)
+    print(json_of(done) if options.json else
+          f"{text(done)}\n\nwritten to {done.folder}: table.md, table.json, curves.png")
     if done.failures:
         raise TrainingError(f"{len(done.failures)} of the runs could not be trained; the table is without them")

@@ -2,6 +2,7 @@
 
 import sys
 
+from ibpcl import storage
 from ibpcl.data import glyphs, registry
 from ibpcl.data.dataset import DataError
 from ibpcl.data.sources import SOURCES, given_folder
@@ -18,6 +19,12 @@ def execute(options):
 
 def show(options):
     """Print every image set with its state; what is wrong with a damaged file stands below."""
+    if options.json:
+        print(storage.json_text([{**status._asdict(), "folder": status.folder and str(status.folder),
+                                  "files": [{**file._asdict(), "path": file.path and str(file.path)}
+                                            for file in status.files]}
+                                 for status in registry.status(options.data_dir)], indent=2))
+        return
     for status in registry.status(options.data_dir):
         print(f"{status.name:14} {status.summary:23} {status.folder or ''}".rstrip())
         if status.summary in ("damaged", "incomplete"):

@@ -1,5 +1,6 @@
 """How a command is run, and what its mistakes are answered with."""
 
+import contextlib
 import importlib
 import json
 import os
@@ -16,6 +17,7 @@ READS_DOCSTRINGS = ("check", "classroom")                  # the modules of the 
 
 def execute(arguments):
     """Run one command and return its exit code; a mistake of the program keeps its traceback."""
+    complete()
     try:
         options = parsed(arguments)
         if options.command is None:
@@ -45,6 +47,15 @@ def execute(arguments):
         return complain(f"not enough memory: {error}; make hidden, samples or batch smaller", FAILED)
     except TrainingError as error:
         return complain(error, FAILED)
+
+
+def complete():
+    """Answer a shell that completes a command line, and end the process; else do nothing."""
+    if "_ARGCOMPLETE" in os.environ:
+        with contextlib.suppress(ModuleNotFoundError):     # without the extra "completion" nothing is completed
+            import argcomplete
+
+            argcomplete.autocomplete(parser())
 
 
 def parsed(arguments):

@@ -2,6 +2,7 @@
 
 import textwrap
 
+from ibpcl import storage
 from ibpcl.methods import ABOUT, METHODS, method
 from ibpcl.methods.footprint import EXAMPLES, INPUTS, footprint
 
@@ -15,6 +16,11 @@ HEADER = ("Methods, `--method NAME`; `ibpcl settings NAME` lists the settings of
 
 def execute(options):
     """Print the methods."""
+    if options.json:
+        print(storage.json_text([{"method": name, "paper": ABOUT[name].paper, "can": ABOUT[name].can,
+                                  "summary": method(name).summary, "bytes_once": footprint(name).once,
+                                  "bytes_per_task": footprint(name).per_task} for name in METHODS], indent=2))
+        return
     print(f"{HEADER}\n\n{_row('method', 'once', 'a task', 'can')}")
     for name in METHODS:
         stored, about = footprint(name), ABOUT[name]

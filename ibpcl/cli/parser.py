@@ -1,11 +1,12 @@
 """What can be typed: commands and their arguments."""
 
 import argparse
+import re
 
 from ibpcl import __version__
 from ibpcl.cli.check import add_parser as add_check
 from ibpcl.cli.classroom import add_parser as add_class
-from ibpcl.errors import UserError
+from ibpcl.errors import UserError, nearest
 from ibpcl.experiments.presets import DEFAULT, PRESETS, SEEDS
 from ibpcl.experiments.search_spaces import MOST as MOST_TRIALS
 from ibpcl.experiments.search_spaces import OUT as RECORDS
@@ -22,7 +23,11 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message):
-        """Refuse the command line."""
+        """Refuse the command line; for a word that is not one of several, name the nearest."""
+        choice = re.match(r"(argument [^:]*: invalid choice: '(.*)') \(choose from (.*)\)$", message)
+        if choice:
+            hint = nearest(choice[2], re.findall(r"[\w-]+", choice[3]))
+            message = f"{choice[1]}{hint} (known: {choice[3].replace(chr(39), '')})"
         raise UserError(f"{message} (see `{self.prog} --help`)")
 
 
@@ -42,12 +47,13 @@ def parser():
     top.set_defaults(command=None)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     _add_run(commands)
+    _add_predict(commands)
     _add_compare(commands)
     _add_tune(commands)
     _add_reproduce(commands)
     _add_settings(commands)
     _add_methods(commands)
-    _add_data(commands)
+    _add_datasets(commands)
     _add_bench(commands)
     add_check(commands)
     add_class(commands)
@@ -56,6 +62,27 @@ def parser():
 
 def _add_data_dir(command):
     command.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
+
+
+def _add_data(command):
+    command.add_argument("--data", metavar="PATH", help="own data in the place of EXPERIMENT: an .npz file with "
+                         "x_train, y_train, x_test, y_test (cut by --set 'classes=[[0,1],[2,3]]'), or a folder of them")
+
+
+def _add_json(command, what="the tables"):
+    command.add_argument("--json", action="store_true", help=f"print {what} as JSON only")
+
+
+def _add_experiment(command, **options):
+    command.add_argument("experiment", nargs="?", metavar="EXPERIMENT", **options).completer = lambda **_: list(PRESETS)
+
+
+def _add_method(command, **options):
+    def names(**_):
+        from ibpcl.methods import METHODS
+        return list(METHODS)
+
+    command.add_argument("--method", metavar="NAME", **options).completer = names
 
 
 def _add_set(command, sentence):
@@ -75,9 +102,9 @@ def _add_run(commands):
         epilog=f"experiments:\n{list_experiments()}\n\n`ibpcl settings` lists the keys for --set and TOML files.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     run.set_defaults(command="run")
-    run.add_argument("experiment", nargs="?", metavar="EXPERIMENT",
-                     help=f"a name from the list below or a TOML file (default: {DEFAULT})")
-    run.add_argument("--method", metavar="NAME", help="the method that learns")
+    _add_experiment(run, help=f"a name from the list below or a TOML file (default: {DEFAULT})")
+    _add_data(run)
+    _add_method(run, help="the method that learns: a name, or package.module:Class")
     run.add_argument("--preset", metavar="NAME", help="named settings; `ibpcl settings METHOD` lists them")
     run.add_argument("--seed", metavar="N", help="seed of the learner: same seed, same result")
     _add_data_dir(run)
@@ -93,21 +120,35 @@ def _add_run(commands):
     run.add_argument("--list", action=ListExperiments, nargs=0, help="list the experiments and stop")
 
 
+def _add_predict(commands):
+    predict = commands.add_parser("predict", help="predict with the learner of a run",
+                                  description="Write the class probabilities of inputs, under one task of a run.")
+    predict.set_defaults(command="predict")
+    predict.add_argument("run", metavar="DIR", help="folder of a run, or a learner.npz")
+    predict.add_argument("inputs", metavar="X.NPY", help="inputs (N, D), or images (N, height, width)")
+    predict.add_argument("--task", type=int, required=True, metavar="N", help="which task they are of, from 0")
+    predict.add_argument("--method", metavar="MODULE:CLASS", help="class of the learner, if it is your own")
+    predict.add_argument("--out", metavar="P.NPY", help="file for the probabilities (default: print them)")
+
+
 def _add_compare(commands):
     compare = commands.add_parser(
         "compare", help="run several methods with several seeds on one experiment, and tabulate them",
         description="Run every method with every seed; print and write a table of accuracy, backward transfer, time "
                     "and memory, and draw the curves. Runs that are there are used again, interrupted ones go on.")
     compare.set_defaults(command="compare")
-    compare.add_argument("experiment", metavar="EXPERIMENT", help="a name from `ibpcl run --list` or a TOML file")
-    compare.add_argument("--methods", metavar="A,B", help="who (default: all that can do the experiment)")
+    _add_experiment(compare, help="a name from `ibpcl run --list` or a TOML file")
+    _add_data(compare)
+    compare.add_argument("--methods", metavar="A,B", help="who: names, or package.module:Class (default: all that can)")
     compare.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"number of seeds (default: {SEEDS})")
     compare.add_argument("--tuned", action="store_true", help="with the settings that a search found, where there are")
     _add_data_dir(compare)
     compare.add_argument("--out", metavar="DIR", default="comparison",
                          help="folder for runs and tables (default: comparison)")
     _add_set(compare, "set a key of every run, or of every method that has it, or METHOD.KEY of one")
+    compare.add_argument("--dry-run", action="store_true", help="print how many runs, and about how long, and stop")
     _add_progress(compare)
+    _add_json(compare)
 
 
 def _add_tune(commands):
@@ -116,8 +157,9 @@ def _add_tune(commands):
         description="Try settings at random, score each trial on validation data cut from the training data, never on "
                     "the test set, and record all. A record that is there is gone on with.")
     tune.set_defaults(command="tune")
-    tune.add_argument("experiment", metavar="EXPERIMENT", help="a name from `ibpcl run --list` or a TOML file")
-    tune.add_argument("--method", metavar="NAME", required=True, help="whose settings")
+    _add_experiment(tune, help="a name from `ibpcl run --list` or a TOML file")
+    _add_data(tune)
+    _add_method(tune, required=True, help="whose settings: a name, or package.module:Class")
     tune.add_argument("--trials", type=_trials, default=TRIALS, metavar="N",
                       help=f"how many in the end; the first has the settings as they are (default: {TRIALS})")
     tune.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the settings that are tried")
@@ -125,6 +167,7 @@ def _add_tune(commands):
     _add_data_dir(tune)
     _add_set(tune, "set any configuration key of all trials; it is then not searched")
     tune.add_argument("--out", metavar="DIR", default=RECORDS, help=f"folder of the record (default: {RECORDS})")
+    _add_json(tune, "the trials")
 
 
 def _trials(text):
@@ -152,6 +195,7 @@ def _add_reproduce(commands):
     reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
     _add_set(reproduce, "set a key of every run or of npbcl, or METHOD.KEY of another method")
     _add_progress(reproduce)
+    _add_json(reproduce)
 
 
 def _add_settings(commands):
@@ -159,12 +203,14 @@ def _add_settings(commands):
                                    description="List every configuration key: default, type and meaning.")
     settings.set_defaults(command="settings")
     settings.add_argument("method", nargs="?", default="npbcl", metavar="METHOD", help="whose (default: npbcl)")
+    _add_json(settings, "the keys")
 
 
 def _add_methods(commands):
     methods = commands.add_parser("methods", help="list the methods, what they store and what they can do",
                                   description="List the methods: paper, bytes stored, what each can do.")
     methods.set_defaults(command="methods")
+    _add_json(methods, "the methods")
 
 
 def _add_bench(commands):
@@ -179,7 +225,7 @@ def _add_bench(commands):
     _add_data_dir(bench)
 
 
-def _add_data(commands):
+def _add_datasets(commands):
     data = commands.add_parser("data", help="look after the image sets", description="Look after the image sets.")
     actions = data.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action", parser_class=Parser)
     for action, nargs, text in (("list", 0, "say which image sets there are, and how their files are"),
@@ -190,6 +236,8 @@ def _add_data(commands):
         if nargs:
             one.add_argument("names", nargs=nargs, metavar="NAME", help="an image set")
         _add_data_dir(one)
+        if action == "list":
+            _add_json(one, "the image sets")
 
 
 def list_experiments():

@@ -5,7 +5,7 @@ import numpy as np
 from ibpcl.cli.runs import assignments, listed, print_cell
 from ibpcl.errors import TrainingError
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.report import text
+from ibpcl.experiments.report import json_of, text
 from ibpcl.paper.reproduce import GENERATIVE_TARGETS
 from ibpcl.paper.reproduce.target import reproduce
 
@@ -17,8 +17,9 @@ def execute(options):
                     options.out, listed(options.datasets), listed(options.methods), options.tuned, ours)
     # An overflow is about to stop a run with a message that says more than NumPy's warning.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        done = reproduce(options.target, choice, True if options.progress else None, print_cell)
-    print(f"{text(done)}\n\nwritten to {done.folder}: table.md, table.json, values.csv, "
-          + ", ".join(f"{name}.png" for name in done.summary.pictures))
+        done = reproduce(options.target, choice, True if options.progress else None,
+                         None if options.json else print_cell)
+    written = ", ".join(["table.md", "table.json", "values.csv", *(f"{name}.png" for name in done.summary.pictures)])
+    print(json_of(done) if options.json else f"{text(done)}\n\nwritten to {done.folder}: {written}")
     if done.failures:
         raise TrainingError(f"{len(done.failures)} of the runs could not be trained; the tables are without them")

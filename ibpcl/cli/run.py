@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ibpcl.cli.runs import assignments, target
 from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
@@ -40,7 +41,9 @@ def execute(options):
 
 def chosen(options):
     """Return the configuration of a new run, and its folder or what chooses it."""
-    return configure(options.experiment or DEFAULT, key_texts(options)), options.out or free_folder
+    texts = key_texts(options)
+    about = target(options, texts) if options.data is not None else options.experiment or DEFAULT
+    return configure(about, texts), options.out or free_folder
 
 
 def resumed(options):
@@ -48,7 +51,7 @@ def resumed(options):
 
     The data may lie elsewhere by now; nothing else may change.
     """
-    fixed = ("experiment", "method", "preset", "seed", "out", "assignments", "force", "fresh")
+    fixed = ("experiment", "data", "method", "preset", "seed", "out", "assignments", "force", "fresh")
     given = [name for name in fixed if getattr(options, name)]
     if given:
         raise UserError(f"--resume goes on with a run as it is; leave out {', '.join(given)}")
@@ -64,12 +67,7 @@ def resumed(options):
 
 def key_texts(options):
     """Return the keys that the command line sets, with their values as text; its own options win over ``--set``."""
-    texts = {}
-    for assignment in options.assignments:
-        key, equals, text = assignment.partition("=")
-        if not equals or not key.strip():
-            raise UserError(f"--set takes KEY=VALUE, got {assignment!r}")
-        texts[key.strip()] = text
+    texts = assignments(options.assignments)
     return texts | {key: getattr(options, key) for key in SHORTCUTS if getattr(options, key) is not None}
 
 

@@ -2,8 +2,12 @@
 
 from tqdm import tqdm
 
+from ibpcl.data.dataset import DataError
+from ibpcl.data.own import read_tasks
 from ibpcl.errors import UserError
+from ibpcl.experiments import values
 from ibpcl.experiments.cells import Failure
+from ibpcl.experiments.config import run_keys
 
 
 def print_cell(outcome):
@@ -32,6 +36,28 @@ def assignments(given):
             raise UserError(f"--set takes KEY=VALUE, got {assignment!r}")
         texts[key.strip()] = text
     return texts
+
+
+def target(options, texts):
+    """Return the experiment that a command is about, or the own tasks of ``--data``; ``texts`` loses its classes.
+
+    Raises
+    ------
+    UserError
+        If both are given, or neither, or the data make no tasks.
+    """
+    if options.data is None:
+        if options.experiment is None:
+            raise UserError("name an EXPERIMENT (see `ibpcl run --list`), or own data with --data")
+        return options.experiment
+    if options.experiment is not None:
+        raise UserError(f"--data takes the place of EXPERIMENT, got {options.experiment} too")
+    kind = run_keys()["classes"].kind
+    classes = values.parse("classes", texts.pop("classes"), kind) if "classes" in texts else None
+    try:
+        return read_tasks(options.data, classes)
+    except DataError as error:
+        raise UserError(f"--data: {error}") from error
 
 
 def listed(text):

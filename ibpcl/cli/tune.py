@@ -5,7 +5,8 @@ import shlex
 
 import numpy as np
 
-from ibpcl.cli.runs import assignments
+from ibpcl import storage
+from ibpcl.cli.runs import assignments, target
 from ibpcl.cli.table import percent
 from ibpcl.experiments import values
 from ibpcl.experiments.tune import best, plan, recorded, tune
@@ -19,10 +20,18 @@ def execute(options):
     texts = assignments(options.assignments)
     if options.data_dir is not None:
         texts["data_dir"] = options.data_dir
-    search = plan(options.experiment, options.method, options.seed, options.repeats, texts, options.out)
+    experiment = target(options, texts)
+    search = plan(experiment, options.method, options.seed, options.repeats, texts, options.out)
+    if options.json:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            trials = tune(search, options.trials)
+        print(storage.json_text({"record": str(search.record), "best": best(trials).number,
+                                 "use": command(search, best(trials)),
+                                 "trials": [trial._asdict() for trial in trials]}, indent=2))
+        return
     there = len(recorded(search))
     share = percent(search.fixed["validation"], 0)
-    print(f"{options.trials} trials of {options.method} on {options.experiment}, {min(there, options.trials)} of them "
+    print(f"{options.trials} trials of {options.method} on {search.name}, {min(there, options.trials)} of them "
           f"in the record.\nScored on {share} of the training data; nothing looks at the test set.\n"
           f"Searched: {', '.join(search.space)}.\n")
     print("trial  accuracy  seconds  settings; trial 0 has them as they are", flush=True)
@@ -41,12 +50,21 @@ def print_trial(trial):
 def summary(search, trials):
     """Return the best trial, how to use it, and where all are."""
     found = best(trials)
-    given = {key: text for key, text in search.texts.items() if key not in OF_SEARCH}
-    chosen = given | {key: values.toml(value).strip("'") for key, value in found.settings.items()}
-    command = f"ibpcl run {shlex.quote(search.experiment)} --method {search.method} " + " ".join(
-        f"--set {key}={shlex.quote(text)}" for key, text in chosen.items())
     return (f"\nbest of {len(trials)}: trial {found.number}, {percent(found.accuracy)} on validation data (as it is: "
-            f"{percent(trials[0].accuracy)})\nuse it:  {command}\nrecord:  {search.record}")
+            f"{percent(trials[0].accuracy)})\nuse it:  {command(search, found)}\nrecord:  {search.record}")
+
+
+def command(search, trial):
+    """Return the command of a run with the settings of a trial."""
+    given = {key: text for key, text in search.texts.items() if key not in OF_SEARCH}
+    chosen = given | {key: values.toml(value).strip("'") for key, value in trial.settings.items()}
+    about = [search.experiment]
+    if not isinstance(search.experiment, str):               # own tasks
+        about = ["--data", search.experiment.place or "DATA"]
+        if search.experiment.classes:
+            chosen["classes"] = values.toml(search.experiment.classes)
+    words = [word for key, text in chosen.items() for word in ("--set", f"{key}={text}")]
+    return shlex.join(["ibpcl", "run", *about, "--method", search.method, *words])
 
 
 def shown(settings, between):

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ibpcl.errors import UserError
-from ibpcl.experiments.config import nearest
+from ibpcl.errors import UserError, nearest
 
 
 class Row(NamedTuple):

@@ -26,6 +26,7 @@ from ibpcl.experiments.streams import make_stream
 
 ALL_DATA, MUCH = ("joint",), 5e8                             # who keeps every training example; bytes
 PIXEL_BYTES = 4 * 784                                        # of an image
+OVERHEAD, RATE = 4.0, 5e4                                    # seconds of a run; of its cost a second, two cores
 LOOK = 0.5                                                   # seconds between looks whether another process is done
 BAR = "{desc} {percentage:3.0f}%|{bar:20}| {elapsed} so far, about {remaining} left"
 
@@ -187,6 +188,11 @@ def cost(cell):
     epochs = sum(getattr(settings, name, 0) for name in ("epochs", "finetune_epochs", "head_epochs"))
     times = getattr(settings, "samples", 1) * getattr(settings, "trials", 1)
     return _examples(cell) * max(1, epochs) * times * cell.config.tasks
+
+
+def seconds(cell):
+    """Return about how many seconds a cell takes on a machine with two cores: within a factor of three."""
+    return OVERHEAD + cost(cell) / RATE
 
 
 def _examples(cell):

@@ -3,6 +3,7 @@
 The runs are cells (:mod:`ibpcl.experiments.cells`): resumable, and used again.
 """
 
+import math
 from pathlib import Path
 
 from ibpcl.errors import UserError
@@ -49,15 +50,28 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
     """
     choice = choice or Choice(out=Path("comparison"))
     methods = able(experiment) if methods is None else list(dict.fromkeys(methods))
-    name = _name(experiment, methods)
-    benchmark = _benchmark(experiment, name)
-    rows = [Row(method, method.rpartition(":")[2], method) for method in methods]
-    found = gather(cells.plan(rows, (benchmark,), choice), choice, rows, (benchmark,), progress, on_cell)
+    planned, rows, benchmark = _plan(experiment, methods, choice)
+    name = benchmark.name
+    found = gather(planned, choice, rows, (benchmark,), progress, on_cell)
     report = Report("compare", heading(f"compare: {name}", choice), summarize(found, benchmark), choice.out / name,
                     found.failures)
     write(report, {"experiment": name, "methods": methods, "seeds": choice.seeds,
                    "tuned": choice.tuned, "settings": choice.assignments}, found.measured)
     return report
+
+
+def forecast(experiment, methods, choice):
+    """Return how many runs a comparison has, how many are done, and about how many seconds the others take."""
+    planned, _, _ = _plan(experiment, list(dict.fromkeys(methods)), choice)
+    done = [cells.finished(cell) is not None for cell in planned]
+    return len(planned), sum(done), math.fsum(cells.seconds(cell) for cell, there in zip(planned, done, strict=True)
+                                              if not there)
+
+
+def _plan(experiment, methods, choice):
+    benchmark = _benchmark(experiment, _name(experiment, methods))
+    rows = [Row(method, method.rpartition(":")[2], method) for method in methods]
+    return cells.plan(rows, (benchmark,), choice), rows, benchmark
 
 
 def summarize(found, benchmark):

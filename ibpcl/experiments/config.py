@@ -5,7 +5,6 @@ each over the ones before it: defaults, the preset of the experiment, the file, 
 """
 
 import contextlib
-import difflib
 import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -15,7 +14,7 @@ from ibpcl import storage
 from ibpcl.data.dataset import DataError
 from ibpcl.data.own import own_tasks, read_tasks
 from ibpcl.data.registry import available
-from ibpcl.errors import UserError
+from ibpcl.errors import UserError, nearest
 from ibpcl.experiments import values
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF
@@ -215,7 +214,8 @@ def _preset(method_name, layers, experiment):
     if (found := tuned(last["experiment"], method_name)) is not None:
         presets["tuned"] = experiment.methods.get(method_name, {}) | found
     if chosen not in presets:
-        raise UserError(f"preset must be one of {', '.join(presets)} for method {method_name} here, got {chosen!r}")
+        raise UserError(f"preset must be one of {', '.join(presets)} for method {method_name} here, got {chosen!r}"
+                        f"{nearest(chosen, presets)}")
     return presets[chosen] | (experiment.methods.get(method_name, {}) if chosen == "default" else {})
 
 
@@ -261,16 +261,6 @@ def as_table(config):
         table |= {} if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
     return {key: values.NONE if value is None else values.plain(value) for key, value in table.items()
             if value is not None or key not in OPTIONAL}
-
-
-def nearest(word, known):
-    """Return ``"; did you mean 'x'?"`` for a slip of the keyboard, else nothing.
-
-    >>> nearest("epoch", ["epochs", "seed"])
-    "; did you mean 'epochs'?"
-    """
-    close = difflib.get_close_matches(str(word), known, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 @contextlib.contextmanager

@@ -42,6 +42,17 @@ def text(report):
     return "\n\n".join([lines, *map(tables.text, report.summary.tables), *remarks])
 
 
+def json_of(report):
+    """Return the tables of a report as JSON."""
+    return storage.json_text({"folder": str(report.folder), **_tables(report)}, indent=2)
+
+
+def _tables(report):
+    return {"ibpcl": ibpcl.__version__, "tables": [table.to_dict() for table in report.summary.tables],
+            "notes": list(report.summary.notes),
+            "failures": [{"cell": str(failure.cell), "reason": failure.reason} for failure in report.failures]}
+
+
 def remarks_of(report):
     """Return the notes of a report, and which runs are missing from it."""
     failed = [f"Not trained: {failure.cell}: {failure.reason}" for failure in report.failures]
@@ -66,23 +77,25 @@ def write(report, facts, measured):
         figures.save(axes, report.folder / pictures[-1])
     runs = [_run(m, report.folder) for m in measured]
     storage.write_json(report.folder / "table.json", {
-        **facts, "ibpcl": ibpcl.__version__, "tables": [table.to_dict() for table in report.summary.tables],
-        "notes": list(report.summary.notes), "pictures": pictures, "cells": runs,
-        "failures": [{"cell": str(failure.cell), "reason": failure.reason} for failure in report.failures]})
+        **facts, **_tables(report), "pictures": pictures, "cells": runs})
     lines = [(table.title, entry.row, entry.column, entry.unit.name, value) for table in report.summary.tables
              for entry in table.entries for value in entry.values]
     storage.write_csv(report.folder / "values.csv",
                       {name: [line[i] for line in lines] for i, name in enumerate(VALUES)})
     seconds = {run["folder"]: run["seconds"] for run in runs}          # rows may share a run
-    remarks = [*remarks_of(report), f"{len(seconds)} runs, {_time(sum(seconds.values()))} in all; the longest took "
-               f"{_time(max(seconds.values()))}. `table.json` names the folder, the time and the settings of each."]
+    remarks = [*remarks_of(report), f"{len(seconds)} runs, {duration(sum(seconds.values()))} in all; the longest took "
+               f"{duration(max(seconds.values()))}. `table.json` names the folder, the time and the settings of each."]
     images = [f"![{picture.removesuffix('.png')}]({picture})" for picture in pictures]
     storage.write_text(report.folder / "table.md", "\n\n".join(
         [f"# {report.heading}", *map(tables.markdown, report.summary.tables), *remarks, *images]) + "\n")
 
 
-def _time(seconds):
-    """Return a time in hours and minutes, or in minutes and seconds if it is shorter than an hour."""
+def duration(seconds):
+    """Return a time in hours and minutes, or in minutes and seconds if it is shorter than an hour.
+
+    >>> duration(3720), duration(61)
+    ('1 h 2 min', '1 min 1 s')
+    """
     hours, minutes = divmod(round(seconds) // 60, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {round(seconds) % 60} s"
 

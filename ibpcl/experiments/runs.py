@@ -121,7 +121,7 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
         method = getattr(sys.modules.get(place), name, None)
         if method is None:
             raise UserError(f"load: {file} holds the learner {meta.get('class') or meta['method']}; import its module "
-                            "first, or give the class: load(path, method=...)")
+                            "first, or name the class: method=, or --method package.module:Class")
     if method is None:
         if meta["method"] not in OF_LEARNER:
             raise UserError(f"load: {file} holds a {meta['method']}, which this version does not have")

@@ -15,17 +15,18 @@ import math
 import shutil
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ibpcl import storage
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import values
-from ibpcl.experiments.config import LARGEST_SEED, as_table, configure, keys
+from ibpcl.experiments.config import LARGEST_SEED, PLACES, as_table, configure, keys
 from ibpcl.experiments.journal import unusable
 from ibpcl.experiments.run import run
 from ibpcl.experiments.search_spaces import MOST, OUT, SPACES, TRIALS
+from ibpcl.methods import method as method_of
 
 VALIDATION = 0.1
 LOOK, OLD = 0.5, 3600.0                                      # seconds between looks; age of what a killed write left
@@ -51,12 +52,14 @@ class Trial(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A search: for whom, in which space, what all trials have in common, and the file of its record.
+    """A search: on what, for whom, in which space, what all trials have in common, and the file of its record.
 
     Attributes
     ----------
-    experiment : str
-        Its name, or its TOML file.
+    name : str
+        Of the experiment.
+    experiment : str or OwnTasks
+        Its name, its TOML file, or one's own tasks.
     method : str
     space : dict
         Of settings to what they are drawn from.
@@ -67,7 +70,8 @@ class Search(NamedTuple):
     record : Path
     """
 
-    experiment: str
+    name: str
+    experiment: Any
     method: str
     space: dict
     fixed: dict
@@ -80,8 +84,8 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT):
 
     Parameters
     ----------
-    experiment : str
-        Its name, or a TOML file.
+    experiment : str or sequence of Task
+        Its name, a TOML file, or one's own tasks.
     method : str
         Whose settings.
     seed : int, at least 0
@@ -113,17 +117,35 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT):
         raise UserError(f"experiment {config.experiment} measures {config.measure}; a search goes by accuracy")
     if config.validation is None:
         raise UserError("validation must be a share of the training data: a search does not look at the test set")
-    if method not in SPACES:
-        raise UserError(f"no search space is declared for {method} (there are: {', '.join(SPACES)}; "
-                        "ibpcl/experiments/search_spaces.py)")
-    space = {key: where for key, where in SPACES[method].items() if key not in texts}
+    declared = space_of(method)
+    space = {key: where for key, where in declared.items() if key not in texts}
     if not space:
-        raise UserError(f"{', '.join(SPACES[method])} are all given: nothing is left to search; use ibpcl run")
+        raise UserError(f"{', '.join(declared)} are all given: nothing is left to search; use ibpcl run")
     known = keys(method)
     given = {key: values.parse(key, text, known[key].kind) for key, text in texts.items() if key != "data_dir"}
     fixed = {"validation": config.validation, "search_seed": seed, "learner_seed": LEARNER_SEED, "repeats": repeats}
-    return Search(str(experiment), method, space, fixed | given | {DIGEST: _digest(config, space)}, texts,
-                  Path(out, f"{config.experiment}-{method}.csv"))
+    target = str(experiment) if isinstance(experiment, str | Path) else experiment
+    return Search(config.experiment, target, method, space, fixed | given | {DIGEST: _digest(config, space)}, texts,
+                  Path(out, f"{config.experiment}-{config.title}.csv"))
+
+
+def space_of(name):
+    """Return where the settings of a method are searched; of one's own, its ``search_space`` or its base's space.
+
+    >>> list(space_of("naive"))
+    ['epochs', 'rate', 'rate_end']
+    """
+    if name in SPACES:
+        return SPACES[name]
+    learner, known = method_of(name).learner, keys(name)
+    if hasattr(learner, "search_space"):
+        return learner.search_space
+    for base in learner.__mro__:
+        space = SPACES.get(base.__module__.rpartition(".")[2], {})
+        if space and base.__module__.startswith("ibpcl.methods.") and space.keys() <= known.keys():
+            return space
+    raise UserError(f"no search space is declared for {name} (there are: {', '.join(SPACES)}; a class of one's own has "
+                    "a search_space, as in ibpcl/experiments/search_spaces.py)")
 
 
 def settings_of(search, number):
@@ -294,7 +316,7 @@ def _config(search, settings, seed):
 
 def _digest(config, space):
     """Return what differs for configurations that differ in keys that are not searched, but for the data's place."""
-    table = {key: value for key, value in sorted(as_table(config).items()) if key not in {*space, "seed", "data_dir"}}
+    table = {key: value for key, value in sorted(as_table(config).items()) if key not in {*space, "seed", *PLACES}}
     return f"sha256:{hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]}"
 
 

@@ -1,9 +1,8 @@
 """One target from beginning to end: its cells are run, and what they gave is written."""
 
-from ibpcl.errors import UserError
+from ibpcl.errors import UserError, nearest
 from ibpcl.experiments import cells
 from ibpcl.experiments.benchmarks import benchmark, select
-from ibpcl.experiments.config import nearest
 from ibpcl.experiments.findings import epochs, gather
 from ibpcl.experiments.report import Report, heading, write
 from ibpcl.paper.reproduce import TARGETS, accuracy, generative, ladder, structure, variants
