@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 from ibpcl.verify.bench import EDITING, FILLING, QUICK, Bench, affordable, find_edits
-from ibpcl.verify.edits import LATE, edits_of, grafts_of
+from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.holes import background, holes, recorded
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.matches import attempts, best_match, known_at, match_in_part, match_words, patterned
@@ -83,7 +83,7 @@ class Search:
         """Return a finding for each input that was not named before, and for all if one mistake explains them."""
         late = []
         if self.code is not None:
-            edits = edits_of(self.code, self.recordings[0].values, self.recordings[0].scopes)
+            edits = edits_of(self.code, self.recordings[0])
             late = [edit for edit in edits if edit.rank >= LATE]
             left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)
             if left and any(j not in self.edits for j in self.left):
@@ -109,8 +109,7 @@ class Search:
             if few:
                 self.found[j] = Finding("few_entries", few)
         if self._open() and self.code is not None:
-            grafts = grafts_of(self.code, self.recordings[0].values, self.recordings[0].counts)
-            self._edit(late + sorted(grafts, key=lambda edit: edit.rank), EDITING)
+            self._edit(late, EDITING)
             self._name_edits()
         self._fill("two", views)
         self._pattern()

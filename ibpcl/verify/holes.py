@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.bench import Recording
-from ibpcl.verify.edits import is_pure
 from ibpcl.verify.known import LONGEST
-from ibpcl.verify.source import is_array
+from ibpcl.verify.source import is_array, is_pure
 
 MOST_ENTRIES = 80       # of a place
 MOST_ITEMS = 8          # of a cache
