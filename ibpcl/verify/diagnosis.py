@@ -17,7 +17,7 @@ from ibpcl.verify.bench import EDITING, FILLING, QUICK, Bench, affordable, find_
 from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.holes import background, holes, recorded
 from ibpcl.verify.kinds import Finding
-from ibpcl.verify.matches import attempts, best_match, known_at, match_in_part, match_words, patterned
+from ibpcl.verify.matches import STAGES, best_match, candidates, known_at, match_words, patterned
 from ibpcl.verify.paths import forgotten_path, watched_forward
 from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.whole import digits_of, few_entries, whole_gradient
@@ -102,7 +102,7 @@ class Search:
             if digits is not None:
                 self.found[j] = Finding(*digits)
         views = background(self.evidence, forward) if self._open() else []
-        for stage in ("plain", "one", "matrix", "sum", "part"):
+        for stage in ("plain", "functions", "products", "pairs", "sums"):
             self._fill(stage, views)
         for j in self._open():
             few = few_entries(self.evidence, j) if j in self.shaped else None
@@ -182,19 +182,16 @@ class Search:
 
     def _meant(self, match, group):
         """Return whether a value may stand for another one: what is not linear in dout was not meant as a gradient."""
-        return not match.relation.startswith("instead") or all(map(self.evidence.linear, group))
+        return match.relation in ("missing", "extra", "term", "less") or all(map(self.evidence.linear, group))
 
     def _match(self, hole, stage, views):
-        known = self.known.setdefault(id(hole), None) or known_at(hole, views)
-        self.known[id(hole)] = known
-        if stage == "part":
-            return match_in_part(hole, known)
-        for columns, relations in attempts(hole, known, stage) if self.columns < MOST_COLUMNS else ():
-            self.columns += len(columns)
-            match = best_match(hole, columns, relations) if columns and self.columns < MOST_COLUMNS else None
-            if match is not None:
-                return match
-        return None
+        if id(hole) not in self.known:
+            self.known[id(hole)] = known_at(hole, views)
+        if self.columns >= MOST_COLUMNS:
+            return None
+        columns = candidates(hole, self.known[id(hole)], stage)
+        self.columns += len(columns)
+        return best_match(hole, columns, STAGES[stage]) if self.columns < MOST_COLUMNS else None
 
 
 def _of_another_shape(evidence, j, finding):
