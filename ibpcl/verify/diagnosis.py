@@ -22,7 +22,7 @@ from ibpcl.verify.paths import forgotten_path, watched_forward
 from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.whole import digits_of, few_entries, whole_gradient
 
-MOST_COLUMNS = 80_000   # known arrays that are tried in the places
+MOST_COLUMNS = 40_000   # known arrays that are tried in the places
 
 
 def diagnose(evidence, wrong):
@@ -83,7 +83,7 @@ class Search:
         """Return a finding for each input that was not named before, and for all if one mistake explains them."""
         late = []
         if self.code is not None:
-            edits = edits_of(self.code, self.recordings[0])
+            edits = edits_of(self.code, self.recordings[0], self.suspects)
             late = [edit for edit in edits if edit.rank >= LATE]
             left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)
             if left and any(j not in self.edits for j in self.left):

@@ -51,8 +51,8 @@ def bracketed(text):
 class Lazy:
     """A function of values, one for each trial, computed when it is asked for."""
 
-    def __init__(self, function, *values):
-        self.function, self.values, self.made = function, values, {}
+    def __init__(self, function, *values, first=None):
+        self.function, self.values, self.made = function, values, {} if first is None else {0: first}
 
     def __len__(self):
         return len(self.values[0])
@@ -96,11 +96,13 @@ class Known:
     def functions(self, shape):
         """Return elementary functions of them, their winners along an axis, and integers as one-hot rows."""
         found, plain = [], [item for item in self.plain(shape) if len(item[0]) <= SHORT][:MOST_ARGUMENTS]
-        for text, function in FUNCTIONS.items():
-            for name, values in plain:
-                made = Lazy(function, values)
-                if np.all(np.isfinite(made[0])) and np.any(made[0]) and np.max(np.abs(made[0])) < LARGEST:
-                    found.append((text.format(name if "({})" in text else bracketed(name)), made))
+        names, around = [name for name, _ in plain], [bracketed(name) for name, _ in plain]
+        stacked = np.array([values[0] for _, values in plain]).reshape(len(plain), -1)
+        for text, function in FUNCTIONS.items() if plain else ():
+            made = np.asarray(function(stacked), dtype=float)
+            useful = np.all(np.abs(made) < LARGEST, axis=1) & np.any(made, axis=1)
+            found += [(text.format((names if "({})" in text else around)[n]),
+                       Lazy(function, plain[n][1], first=made[n].reshape(shape))) for n in np.flatnonzero(useful)]
         return found + self._winners(shape)
 
     def _winners(self, shape):

@@ -55,8 +55,7 @@ def candidates(hole, known, stage):
     if stage == "products":
         return known.products(hole.values)
     found = getattr(known, stage)(hole.values[0].shape)
-    return [(text, values) for text, values in found if not np.array_equal(values[0], hole.values[0])] \
-        + ([("1", [np.ones(value.shape) for value in hole.values])] if stage == "plain" else [])
+    return found + ([("1", [np.ones(value.shape) for value in hole.values])] if stage == "plain" else [])
 
 
 def best_match(hole, columns, relations):
@@ -64,7 +63,8 @@ def best_match(hole, columns, relations):
     if not columns:
         return None
     found, own = [], hole.values[0]
-    arrays = np.stack([np.broadcast_to(values[0], own.shape).ravel() for _, values in columns])
+    arrays = np.array([(first if first.shape == own.shape else np.broadcast_to(first, own.shape)).ravel()
+                       for first in (values[0] for _, values in columns)])
     for late, relation in enumerate(relations):
         first = _fitting(hole, 0, _change(relation, own.ravel(), arrays), relation)
         for n in np.flatnonzero(_plausible(first)):
@@ -102,11 +102,12 @@ def _constant(hole, t, relation, array):
 
 def _plausible(constants):
     """Return which constants a person would have written: small fractions, alone or of pi, log 2 or a root of two."""
-    found = np.zeros(np.shape(constants), dtype=bool)
-    for unit in (1.0, np.pi, np.sqrt(2 * np.pi), np.log(2), np.sqrt(2)):
-        for k in range(1, 13):
-            for multiple in (np.abs(constants) * k / unit, np.abs(constants) * k * unit):
-                found |= (np.abs(multiple - np.round(multiple)) < 1e-6 * multiple) & (multiple > 0.5) & (multiple < 100)
+    found, at = np.zeros(np.shape(constants), dtype=bool), np.flatnonzero(constants)
+    units = np.array([1.0, np.pi, np.sqrt(2 * np.pi), np.log(2), np.sqrt(2)])
+    units = np.concatenate([units, 1 / units]) / np.arange(1, 13)[:, None]
+    multiple = np.abs(constants[at])[:, None] / units.ravel() if at.size else np.zeros((0, 1))
+    whole = np.abs(multiple - np.round(multiple)) < 1e-6 * multiple
+    found[at] = np.any(whole & (multiple > 0.5) & (multiple < 100), axis=1)
     return found
 
 

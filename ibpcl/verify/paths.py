@@ -27,7 +27,7 @@ from ibpcl.verify.words import constant_name
 
 MOST_PLACES = 150
 MOST_CLASSES = 24       # sets of places that take away the same, of which pairs are tried
-SECONDS = 1.0           # that the search may take, about
+SECONDS = 0.6           # that the search may take, about
 TIGHT = 3e-6            # relative agreement; differences give eight digits or so
 WORDS = {               # by what the gradient lacks, as a multiple of what a path gives
     -1: ("missing_term", "a term is missing, one path of several: {what} was held constant, so nothing flows back "

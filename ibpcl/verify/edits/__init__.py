@@ -17,7 +17,7 @@ MOST_SLICES = 8         # of a function that stand for one another
 __all__ = ["LATE", "edits_of"]
 
 
-def edits_of(code, recording):
+def edits_of(code, recording, suspects):
     """Return all edits of a function and its helpers, the simplest first.
 
     Parameters
@@ -25,18 +25,21 @@ def edits_of(code, recording):
     code : Code
     recording : Recording
         Of a run of the function.
+    suspects : ibpcl.verify.suspects.Suspects
+        Edits of other places are left out.
     """
     values, scopes = recording.values, recording.scopes
     found, alike, slices = [], {}, {name: _slices(tree) for name, tree in code.trees.items()}
-    for place in code.places:
+    places = [place for place in code.places if suspects.suspect(place.node)]
+    for place in places:
         edits = list(_of_expression(place, values, slices[place.function]))
         alike.setdefault((place.function, place.inside, place.text), []).append(edits)
         found += edits
     found += [edit for edits in alike.values() if len(edits) > 1 for edit in _in_all(edits)]
     for name, tree in code.trees.items():
         found += of_statements(tree, scopes.get(name, {}), slices[name])
-        found += of_names(name, code, recording)
-    return sorted(found, key=lambda edit: edit.rank)
+        found += of_names([place for place in places if place.function == name], recording, scopes.get(name, {}))
+    return sorted(filter(suspects.allow, found), key=lambda edit: edit.rank)
 
 
 def _of_expression(place, values, slices):

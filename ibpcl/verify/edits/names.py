@@ -12,25 +12,27 @@ from ibpcl.verify.edits.rules import LATE
 MOST_USES = 6           # of a variable, of which some may stand for another one
 
 
-def of_names(function, code, recording):
+def of_names(found, recording, scope):
     """Yield another array of the same shape in the place of one: in one of its uses, in several, in all.
 
     Parameters
     ----------
-    function : str
-    code : Code
+    found : list of Place
+        The places of a function that are looked at.
     recording : Recording
-        Of a run of the function.
+        Of a run of it.
+    scope : dict
+        The variables that it had when it returned.
 
     Yields
     ------
     Edit
     """
-    values, scope = recording.values, recording.scopes.get(function, {})
+    values = recording.values
     for types in ((ast.Name,), (ast.Subscript, ast.Attribute)):
         uses = {}
-        for place in code.places:
-            if place.function == function and place.inside == "formula" and isinstance(place.node, types) \
+        for place in found:
+            if place.inside == "formula" and isinstance(place.node, types) \
                     and is_numeric(value_at(place.node, values), "fiubc"):
                 uses.setdefault(place.text, []).append(place)
         arrays = {text: value_at(places[0].node, values) for text, places in uses.items()}
