@@ -9,7 +9,7 @@ from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.source import Code
 
 COMPILING, RUNNING = 3e-4, 2e-6     # seconds, about: to compile a function, and to run one expression of it
-QUICK, EDITING, FILLING = 0.15, 0.8, 0.4        # seconds that each search may take, by these numbers
+QUICK, EDITING, FILLING = 0.15, 0.6, 0.4        # seconds that each search may take, by these numbers
 SHELL = "<gradient without source>"
 OTHER = object()        # stands for a value that is no array or number
 
@@ -97,18 +97,33 @@ def affordable(seconds, executed, compiling=COMPILING):
 
 
 class Recording:
-    """The values of all places of a function in one run, and the variables of each function when it returned."""
+    """The values of all places of a function in one run, and the variables of each function when it returned.
+
+    Attributes
+    ----------
+    values : dict of int to object
+        The first value of each place; :data:`OTHER` stands for what is no array or number.
+    series : dict of int to list
+        All values of each place that has numbers.
+    counts : dict of int to int
+    scopes : dict of str to dict
+    executed : int
+        Expressions.
+    """
 
     def __init__(self, code, run):
-        self.values, self.scopes, self.counts = {}, {}, {}
+        self.values, self.series, self.scopes, self.counts = {}, {}, {}, {}
         functions = {number: place.function for number, place in enumerate(code.places)}
 
         def hook(place, value, scope):
             self.counts[place] = self.counts.get(place, 0) + 1
-            if place not in self.values:
-                numbers = isinstance(value, (np.ndarray, np.generic, int, float, complex))
-                self.values[place] = np.array(value) if isinstance(value, np.ndarray) else value if numbers else OTHER
             self.scopes[functions[place]] = scope
+            if isinstance(value, (np.ndarray, np.generic, int, float, complex)):
+                kept = np.array(value) if isinstance(value, np.ndarray) else value
+                self.values.setdefault(place, kept)
+                self.series.setdefault(place, []).append(kept)
+            else:
+                self.values.setdefault(place, OTHER)
             return value
 
         run(code.watched()(hook))

@@ -14,15 +14,15 @@ import warnings
 import numpy as np
 
 from ibpcl.verify.bench import EDITING, FILLING, QUICK, Bench, affordable, find_edits
-from ibpcl.verify.edits import LATE, edits_of, grafts_of
+from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.holes import background, holes, recorded
 from ibpcl.verify.kinds import Finding
-from ibpcl.verify.matches import attempts, best_match, known_at, match_in_part, match_words, patterned
+from ibpcl.verify.matches import STAGES, best_match, candidates, known_at, match_words, patterned
 from ibpcl.verify.paths import forgotten_path, watched_forward
 from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.whole import digits_of, few_entries, whole_gradient
 
-MOST_COLUMNS = 80_000   # known arrays that are tried in the places
+MOST_COLUMNS = 40_000   # known arrays that are tried in the places
 
 
 def diagnose(evidence, wrong):
@@ -83,7 +83,7 @@ class Search:
         """Return a finding for each input that was not named before, and for all if one mistake explains them."""
         late = []
         if self.code is not None:
-            edits = edits_of(self.code, self.recordings[0].values, self.recordings[0].scopes)
+            edits = edits_of(self.code, self.recordings[0], self.suspects)
             late = [edit for edit in edits if edit.rank >= LATE]
             left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)
             if left and any(j not in self.edits for j in self.left):
@@ -102,15 +102,14 @@ class Search:
             if digits is not None:
                 self.found[j] = Finding(*digits)
         views = background(self.evidence, forward) if self._open() else []
-        for stage in ("plain", "one", "matrix", "sum", "part"):
+        for stage in ("plain", "functions", "products", "pairs", "sums"):
             self._fill(stage, views)
         for j in self._open():
             few = few_entries(self.evidence, j) if j in self.shaped else None
             if few:
                 self.found[j] = Finding("few_entries", few)
         if self._open() and self.code is not None:
-            grafts = grafts_of(self.code, self.recordings[0].values, self.recordings[0].counts)
-            self._edit(late + sorted(grafts, key=lambda edit: edit.rank), EDITING)
+            self._edit(late, EDITING)
             self._name_edits()
         self._fill("two", views)
         self._pattern()
@@ -183,19 +182,16 @@ class Search:
 
     def _meant(self, match, group):
         """Return whether a value may stand for another one: what is not linear in dout was not meant as a gradient."""
-        return not match.relation.startswith("instead") or all(map(self.evidence.linear, group))
+        return match.relation in ("missing", "extra", "term", "less") or all(map(self.evidence.linear, group))
 
     def _match(self, hole, stage, views):
-        known = self.known.setdefault(id(hole), None) or known_at(hole, views)
-        self.known[id(hole)] = known
-        if stage == "part":
-            return match_in_part(hole, known)
-        for columns, relations in attempts(hole, known, stage) if self.columns < MOST_COLUMNS else ():
-            self.columns += len(columns)
-            match = best_match(hole, columns, relations) if columns and self.columns < MOST_COLUMNS else None
-            if match is not None:
-                return match
-        return None
+        if id(hole) not in self.known:
+            self.known[id(hole)] = known_at(hole, views)
+        if self.columns >= MOST_COLUMNS:
+            return None
+        columns = candidates(hole, self.known[id(hole)], stage)
+        self.columns += len(columns)
+        return best_match(hole, columns, STAGES[stage]) if self.columns < MOST_COLUMNS else None
 
 
 def _of_another_shape(evidence, j, finding):

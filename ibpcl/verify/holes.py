@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.bench import Recording
-from ibpcl.verify.edits import is_pure
 from ibpcl.verify.known import LONGEST
-from ibpcl.verify.source import is_array
+from ibpcl.verify.source import is_array, is_pure
 
 MOST_ENTRIES = 80       # of a place
 MOST_ITEMS = 8          # of a cache
@@ -94,28 +93,30 @@ def holes(bench, code, recordings, wrong, most, suspects):
     tuple of (list of Hole, set of ast.stmt)
         The holes, and the innocent statements.
     """
-    start, found, innocent = bench.runs, [], set()
-    make, first = code.watched(), recordings[0]
+    start, found, innocent, make, first = bench.runs, [], set(), code.watched(), recordings[0]
     texts = {name: expressions(code, name) for name in code.trees}
-    by_statement = {}
-    for n, place in enumerate(code.places):
+    latest = {}                                         # statements, the latest first, and the places in them
+    for n, place in reversed(list(enumerate(code.places))):
         if place.watched and place.inside == "formula" and is_array(first.values.get(n)) \
                 and np.asarray(first.values[n]).dtype.kind == "f" and (not suspects.any or n in suspects.places) \
                 and 0 < np.size(first.values[n]) * first.counts[n] <= MOST_ENTRIES:
-            by_statement.setdefault(place.statement, []).append(n)
-    latest = list(reversed(by_statement.items()))
+            latest.setdefault(place.statement, []).append(n)
     for whole in (True, False):                         # statements first, then what is inside those left
-        for statement, places in latest:
-            for n in reversed(places):
+        for statement, places in latest.items():
+            for n in places:
                 if code.places[n].whole != whole or statement in innocent:
                     continue
                 if bench.runs - start > most:
                     return found, innocent
-                hole = _hole(bench, make, code.places[n], n, wrong, texts[code.places[n].function])
+                hole = _hole(bench, make, code.places[n], n, wrong, recordings)
                 if hole is False and whole and not isinstance(statement, ast.Return):
                     innocent.add(statement)
                 elif hole:
-                    found.append(hole)
+                    watches = [_Watch(n, texts[code.places[n].function], bench.evidence.problem.f_vjp)
+                               for _ in bench.evidence.trials]
+                    for t, watch in enumerate(watches):
+                        bench.gradients(make(watch), t)
+                    found.append(hole._replace(views=[watch.view() for watch in watches]))
     return found, innocent
 
 
@@ -131,66 +132,61 @@ def expressions(code, function):
     return {text: compile(text, "<expression>", "eval") for text in dict.fromkeys(texts)}
 
 
-def _hole(bench, make, place, n, wrong, texts):
+def _hole(bench, make, place, n, wrong, recordings):
     """Measure what a place does to the gradients, in every trial.
 
     None if that can't be measured, False if they depend linearly on it and no value makes them right.
     """
-    evidence, values, maps, lacks, views, size, telling, right = bench.evidence, [], [], [], [], 0.0, False, []
-    for t in range(len(evidence.trials)):
-        watch = _Watch(n, texts, bench.evidence.problem.f_vjp)
-        bench.gradients(make(watch), t)
-        shapes = {np.shape(v) for v in watch.values}
-        if len(shapes) != 1 or (values and np.shape(values[0])[0] != len(watch.values)):
+    evidence, values, maps, lacks, size, telling, right = bench.evidence, [], [], [], 0.0, False, []
+    for t, recording in enumerate(recordings):
+        shapes = {np.shape(v) for v in recording.series.get(n, ())}
+        if len(shapes) != 1 or (values and np.shape(values[0])[0] != len(recording.series[n])):
             return None
-        value = np.stack([np.asarray(v, dtype=float) for v in watch.values])
+        value = np.stack([np.asarray(v, dtype=float) for v in recording.series[n]])
         plain = _stacked(evidence, evidence.gradients[t], wrong)
-        true = [evidence.expected(j, t)[0] for j in wrong]
-        lack = np.concatenate([(value - evidence.got(j, t)).ravel() for j, value in zip(wrong, true, strict=True)])
-        known = ~np.isnan(lack)
+        true = np.concatenate([evidence.expected(j, t)[0].ravel() for j in wrong])
+        known = ~np.isnan(true)
+        lack = (true - plain)[known]
         step = np.max(np.abs(value), initial=0.0) or 1.0
+
+        def moved(change, t=t, value=value, plain=plain, known=known):
+            result = bench.gradients(make(_Put(n, value + change)), t)
+            return None if result is None else (_stacked(evidence, result, wrong) - plain)[known]
+
         columns = []
-        for entry in range(value.size):
-            moved = value.copy()
-            moved.reshape(-1)[entry] += step
-            result = bench.gradients(make(_Put(n, moved)), t)
-            if result is None:
+        for entry in np.eye(value.size):
+            column = moved(step * entry.reshape(value.shape))
+            if column is None or column.shape != lack.shape or not np.all(np.isfinite(column)):
                 return None
-            columns.append((_stacked(evidence, result, wrong) - plain)[known] / step)
-            if columns[-1].shape != lack[known].shape or not np.all(np.isfinite(columns[-1])):
-                return None
+            columns.append(column / step)
         linear = np.stack(columns, axis=1)
         if not np.any(linear):
             return False
-        solution, _, rank, _ = np.linalg.lstsq(linear, lack[known], rcond=1e-10)
-        scale = max(float(np.max(np.abs(value[~np.isnan(value)]), initial=0.0)) for value in true) \
-            + float(np.max(np.abs(plain), initial=0.0))
-        if np.max(np.abs(linear @ solution - lack[known]), initial=0.0) > FITS * scale:
+        solution, _, rank, _ = np.linalg.lstsq(linear, lack, rcond=1e-10)
+        scale = float(np.max(np.abs(true[known]), initial=0.0) + np.max(np.abs(plain), initial=0.0))
+        if np.max(np.abs(linear @ solution - lack), initial=0.0) > FITS * scale:
             change = step * np.random.default_rng(0).standard_normal(value.shape)
-            result = bench.gradients(make(_Put(n, value + change)), t)
-            linearly = result is not None and np.allclose((_stacked(evidence, result, wrong) - plain)[known],
-                                                          linear @ change.ravel(), rtol=1e-7, atol=1e-9 * scale)
-            return False if linearly else None
-        telling |= rank < int(known.sum())
+            result = moved(change)
+            return False if result is not None and np.allclose(
+                result, linear @ change.ravel(), rtol=1e-7, atol=1e-9 * scale) else None
+        telling |= rank < len(lack)
         right += [value + solution.reshape(value.shape)] if rank == value.size else []
         values.append(value)
         maps.append(linear)
-        lacks.append(lack[known])
-        views.append(watch.view())
+        lacks.append(lack)
         size = max(size, scale)
-    return Hole(place, values, maps, lacks, views, size, telling, right if len(right) == len(values) else None)
+    return Hole(place, values, maps, lacks, [], size, telling, right if len(right) == len(values) else None)
 
 
 class _Watch:
-    """A hook that keeps the values of one place, and the variables and expressions there, at each of its calls."""
+    """A hook that keeps the variables and expressions at one place, at each of its calls."""
 
     def __init__(self, place, texts, function):
-        self.place, self.texts, self.values, self.scopes = place, texts, [], []
+        self.place, self.texts, self.scopes = place, texts, []
         self.globals = getattr(function, "__globals__", {})
 
     def __call__(self, place, value, scope):
         if place == self.place:
-            self.values.append(np.array(value))
             found = dict(_numbers(scope))
             for text, code in self.texts.items():
                 try:

@@ -13,7 +13,8 @@ from ibpcl.verify.words import place
 
 DIRECTIONS = 5
 SPARSE = 12             # directions of a few entries each, which confirm the complex step where kinks are near
-SUSPECTS = 40           # entries that are looked at with plain differences before they are blamed
+SUSPECTS = 40           # entries that are looked at with plain differences before they are blamed, until
+GUILTY = 4              # ... so many of them are
 FEW = 16                # entries of such a direction
 PROBES = 200            # blocks of entries that are tried in the search for those that fail
 PROVED = 1e-3           # an error that may be larger than this share of the gradient leaves the verdict undecided
@@ -43,11 +44,6 @@ def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
     """Judge by the entries that were measured."""
     shape, name, entries = problem.shape(j), problem.names[j], truth.entries
     off, errors, coarse, gap = _compare(problem, j, truth, list(zip(w, arrays, strict=False)))
-    suspects = np.flatnonzero(off)
-    confirmed = truth.method == "complex step" and np.all(truth.usable) and np.isfinite(truth.agreement)
-    if len(suspects) and not confirmed:                 # where differences confirm the complex step there is no kink
-        truth.usable[suspects] &= ~kinks(problem, j, entries[suspects])
-        off &= truth.usable
     truths[j], usable = truth, truth.usable
     coarse, error = float(np.max(coarse[usable], initial=0.0)), float(np.max(errors[usable], initial=0.0))
     if not np.all(np.isfinite([g.ravel()[entries[usable]] for g in arrays])):
@@ -101,11 +97,15 @@ def _compare(problem, j, seen, rows, spread=1.0):
         gap, floor = np.abs(got - value), spread * _vanishing(problem, j, row, scale / spread)
         fails, vague = ~(gap <= allowed + floor), np.zeros(len(gap))
         if seen.method != "complex step":
+            guilty = 0
             for n in np.flatnonzero(fails & seen.usable)[:SUSPECTS]:
+                if guilty == GUILTY:
+                    break
                 room, direction = min(PROVED * abs(got[n]), 0.1 * gap[n]), seen.direction(n, x.shape)
                 reach = first_step(x, direction) / 0.05
                 if approached(lambda value, row=row: row @ func(value), x, direction, reach, got[n], room):
                     fails[n], vague[n] = False, PROVED  # which is not to be blamed on the gradient
+                guilty += fails[n]
         size = scale + floor / seen.rtol
         largest = np.max(size, initial=0.0)
         off, gaps = off | fails, [*gaps, gap]

@@ -1,10 +1,9 @@
-"""What a missing factor or term may be made of: known arrays, and elementary functions of them."""
+"""What a missing factor or term may be made of: known arrays, functions, products and sums of them."""
 
 import re
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
-from scipy import special
 
 MOST_ARGUMENTS = 60     # arrays that functions are taken of
 SHORT = 24              # characters of the text of such an array
@@ -12,39 +11,36 @@ MOST_PLAIN = 40         # arrays that may be one of two factors
 MOST_FACTORS = 14       # ... of a product of matrices
 MOST_THIRD = 4          # ... of three square ones
 MOST_SUMMED = 10        # ... under a sum
+LONGEST = 60
+LARGEST = 1e100         # of what a factor may be
+
+
+def _digamma(x):
+    from scipy.special import digamma  # slow to import
+    return digamma(x)
+
+
+def _trigamma(x):
+    """Compute trigamma of positive numbers; of others SciPy's takes as many steps as their size, for ever at -1e12."""
+    from scipy.special import polygamma
+    return polygamma(1, np.where(x > 0, x, np.nan))
 
 
 def _sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def _inverse(x):
-    """Compute the inverses of square matrices, NaN of singular ones."""
-    regular = (np.linalg.cond(x) < 1e10)[:, None, None]
-    return np.where(regular, np.linalg.inv(np.where(regular, x, np.eye(x.shape[1]))), np.nan)
-
-
-def _trigamma(x):
-    """Compute trigamma of positive numbers; of others SciPy's takes as many steps as their size, for ever at -1e12."""
-    return special.polygamma(1, np.where(x > 0, x, np.nan))
-
-
 FUNCTIONS = {
     "{}**2": lambda x: x * x, "1 - {}": lambda x: 1 - x, "1 - {}**2": lambda x: 1 - x * x,
     "{0} * (1 - {0})": lambda x: x * (1 - x), "{} > 0": lambda x: x > 0, "{} < 0": lambda x: x < 0,
-    "{} != 0": lambda x: x != 0, "sqrt({})": np.sqrt,
-    "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x), "log({})": np.log, "1 + {}": lambda x: 1 + x,
-    "1 + {}**2": lambda x: 1 + x * x, "sigmoid({})": _sigmoid, "sigmoid(-{})": lambda x: _sigmoid(-x),
-    "tanh({})": np.tanh, "1 - tanh({})**2": lambda x: 1 - np.tanh(x) ** 2, "1 - exp({})": lambda x: -np.expm1(x),
-    "1 + exp({})": lambda x: 1 + np.exp(x), "sin({})": np.sin, "cos({})": np.cos, "cosh({})": np.cosh,
-    "{}**3": lambda x: x ** 3, "exp(2 * {})": lambda x: np.exp(2 * x), "exp({}**2 / 2)": lambda x: np.exp(x * x / 2),
-    "tanh({} / 2)": lambda x: np.tanh(x / 2), "exp({}**2)": lambda x: np.exp(x * x),
-    "log(1 - {})": lambda x: np.log(1 - x), "digamma({})": special.digamma, "trigamma({})": _trigamma,
-    "abs({})": np.abs, "sign({})": np.sign, "2 * {} - 1": lambda x: 2 * x - 1,
-    "log(1 + exp({}))": lambda x: np.logaddexp(0, x),
+    "{} != 0": lambda x: x != 0, "sqrt({})": np.sqrt, "exp({})": np.exp, "exp(-{})": lambda x: np.exp(-x),
+    "log({})": np.log, "1 + {}": lambda x: 1 + x, "1 + {}**2": lambda x: 1 + x * x, "sigmoid({})": _sigmoid,
+    "sigmoid(-{})": lambda x: _sigmoid(-x), "tanh({})": np.tanh, "1 - tanh({})**2": lambda x: 1 - np.tanh(x) ** 2,
+    "1 - exp({})": lambda x: -np.expm1(x), "1 + exp({})": lambda x: 1 + np.exp(x), "sin({})": np.sin, "cos({})": np.cos,
+    "cosh({})": np.cosh, "{}**3": lambda x: x ** 3, "exp({}**2 / 2)": lambda x: np.exp(x * x / 2),
+    "log(1 - {})": lambda x: np.log(1 - x), "digamma({})": _digamma, "trigamma({})": _trigamma, "abs({})": np.abs,
+    "sign({})": np.sign, "2 * {} - 1": lambda x: 2 * x - 1, "log(1 + exp({}))": lambda x: np.logaddexp(0, x),
 }
-LONGEST = 60
-LARGEST = 1e100         # of what a factor may be
 
 
 def bracketed(text):
@@ -55,8 +51,8 @@ def bracketed(text):
 class Lazy:
     """A function of values, one for each trial, computed when it is asked for."""
 
-    def __init__(self, function, *values):
-        self.function, self.values, self.made = function, values, {}
+    def __init__(self, function, *values, first=None):
+        self.function, self.values, self.made = function, values, {} if first is None else {0: first}
 
     def __len__(self):
         return len(self.values[0])
@@ -70,6 +66,8 @@ class Lazy:
 class Known:
     """Arrays by name, with one value for each trial; the first axis counts the calls of a place in a loop.
 
+    Every method returns pairs of a text and its values that broadcast to a shape.
+
     Parameters
     ----------
     views : list of dict
@@ -79,96 +77,78 @@ class Known:
     def __init__(self, views):
         self.arrays, seen = {}, set()
         for name in views[0]:
-            values = [view.get(name) for view in views]
-            if name.removesuffix(".T") != name and name.removesuffix(".T") in views[0]:
-                continue                                # transposes are tried of every array
-            if any(not isinstance(v, (np.ndarray, np.generic, int, float)) or isinstance(v, bool) for v in values):
+            values = [np.asarray(view.get(name)) for view in views]
+            turned = name.removesuffix(".T")            # transposes are tried of every array
+            if (turned != name and turned in views[0]) or len(name) > LONGEST or any(
+                    v.dtype.kind not in "fbiu" or v.size == 0 or v.shape != values[0].shape for v in values):
                 continue
-            values = [np.asarray(v) for v in values]
-            if any(v.dtype.kind not in "fbiu" or v.size == 0 or v.shape != values[0].shape for v in values):
-                continue
-            key = (values[0].shape, *(np.asarray(v, dtype=float).tobytes() for v in values))
-            if len(name) <= LONGEST and key not in seen:
+            key = (values[0].shape, *(v.astype(float).tobytes() for v in values))
+            if key not in seen:
                 seen.add(key)
                 self.arrays[name] = [v.astype(float) for v in values]
 
     def plain(self, shape):
-        """Return (text, values): the arrays that broadcast to ``shape``."""
+        """Return the arrays themselves."""
         return [(f"{bracketed(name)}.T" if turned else name, placed) for name, values in self.arrays.items()
                 for placed, turned in _placements(values, shape)
                 if np.any(placed[0]) and np.max(np.abs(placed[0])) < LARGEST]
 
     def functions(self, shape):
-        """Return (text, values): elementary functions of the arrays that broadcast to ``shape``."""
+        """Return elementary functions of them, their winners along an axis, and integers as one-hot rows."""
         found, plain = [], [item for item in self.plain(shape) if len(item[0]) <= SHORT][:MOST_ARGUMENTS]
-        for text, function in FUNCTIONS.items():
-            for name, values in plain:
-                made = Lazy(function, values)
-                if np.all(np.isfinite(made[0])) and np.any(made[0]) and np.max(np.abs(made[0])) < LARGEST:
-                    found.append((text.format(name if "({})" in text else bracketed(name)), made))
+        names, around = [name for name, _ in plain], [bracketed(name) for name, _ in plain]
+        stacked = np.array([values[0] for _, values in plain]).reshape(len(plain), -1)
+        for text, function in FUNCTIONS.items() if plain else ():
+            made = np.asarray(function(stacked), dtype=float)
+            useful = np.all(np.abs(made) < LARGEST, axis=1) & np.any(made, axis=1)
+            found += [(text.format((names if "({})" in text else around)[n]),
+                       Lazy(function, plain[n][1], first=made[n].reshape(shape))) for n in np.flatnonzero(useful)]
+        return found + self._winners(shape)
+
+    def _winners(self, shape):
+        found = []
+        for name, values in self.arrays.items():
+            v = values[0]
+            if len(shape) > 1 and v.shape == shape[:-1] and np.all(v == np.floor(v)) and v.min() >= 0 \
+                    and v.max() < shape[-1]:
+                found.append((f"one_hot({name})", Lazy(lambda v: v[..., None] == np.arange(shape[-1]), values)))
+            for axis in range(1, len(shape)) if v.shape == shape else ():
+                found.append((f"{name} == {name}.max(axis={axis - 1})",
+                              Lazy(lambda v, axis=axis: v == v.max(axis, keepdims=True), values)))
         return found
 
-    def winners(self, shape):
-        """Return (text, values): where an array is the largest along an axis, and integers as one-hot rows."""
-        found = [(f"one_hot({name})", Lazy(lambda v: v[..., None] == np.arange(shape[-1]), values))
-                 for name, values in self.arrays.items() if len(shape) > 1 and values[0].shape == shape[:-1]
-                 and np.all(values[0] == np.floor(values[0])) and values[0].min() >= 0 and values[0].max() < shape[-1]]
-        for name, values in self.arrays.items():
-            for axis in range(1, len(shape)) if values[0].shape == shape else ():
-                made = Lazy(lambda v, axis=axis: v == v.max(axis, keepdims=True), values)
-                found.append((f"{name} == {name}.max(axis={axis - 1})", made))
+    def two(self, shape):
+        """Return products, quotients and differences of two."""
+        found = []
+        for (a, x), (b, y) in combinations((self.plain(shape) + self._winners(shape))[:MOST_PLAIN], 2):
+            found += [(f"{bracketed(a)} * {bracketed(b)}", Lazy(np.multiply, x, y)),
+                      (f"{bracketed(a)} / {bracketed(b)}", Lazy(np.divide, x, y)),
+                      (f"{a} - {bracketed(b)}", Lazy(np.subtract, x, y))]
         return found
+
+    def _shortest(self, fits, most):
+        """Return the arrays that fit, those of short names first, some at most."""
+        return sorted(((n, v) for n, v in self.arrays.items() if fits(v[0])), key=lambda item: len(item[0]))[:most]
 
     def products(self, given):
-        """Return (text, values): matrix products of a place's values with known matrices, from either side."""
-        found, ndim = [], given[0].ndim - 1
-        for name, values in self.arrays.items():
-            if values[0].ndim != 3 or ndim not in (1, 2):
-                continue
-            for text, matrices in ((name, values), (f"{name}.T", [v.swapaxes(1, 2) for v in values])):
-                ways = (("... @ " + text, "nij,njk->nik" if ndim == 2 else "nj,njk->nk", (0, 1)),
-                        (text + " @ ...", "nij,njk->nik" if ndim == 2 else "nij,nj->ni", (1, 0)))
-                for words, letters, order in ways:
-                    pairs = [[(e, m)[n] for n in order] for e, m in zip(given, matrices, strict=True)]
-                    try:
-                        made = [np.einsum(letters, *pair) for pair in pairs]
-                    except ValueError:
-                        continue
-                    if made[0].shape == given[0].shape:
-                        found.append((words, made))
-        return found
+        """Return matrix products of a place's own values with known matrices, from either side, as "..."."""
+        matrices = [(n, v) for n, v in self.arrays.items() if v[0].ndim == 3]
+        return [pair for item in matrices for pair in _matrix_products([("...", given), *_both_ways([item])])
+                if "..." in pair[0] and "... @ ..." not in pair[0] and pair[1][0].shape == given[0].shape]
 
     def pairs(self, shape):
-        """Return (text, values): matrix and outer products of two known arrays that have a shape."""
-        found = []
-        arrays = sorted(((n, v) for n, v in self.arrays.items() if v[0].ndim in (2, 3) and v[0][0].size > 1),
-                        key=_length)[:MOST_FACTORS]
-        turned = [*arrays, *((f"{n}.T", [x.swapaxes(1, 2) for x in v]) for n, v in arrays if v[0].ndim == 3)]
-        letters = {(3, 3): "nij,njk->nik", (3, 2): "nij,nj->ni", (2, 3): "nj,njk->nk", (2, 2): "ni,nj->nij"}
-        for a, x in turned:
-            for b, y in turned:
-                way = letters[x[0].ndim, y[0].ndim]
-                size = dict(zip(way.replace(",", "").split("->")[0], (*x[0].shape, *y[0].shape), strict=True))
-                fits = all(size[letter] == n for letter, n in zip(way, x[0].shape, strict=False))
-                if not fits or tuple(size[letter] for letter in way.split("->")[1]) != shape:
-                    continue
-                text = f"outer({a}, {b})" if way == letters[2, 2] else f"{a} @ {b}"
-                found.append((text, [np.einsum(way, p, q) for p, q in zip(x, y, strict=True)]))
+        """Return matrix and outer products of two arrays, and of square matrices also of three."""
+        factors = self._shortest(lambda v: v.ndim in (2, 3) and v[0].size > 1, MOST_FACTORS)
+        found = [(text, values) for text, values in _matrix_products(_both_ways(factors)) if values[0].shape == shape]
+        if len(shape) == 3 and shape[1] == shape[2]:
+            square = _both_ways(self._shortest(lambda v: v.shape == shape, MOST_THIRD))
+            found += [(f"{a} @ {b} @ {c}", Lazy(lambda x, y, z: x @ y @ z, x, y, z))
+                      for (a, x), (b, y), (c, z) in product(square, repeat=3)]
         return found
 
-    def triples(self, shape):
-        """Return (text, values): square matrices that have a shape, their inverses, and products of three."""
-        square = sorted(((n, v) for n, v in self.arrays.items() if v[0].shape == shape), key=_length)[:MOST_THIRD]
-        if len(shape) != 3 or shape[1] != shape[2]:
-            return []
-        square += [(f"inv({n})", Lazy(_inverse, v)) for n, v in square]
-        square += [(f"{n}.T", Lazy(lambda x: x.swapaxes(1, 2), v)) for n, v in square]
-        return square + [(f"{a} @ {b} @ {c}", Lazy(lambda x, y, z: x @ y @ z, x, y, z))
-                for (a, x), (b, y), (c, z) in product(square, repeat=3)]
-
     def sums(self, shape):
-        """Return (text, values): sums over an axis of one array or of a product of two, alone or times a third."""
-        same = sorted(((n, v) for n, v in self.arrays.items() if v[0].shape == shape), key=_length)[:MOST_SUMMED]
+        """Return sums over an axis of an array or of a product of two, alone or times a third; what a softmax gives."""
+        same = self._shortest(lambda v: v.shape == shape, MOST_SUMMED)
         found, every = [], tuple(range(1, len(shape)))
         for axis in dict.fromkeys((*every, every)) if len(every) > 1 else every:
             over = f", axis={axis - 1}" if isinstance(axis, int) and len(every) > 1 else ""
@@ -176,46 +156,38 @@ class Known:
             def sums_of(x, y=1.0, axis=axis):
                 return np.broadcast_to(np.sum(x * y, axis, keepdims=True), shape)
 
-            def centred(x, y, axis=axis):
-                return x * (y - np.sum(x * y, axis, keepdims=True))
-
             totals = [(n, Lazy(sums_of, v)) for n, v in same]
             totals += [(f"{a} * {b}", Lazy(sums_of, x, y)) for (a, x), (b, y) in combinations_with_replacement(same, 2)]
             for text, summed in totals:
                 found.append((f"sum({text}{over})", summed))
                 found += [(f"{n} * sum({text}{over})", Lazy(np.multiply, v, summed)) for n, v in same]
-            found += [(f"{a} * ({b} - sum({a} * {b}{over}))", Lazy(centred, x, y)) for a, x in same for b, y in same]
-        return found + self._reductions(shape) + self._running(shape)
-
-    def _reductions(self, shape):
-        """Return (text, values): sums of larger arrays, and of their products, that have a shape."""
-        found = []
-        larger = sorted(((n, v) for n, v in self.arrays.items() if v[0][0].size > np.prod(shape[1:])),
-                        key=_length)[:MOST_SUMMED]
-        pairs = [(f"{a} * {b}", Lazy(np.multiply, x, y)) for (a, x), (b, y) in combinations_with_replacement(larger, 2)
-                 if x[0].shape == y[0].shape]
-        for text, values in [*larger, *pairs]:
+            found += [(f"{a} * ({b} - sum({a} * {b}{over}))",
+                       Lazy(lambda x, y, total=sums_of: x * (y - total(x, y)), x, y)) for a, x in same for b, y in same]
+        larger = self._shortest(lambda v: v[0].size > np.prod(shape[1:]), MOST_SUMMED)
+        larger += [(f"{a} * {b}", Lazy(np.multiply, x, y)) for (a, x), (b, y) in combinations_with_replacement(
+            larger, 2) if x[0].shape == y[0].shape]
+        for text, values in larger:
             for axis in range(1, values[0].ndim):
-                kept = np.sum(values[0], axis, keepdims=True).shape
-                if shape in (kept, kept[:axis] + kept[axis + 1:]):
+                if np.sum(values[0], axis).size == np.prod(shape):
                     found.append((f"sum({text}, axis={axis - 1})",
                                   Lazy(lambda x, axis=axis: x.sum(axis).reshape(shape), values)))
         return found
 
-    def _running(self, shape):
-        """Return (text, values): cumulative sums of arrays of a shape, from either end."""
-        found = []
-        for name, values in self.arrays.items():
-            for axis in range(1, len(shape)) if values[0].shape == shape else ():
-                for text, step in ((f"cumsum({name}, axis={axis - 1})", 1),
-                                   (f"cumsum of {name} from the end, axis {axis - 1}", -1)):
-                    found.append((text, Lazy(lambda x, axis=axis, step=step: np.flip(
-                        np.cumsum(np.flip(x, axis), axis), axis) if step < 0 else np.cumsum(x, axis), values)))
-        return found
+
+def _both_ways(arrays):
+    """Return arrays and the transposes of the matrices among them."""
+    return [*arrays, *((f"{n}.T", Lazy(lambda x: x.swapaxes(1, 2), v)) for n, v in arrays if v[0].ndim == 3)]
 
 
-def _length(item):
-    return len(item[0])
+def _matrix_products(arrays):
+    """Return the products of two arrays, matrices or vectors behind their first axis, that exist."""
+    found, letters = [], {(3, 3): "nij,njk->nik", (3, 2): "nij,nj->ni", (2, 3): "nj,njk->nk", (2, 2): "ni,nj->nij"}
+    for (a, x), (b, y) in product(arrays, repeat=2):
+        way = letters.get((x[0].ndim, y[0].ndim))
+        if way and (way == letters[2, 2] or x[0].shape[-1] == y[0].shape[1]):
+            text = f"outer({a}, {b})" if way == letters[2, 2] else f"{a} @ {b}"
+            found.append((text, Lazy(lambda p, q, way=way: np.einsum(way, p, q), x, y)))
+    return found
 
 
 def _placements(values, shape):

@@ -192,10 +192,14 @@ def _places(tree):
 
     def visit(node, statement, inside, around):
         for field, value in ast.iter_fields(node):
-            if field in ("target", "targets"):          # what is written to is not a value
-                continue
             for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
                 if not isinstance(child, ast.AST) or isinstance(child, (ast.arguments, ast.Lambda, ast.FunctionDef)):
+                    continue
+                if field in ("target", "targets"):      # what is written to is not a value, but its indices are
+                    if isinstance(child, ast.Subscript):
+                        visit(child, node, "target", None)
+                    continue
+                if inside == "target" and field == "value":
                     continue
                 inner = child if isinstance(child, ast.stmt) else statement
                 part, shown = _part(node, child, field, inside, around)
@@ -243,6 +247,20 @@ class _Watching(ast.NodeTransformer):
             return node
         names = ast.Call(ast.Name("locals", ast.Load()), [], [])
         return ast.copy_location(ast.Call(ast.Name(WATCH, ast.Load()), [ast.Constant(number), node, names], []), node)
+
+
+def is_pure(node):
+    """Return whether an expression can be evaluated again without side effects."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            root = part.func
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if not (isinstance(root, ast.Name) and root.id in ("np", "numpy")) or ".random" in ast.unparse(part.func):
+                return False
+        elif isinstance(part, (ast.NamedExpr, ast.Lambda, ast.Await, ast.Yield, ast.ListComp, ast.GeneratorExp)):
+            return False
+    return True
 
 
 def is_array(value):

@@ -36,7 +36,7 @@ class Suspects:
         changed = _changed(edit)
         if all(hasattr(node, "place") and self._around(node) in self.innocent for node in changed):
             return False
-        return not self.any or any(map(self._suspect, changed))
+        return not self.any or any(map(self.suspect, changed))
 
     def unlikely(self, edit):
         """Return whether an edit is outside the statements that can be wrong by measurement."""
@@ -45,8 +45,11 @@ class Suspects:
     def _around(self, node):
         return self.code.places[node.place].statement if hasattr(node, "place") else node
 
-    def _suspect(self, node):
+    def suspect(self, node):
+        """Return whether a mistake can be in a place, or in a statement."""
         number = getattr(node, "place", None)
+        if not self.any:
+            return True
         if number in self.tested and not isinstance(node, ast.stmt):
             return number in self.places
         around = self._around(node)

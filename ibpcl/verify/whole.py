@@ -26,13 +26,13 @@ def whole_gradient(evidence, j, wrong):
         return Finding("sign", "the sign is wrong: it is minus the true gradient")
     if evidence.explains(j, evidence.each(lambda t: evidence.got(j, t))):
         few = few_entries(evidence, j)                  # so little is off that every hypothesis would fit
-        return Finding("few_entries", few) if few else _precision(evidence, j)
+        gap, scale = _gap_and_scale(evidence, j, 0)
+        return Finding("few_entries", few) if few else Finding(*_precision(max(gap / (scale or 1.0), 1e-16)))
     other = shapes.swapped(evidence, j)
     if other in wrong:
         return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
                        f"{evidence.problem.names[other]}")
-    for attempt in (_constant, shapes.rearranged, shapes.permuted, _outputs, shapes.by_cotangent, shapes.resummed,
-                    digits_of):
+    for attempt in (_constant, shapes.rearranged, shapes.by_cotangent, shapes.of_one_output, digits_of):
         found = attempt(evidence, j)
         if found is not None:
             return Finding(*found)
@@ -61,18 +61,13 @@ def digits_of(evidence, j, most=1e-3):
         worst = max(worst, gap / scale)
     if not 0 < worst < most or (worst > 1e-6 and few_entries(evidence, j)):
         return None
-    return _precision_words(worst)
+    return _precision(worst)
 
 
-def _precision_words(worst):
+def _precision(worst):
     digits = int(-np.log10(worst))
     why = "float32 on the way" if 1e-9 < worst < 3e-6 else "a numerical derivative, an epsilon, or cancellation"
     return "precision", f"right to {digits} digits only (relative error {worst:.1e}): probably {why}"
-
-
-def _precision(evidence, j):
-    gap, scale = _gap_and_scale(evidence, j, 0)
-    return Finding(*_precision_words(max(gap / (scale or 1.0), 1e-16)))
 
 
 def _gap_and_scale(evidence, j, t):
@@ -92,9 +87,8 @@ def _constant(evidence, j):
     factor = float(np.sum(got[known] * value[known])) / square if square > 0 else 0.0
     if factor == 0 or not evidence.explains(j, evidence.each(lambda t: evidence.got(j, t) / factor)):
         return None
-    name, sizes = constant_name(factor), _sizes(evidence, j)
     shape, outputs = evidence.problem.shape(j), evidence.problem.call()[0]
-    for n, words in sizes:
+    for n, words in _sizes(evidence.problem, j, outputs):
         if n > 1 and abs(factor * n - 1) < 1e-6:
             if (n > 2 and n not in shape) or any(out.shape.count(n) > shape.count(n) for out in outputs):
                 return "mean", f"mean where the sum belongs: off by {factor:.4g} (= 1/{n}, {words})"
@@ -104,33 +98,15 @@ def _constant(evidence, j):
             return "constant_factor", \
                 f"constant factor {factor:.4g} (= {minus}{words}: a sum where a mean belongs?){sign}"
     digits = 4 if abs(factor - 1) > 1e-3 else 12
-    return "constant_factor", f"constant factor {factor:.{digits}g}{name}"
+    return "constant_factor", f"constant factor {factor:.{digits}g}{constant_name(factor)}"
 
 
-def _sizes(evidence, j):
+def _sizes(problem, j, outputs):
     """Return (number, words) for sizes that a mean may have divided by: outputs' axes, inputs' axes, totals."""
-    sizes = []
-    for out in evidence.problem.call()[0]:
-        sizes += [(n, f"the size of axis {axis} of the output") for axis, n in enumerate(out.shape)]
-        sizes.append((out.size, "the size of the output"))
-    sizes += [(n, f"the size of axis {axis}") for axis, n in enumerate(evidence.problem.shape(j))]
-    sizes.append((int(np.prod(evidence.problem.shape(j))), "the size of this input"))
-    for name, value in zip(evidence.problem.names, evidence.problem.point, strict=True):
-        sizes += [(n, f"the size of axis {axis} of {name}") for axis, n in enumerate(np.shape(value))]
-    return sizes
-
-
-def _outputs(evidence, j):
-    weights = shapes.by_output(evidence, j)
-    if weights is None:
-        return None
-    o = int(np.argmax(np.abs(weights - 1)))
-    if weights[o] == 0:
-        return "missing_term", f"one term missing: what flows back from output {o} is ignored (dout[{o}])"
-    if weights[o] == -1:
-        return "sign", f"what flows back from output {o} has the wrong sign"
-    return "constant_factor", f"what flows back from output {o} is off by the factor {weights[o]:.4g}" \
-        f"{constant_name(weights[o])}"
+    arrays = [(np.shape(out), " of the output") for out in outputs] + [(problem.shape(j), "")]
+    arrays += [(np.shape(value), f" of {name}") for name, value in zip(problem.names, problem.point, strict=True)]
+    return [(n, f"the size of axis {axis}{whose}") for shape, whose in arrays for axis, n in enumerate(shape)] \
+        + [(int(np.prod(shape)), f"the size{whose or ' of this input'}") for shape, whose in arrays]
 
 
 def few_entries(evidence, j):

@@ -6,42 +6,59 @@ transpose, an index that is one off, another variable's name, ``=`` where ``+=``
 
 import ast
 
-from ibpcl.verify.edits.edit import LATE
-from ibpcl.verify.edits.expressions import of_expression
-from ibpcl.verify.edits.grafts import grafts_of, is_pure
+from ibpcl.verify.edits.edit import name_of
+from ibpcl.verify.edits.indices import of_einsum, of_index, of_number, of_subscript
+from ibpcl.verify.edits.names import of_names
+from ibpcl.verify.edits.rules import LATE, by_rule
 from ibpcl.verify.edits.statements import of_statements
-from ibpcl.verify.edits.variables import of_variables
 
 MOST_SLICES = 8         # of a function that stand for one another
 
-__all__ = ["LATE", "edits_of", "grafts_of", "is_pure"]
+__all__ = ["LATE", "edits_of"]
 
 
-def edits_of(code, values, scopes):
+def edits_of(code, recording, suspects):
     """Return all edits of a function and its helpers, the simplest first.
 
     Parameters
     ----------
     code : Code
-    values : dict of int to object
-        First recorded value of each place.
-    scopes : dict of str to dict
-        For each function name the variables that it had when it returned.
+    recording : Recording
+        Of a run of the function.
+    suspects : ibpcl.verify.suspects.Suspects
+        Edits of other places are left out.
     """
+    values, scopes = recording.values, recording.scopes
     found, alike, slices = [], {}, {name: _slices(tree) for name, tree in code.trees.items()}
-    for place in code.places:
-        edits = list(of_expression(place, values, scopes.get(place.function, {}), slices[place.function]))
+    places = [place for place in code.places if suspects.suspect(place.node)]
+    for place in places:
+        edits = list(_of_expression(place, values, slices[place.function]))
         alike.setdefault((place.function, place.inside, place.text), []).append(edits)
         found += edits
     found += [edit for edits in alike.values() if len(edits) > 1 for edit in _in_all(edits)]
     for name, tree in code.trees.items():
         found += of_statements(tree, scopes.get(name, {}), slices[name])
-        found += of_variables(name, code, values, scopes.get(name, {}))
-    return sorted(found, key=lambda edit: edit.rank)
+        found += of_names([place for place in places if place.function == name], recording, scopes.get(name, {}))
+    return sorted(filter(suspects.allow, found), key=lambda edit: edit.rank)
+
+
+def _of_expression(place, values, slices):
+    """Yield the edits of one expression."""
+    node = place.node
+    if place.inside in ("index", "range"):
+        yield from of_index(place)
+    if place.inside == "formula":
+        yield from by_rule(place, values)
+        if isinstance(node, ast.Constant):
+            yield from of_number(place)
+        elif isinstance(node, ast.Subscript):
+            yield from of_subscript(place, slices)
+        elif isinstance(node, ast.Call) and name_of(node.func) == "einsum" and isinstance(node.args[0], ast.Constant):
+            yield from of_einsum(place)
 
 
 def _slices(tree):
-    """Return the slices of a function, each once."""
+    """Return some slices of a function, each once."""
     slices = {ast.dump(node): node for node in ast.walk(tree) if isinstance(node, ast.Slice)}
     return list(slices.values())[:MOST_SLICES]
 

@@ -1,4 +1,4 @@
-"""What an edit is, and how one is made: nodes put in the place of others, with a sentence that names both."""
+"""What an edit is, and how one is made: a node put in the place of another, with a sentence that names both."""
 
 import ast
 from collections.abc import Callable
@@ -6,8 +6,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-
-LATE = 7                # edits of this rank and above are tried after everything else
 
 
 class Edit(NamedTuple):
@@ -25,8 +23,7 @@ class Edit(NamedTuple):
         for parent, field, index, new in self.puts:
             old = getattr(parent, field) if index is None else getattr(parent, field)[index]
             undone.append((parent, field, index, old))
-            if isinstance(new, ast.AST):
-                ast.fix_missing_locations(new)
+            ast.fix_missing_locations(new)
             if index is None:
                 setattr(parent, field, new)
             else:
@@ -35,27 +32,18 @@ class Edit(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A statement in its list; :class:`ibpcl.verify.source.Place` is the same for an expression."""
+    """A statement, or what it writes to; :class:`ibpcl.verify.source.Place` is the same for an expression."""
 
     node: ast.AST
     parent: ast.AST
     field: str
-    index: int
+    index: int | None
+    again: bool = False     # whether what the statement assigns to had a value before
 
 
-def replaced(rank, kind, place, new, why, shown=None):
-    """Return the edit that puts ``new`` in a place; ``why`` opens its sentence, ``shown`` is what is around it."""
-    return put(rank, kind, place, new, lambda: f"{why}: {belongs(new, place.node, shown)}")
-
-
-def put(rank, kind, place, new, words):
-    """Return the edit that puts ``new`` in a place, with a function for its sentence."""
-    return Edit(rank, kind, words, place.node, (in_place(place, new),))
-
-
-def put_all(rank, kind, places, make, words):
-    """Return the edit that puts ``make(node)`` in each of several places, with a function for its sentence."""
-    return Edit(rank, kind, words, places[0].node, tuple(in_place(place, make(place.node)) for place in places))
+def replaced(rank, kind, place, new, why):
+    """Return the edit that puts ``new`` in a place; ``why`` opens its sentence."""
+    return Edit(rank, kind, lambda: f"{why}: {belongs(new, place)}", place.node, (in_place(place, new),))
 
 
 def in_place(place, new):
@@ -63,14 +51,20 @@ def in_place(place, new):
     return place.parent, place.field, place.index, ast.copy_location(new, place.node)
 
 
-def belongs(new, old, shown=None):
-    """Return "`new` belongs where `old` stands, in `shown`"."""
-    inside = f", in `{text(shown)}`" if shown is not None and shown is not old else ""
-    return f"`{text(new)}` belongs where `{text(old)}` stands{inside}"
+def belongs(new, place):
+    """Return "`new` belongs where `old` stands", and for a single name or number what that is in."""
+    if isinstance(new, ast.Pass):
+        return f"`{ast.unparse(place.node)}`"
+    words = f"`{ast.unparse(new)}` belongs where `{ast.unparse(place.node)}` stands"
+    if not isinstance(place.node, (ast.Name, ast.Constant)):
+        return words
+    return f"{words}, in `{ast.unparse(around(place))}`"
 
 
 def around(place):
     """Return the smallest expression around a place that shows what it belongs to."""
+    if getattr(place, "inside", "formula") != "formula":
+        return place.around
     return place.parent if isinstance(place.parent, (ast.BinOp, ast.Call, ast.Compare, ast.UnaryOp)) else place.node
 
 
@@ -82,61 +76,9 @@ def exchanges(items):
         yield changed, items[a], items[b]
 
 
-def text(node):
-    """Return a node as source."""
-    return ast.unparse(node)
-
-
 def name_of(function):
     """Return the name of the function that is called, without its module or object."""
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def sibling(function, name):
-    """Return the function of another name, in the same module."""
-    if isinstance(function, ast.Attribute):
-        return ast.Attribute(function.value, name, ast.Load())
-    return ast.Name(name, ast.Load())
-
-
-def call(name, *arguments, **keywords):
-    """Return the call of a NumPy function."""
-    path = ast.Name("np", ast.Load())
-    for part in name.split("."):
-        path = ast.Attribute(path, part, ast.Load())
-    return ast.Call(path, list(arguments), [ast.keyword(word, value) for word, value in keywords.items()])
-
-
-def number(value):
-    """Return the node of a number; of None, for an end of a slice, None."""
-    if value is None:
-        return None
-    return ast.Constant(value) if value >= 0 else negated(ast.Constant(-value))
-
-
-def negated(node):
-    """Return minus an expression."""
-    return ast.UnaryOp(ast.USub(), node)
-
-
-def transposed(node):
-    """Return an expression with its last two axes exchanged."""
-    return call("swapaxes", node, ast.Constant(-1), ast.Constant(-2))
-
-
-def attribute_t(node):
-    """Return an expression with ``.T``, as a person would write it."""
-    return ast.Attribute(node, "T", ast.Load())
-
-
-def stepped(node):
-    """Return an index one lower, and one higher."""
-    return [ast.BinOp(node, operator, ast.Constant(1)) for operator in (ast.Sub(), ast.Add())]
-
-
-def is_sum(node):
-    """Return whether an expression is a sum or a difference."""
-    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))
 
 
 def value_at(node, values):
@@ -146,4 +88,4 @@ def value_at(node, values):
 
 def is_numeric(value, kinds="fc"):
     """Return whether a value is an array or a number of one of NumPy's kinds."""
-    return isinstance(value, (np.ndarray, np.generic, float)) and np.asarray(value).dtype.kind in kinds
+    return isinstance(value, (np.ndarray, np.generic, float, int)) and np.asarray(value).dtype.kind in kinds

@@ -1,0 +1,154 @@
+"""Edits of names: another variable in one use or in all, two variables exchanged, one transposed throughout."""
+
+import ast
+import copy
+from itertools import combinations
+
+import numpy as np
+
+from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, replaced, value_at
+from ibpcl.verify.edits.rules import LATE
+
+MOST_USES = 6           # of a variable, of which some may stand for another one
+
+
+def of_names(found, recording, scope):
+    """Yield another array of the same shape in the place of one: in one of its uses, in several, in all.
+
+    Parameters
+    ----------
+    found : list of Place
+        The places of a function that are looked at.
+    recording : Recording
+        Of a run of it.
+    scope : dict
+        The variables that it had when it returned.
+
+    Yields
+    ------
+    Edit
+    """
+    values = recording.values
+    for types in ((ast.Name,), (ast.Subscript, ast.Attribute)):
+        uses = {}
+        for place in found:
+            if place.inside == "formula" and isinstance(place.node, types) \
+                    and is_numeric(value_at(place.node, values), "fiubc"):
+                uses.setdefault(place.text, []).append(place)
+        arrays = {text: value_at(places[0].node, values) for text, places in uses.items()}
+        arrays.update((text, value) for text, value in (scope if types == (ast.Name,) else _entries(scope)).items()
+                      if is_numeric(value, "fiubc"))
+        for together in (uses, *_by_statement(uses)):
+            yield from _exchanged(together, arrays)
+            for name, places in together.items():
+                if len(places) > 1:
+                    yield from _in_every_use(name, places, arrays[name])
+        for name, places in uses.items():
+            for other, value in arrays.items():
+                rank = None if other == name else _rank(arrays[name], value)
+                for place in places if types == (ast.Name,) else ():
+                    if recording.counts[place.node.place] > 1 and _fits(value, arrays[name]):
+                        yield from _beside(place, other)
+                if rank is not None and (types == (ast.Name,) or rank == 4):
+                    several = _subsets(places) if rank == 4 and types == (ast.Name,) else ()
+                    for size, chosen in ((0, [[place] for place in places]), (1, several)):
+                        for some in chosen:
+                            more = size + (1 < len(some) < len(places))
+                            yield _renamed(name, other, some, rank + more, arrays)
+
+
+def _fits(value, other):
+    """Return whether an array broadcasts to the shape of another one."""
+    try:
+        return is_numeric(value) and np.broadcast_shapes(np.shape(value), np.shape(other)) == np.shape(other)
+    except ValueError:
+        return False
+
+
+def _beside(place, other):
+    """Yield a variable as a further factor beside one in a loop, and as its divisor."""
+    for operator, what in ((ast.Mult(), "factor"), (ast.Div(), "division by")):
+        yield replaced(LATE, "elementwise_factor", place, ast.BinOp(place.node, operator, _parsed(other)),
+                       f"a {what} `{other}` is missing")
+
+
+def _entries(scope):
+    """Return what the dicts and objects among variables hold, by its text."""
+    found = {}
+    for name, holder in scope.items():
+        if isinstance(holder, dict):
+            found.update((f"{name}[{key!r}]", value) for key, value in holder.items())
+        elif hasattr(holder, "__dict__"):
+            found.update((f"{name}.{key}", value) for key, value in vars(holder).items())
+    return found
+
+
+def _by_statement(uses):
+    """Return the same for each statement by itself."""
+    found = {}
+    for name, places in uses.items():
+        for place in places:
+            found.setdefault(place.statement, {}).setdefault(name, []).append(place)
+    return found.values()
+
+
+def _subsets(places):
+    """Return all of several uses, and some though not all of a few: the name stood for two values."""
+    sizes = range(len(places), 1, -1) if len(places) <= MOST_USES else (len(places),)
+    return [some for size in sizes if size > 1 for some in combinations(places, size)]
+
+
+def _exchanged(uses, arrays):
+    """Yield two of one shape exchanged in all their uses: gates, halves, coefficients, first and second weights."""
+    for a, b in combinations(uses, 2):
+        if np.shape(arrays[a]) == np.shape(arrays[b]) and a not in b and b not in a:
+            puts = tuple(in_place(place, copy.copy(uses[other][0].node))
+                         for name, other in ((a, b), (b, a)) for place in uses[name])
+            yield Edit(5.5, "swapped", lambda a=a, b=b: f"`{a}` and `{b}` are exchanged (swapped, in the wrong order)",
+                       uses[a][0].node, puts)
+
+
+def _in_every_use(name, places, value):
+    """Yield a variable transposed, and one minus it, wherever it stands."""
+    ways = [(6, "elementwise_factor", "1 - {0}", f"`{name}` and `1 - {name}` are exchanged")]
+    ways += [(5, "transposed", "{0}.T", f"`{name}` must be transposed wherever it stands: `{name}.T`")] \
+        if np.ndim(value) == 2 else []
+    for rank, kind, text, words in ways:
+        puts = tuple(in_place(place, _parsed(text.format(name))) for place in places)
+        yield Edit(rank, kind, lambda words=words: words, places[0].node, puts)
+
+
+def _parsed(text):
+    return ast.parse(text, mode="eval").body
+
+
+def _rank(value, other):
+    """Return how simple it is to confuse two variables: 4 if of one shape, 5 if one broadcasts, else None."""
+    if np.asarray(value).dtype.kind != np.asarray(other).dtype.kind:
+        return None
+    shapes = np.shape(value), np.shape(other)
+    if shapes[0] == shapes[1]:
+        return 4
+    try:
+        return 5 if () not in shapes and np.broadcast_shapes(*shapes) in shapes else None
+    except ValueError:
+        return None
+
+
+def _renamed(name, other, places, rank, arrays):
+    def words():
+        where = " and ".join(dict.fromkeys(ast.unparse(around(place)) for place in places))
+        return f"`{name}` stands where `{other}` belongs, in `{where}`"
+
+    terms = all(isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, (ast.Add, ast.Sub))
+                for place in places)
+    kind = "constant_factor" if _proportional(arrays[name], arrays[other]) else \
+        "missing_term" if terms else "elementwise_factor"
+    return Edit(rank, kind, words, places[0].node, tuple(in_place(place, _parsed(other)) for place in places))
+
+
+def _proportional(a, b):
+    """Return whether two arrays differ by a constant factor."""
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and a.size > 1 and bool(np.any(a) and np.any(b)) and np.allclose(
+        b * np.vdot(a, a), a * np.vdot(a, b), rtol=1e-9, atol=0)
