@@ -38,7 +38,7 @@ def log1mexp(x):
     r"""Compute :math:`\log(1 - e^x)` for :math:`x < 0`.
 
     Both forms below are exact in exact arithmetic; the first keeps its digits while :math:`e^x` is near one, the
-    second while it is small (Maechler, 2012, "Accurately computing log(1 - exp(-|a|))").  At zero it is
+    second while it is small (Maechler, 2012, "Accurately computing ``log(1 - exp(-|a|))``").  At zero it is
     :math:`-\infty`, above zero it is not a number.
 
     >>> float(log1mexp(-1e-20))

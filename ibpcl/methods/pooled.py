@@ -21,8 +21,8 @@ class Group(NamedTuple):
 class Pooled(Sequential):
     """Train one network on examples of several tasks at once; a base of methods.
 
-    A method says how many examples an epoch passes over (:meth:`pool_size`), and which groups of examples a step's rows
-    are and how many there are in the whole (:meth:`groups`).
+    A method says how many examples an epoch passes over (``pool_size``), and which groups of examples a step's rows
+    are and how many there are in the whole (``groups``).
     """
 
     restarts = False                                         # whether every task starts from fresh parameters

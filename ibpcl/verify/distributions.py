@@ -132,7 +132,7 @@ def expectation_matches(closed_form, integrand, log_density, support, sample=Non
     points : sequence of float, optional
         Where to cut the interval.
     rtol : float
-        Allowed between closed form and quadrature, relative to 1 + |value|.
+        Allowed between closed form and quadrature, relative to ``1 + |value|``.
     seed, size : int
         For the draws.
     name : str

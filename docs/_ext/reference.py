@@ -1,0 +1,93 @@
+"""Reference pages: the public modules, and the command line from its parsers."""
+
+import argparse
+import importlib
+import inspect
+import pkgutil
+import re
+
+import ibpcl
+from ibpcl.cli.parser import parser
+
+# Packages without pages for their modules: a command is what they are used by, or the NumPy function they are twins of.
+CLOSED = ("ibpcl.bench", "ibpcl.classroom", "ibpcl.cli", "ibpcl.kernels")
+
+
+def children(package):
+    """Return the public modules right below a package; none where the package itself says what is public."""
+    name = package.__name__
+    if not hasattr(package, "__path__") or name in CLOSED or (hasattr(package, "__all__") and package is not ibpcl):
+        return []
+    return [f"{name}.{info.name}" for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")
+            and f"{name}.{info.name}" not in ("ibpcl.primitives", "ibpcl.cli")]  # they have pages of their own
+
+
+def members(module):
+    """Return the names of a module's public functions and classes, in the order of the file or of ``__all__``."""
+    if hasattr(module, "__all__") and module is not ibpcl:
+        return list(module.__all__)
+    return [name for name, value in vars(module).items() if not name.startswith("_")
+            and (inspect.isclass(value) or inspect.isroutine(value)) and value.__module__ == module.__name__]
+
+
+def api(package=ibpcl, above=()):
+    """Return the pages of a package and of all below it, {path: text}.
+
+    Only the first page is part of the navigation: two hundred entries would make every page of the site slow.  The
+    others name what is above them.
+    """
+    name = package.__name__
+    title = f"``{name}``" if above else "Python API"
+    way = " / ".join(f":doc:`{each} <{each if each != 'ibpcl' else 'index'}>`" for each in above)
+    parts = [":orphan:", way] if above else []
+    parts.append(f"{title}\n{'=' * len(title)}")
+    parts.append(f".. automodule:: {name}\n   :no-members:\n")
+    for member in members(package) if above else ():
+        value = getattr(package, member)
+        kind = "class" if inspect.isclass(value) else "function" if inspect.isroutine(value) else "data"
+        parts.append(f".. auto{kind}:: {member}\n" + "   :members:\n" * (kind == "class"))
+    pages = {}
+    for child in children(package):
+        module = importlib.import_module(child)
+        first = (inspect.getdoc(module) or "").split("\n\n")[0].replace("\n", " ")
+        parts.append(f":doc:`{child} <{child}>`\n   {first}")
+        pages |= api(module, (*above, name))
+    if not above:
+        parts.append(":doc:`ibpcl.primitives </derivations/index>`\n   The derivations, a page for each.")
+    return {f"reference/{name if above else 'index'}.rst": "\n\n".join(parts) + "\n", **pages}
+
+
+def commands():
+    """Return the page of the command line."""
+    text = ["# Command line", "Made from the parsers; `ibpcl COMMAND --help` prints the same."]
+    return {"reference/commands.md": "\n\n".join([*text, *_command(parser(), 2)]) + "\n"}
+
+
+def _command(command, level):
+    """Return a command as Markdown: usage, description, arguments, and the commands below it."""
+    # argparse has no public way to list what a parser takes.
+    actions = [action for action in command._actions if action.help != argparse.SUPPRESS]
+    below = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
+    parts = [] if level == 2 else [f"{'#' * (level - 1)} `{command.prog}`"]
+    parts += [" ".join(command.description.split()), f"```text\n{command.format_usage()}```"]
+    for action in actions:
+        if action in below or action.dest == "help":
+            continue
+        value = action.metavar or ("{" + ",".join(action.choices) + "}" if action.choices else "")
+        value = "" if action.nargs == 0 else value
+        names = [f"{option} {value}".strip() for option in action.option_strings] or [value or action.dest]
+        parts.append(", ".join(f"`{name}`" for name in names) + f"\n: {_escaped(command, action)}")
+    epilog = command.epilog() if callable(command.epilog) else command.epilog
+    parts += [f"```text\n{epilog.rstrip()}\n```"] if epilog else []
+    for action in below:
+        for each in action.choices.values():
+            parts += _command(each, level + 1)
+    return parts
+
+
+def _escaped(command, action):
+    """Return the help of an argument with its default filled in; what Markdown would read as its own is escaped."""
+    text = (action.help or "") % {**vars(action), "prog": command.prog}
+    plain_and_code = f"{text[:1].upper()}{text[1:]}.".split("`")
+    plain_and_code[::2] = [re.sub(r"([*_<\[])", r"\\\1", plain) for plain in plain_and_code[::2]]
+    return "`".join(plain_and_code)

@@ -1,0 +1,48 @@
+// Sliders of the pictures, and keyboard access to what scrolls.
+"use strict";
+
+function explore(figure) {
+  const {sliders, frames} = JSON.parse(figure.querySelector("script").textContent);
+  const paths = figure.querySelectorAll("svg path:not(.tick):not(.grid)");
+  const words = figure.querySelector(".words");
+  const box = document.createElement("div");
+  box.className = "sliders";
+  const inputs = sliders.map(({label, values, at}, number) => {
+    const input = Object.assign(document.createElement("input"), {type: "range", min: 0, max: values.length - 1});
+    const output = document.createElement("output");
+    const name = document.createElement("label");
+    input.value = at;
+    input.dataset.number = number;
+    name.append(`${label}: `, output, input);
+    box.append(name);
+    return {input, output, values};
+  });
+  figure.querySelector("figcaption").prepend(box);
+
+  function draw() {
+    let frame = 0;
+    for (const {input, output, values} of inputs) {
+      frame = frame * values.length + Number(input.value);
+      output.textContent = values[input.value];
+      input.setAttribute("aria-valuetext", values[input.value]);
+    }
+    frames[frame].paths.forEach((d, i) => paths[i].setAttribute("d", d));
+    words.textContent = frames[frame].words;
+  }
+  inputs.forEach(({input}) => input.addEventListener("input", draw));
+  draw();
+}
+
+// A region that scrolls must be reachable without a mouse.
+function focusable() {
+  for (const each of document.querySelectorAll("pre, div.math, .table-wrapper, mjx-container[display]")) {
+    if (each.scrollWidth > each.clientWidth + 1) each.tabIndex = 0;
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll("figure.explore").forEach(explore);
+  if (window.MathJax && MathJax.startup) MathJax.startup.promise.then(focusable);
+});
+window.addEventListener("load", focusable);
+window.addEventListener("resize", focusable);

@@ -1,0 +1,144 @@
+"""The built site in a browser: no error, no outside request, no overflow, nothing that shuts anybody out."""
+
+import importlib.util
+import os
+import re
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from site_files import SITE, built
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MISSING = [name for name, found in (("a Chromium", CHROMIUM), ("playwright", importlib.util.find_spec("playwright")),
+                                    ("axe_playwright_python", importlib.util.find_spec("axe_playwright_python")))
+           if not found]
+pytestmark = [built, pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)} (extra 'browser')")]
+
+TUTORIAL = min(SITE.glob("tutorials/[0-9]*.html"), default=Path("none")).name
+PAGES = ("index.html", f"tutorials/{TUTORIAL}", "derivations/kumaraswamy.html", "explore.html")
+VIEWS = [(name, scheme, width) for name in PAGES for scheme in ("light", "dark") for width in (1280, 360)]
+VIEWS += [("paper/index.html", "light", 360), ("reference/commands.html", "dark", 360), ("reproduction.html", "light", 360)]
+SHOTS = os.environ.get("IBPCL_SCREENSHOTS")                  # a folder to look at the pages in
+
+# Elements that stick out of the page to the right, unless they are in a box that scrolls.
+STICKING_OUT = """() => [...document.querySelectorAll('main *')].filter(each => {
+  if (each.getBoundingClientRect().right <= innerWidth + 1 || !each.checkVisibility()) return false;
+  for (let box = each; box && box.tagName !== 'MAIN'; box = box.parentElement)
+    if (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(box).overflowX)
+        && box.getBoundingClientRect().right <= innerWidth + 1) return false;
+  return each.getBoundingClientRect().width > 0;
+}).slice(0, 5).map(each => each.outerHTML.slice(0, 120))"""
+AXE = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
+  .filter(each => ['serious', 'critical'].includes(each.impact))
+  .map(each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200), each.nodes[0].failureSummary])"""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a line on standard error for each."""
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=SITE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, address):
+    """A function that opens a page and returns it; no script error and no outside request may have come of it."""
+    contexts, wrong = [], []
+
+    def open_page(name, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(f"script error: {error}"))
+        page.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+        page.on("request", lambda request: None if request.url.startswith((address, "data:")) else wrong.append(
+            f"request to {request.url}"))
+        page.goto(f"{address}/{name}")
+        if options.get("java_script_enabled", True):
+            page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("name", "scheme", "width"), VIEWS)
+def test_a_page_fits_and_shuts_nobody_out(opened, name, scheme, width):
+    page = opened(name, color_scheme=scheme, viewport={"width": width, "height": 800})
+    if SHOTS:
+        page.screenshot(path=Path(SHOTS, f"{name.replace('/', '-')}-{scheme}-{width}.png"), full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(STICKING_OUT) == []
+    package = Path(importlib.util.find_spec("axe_playwright_python").origin).parent
+    page.evaluate((package / "axe.min.js").read_text(encoding="utf-8"))
+    assert page.evaluate(AXE) == []
+
+
+def test_formulas_are_set(opened):
+    page = opened("derivations/kumaraswamy.html")
+    assert page.locator("mjx-container").count() > 20
+    assert page.locator("mjx-merror").count() == 0
+
+
+def test_sliders_are_moved_by_the_keyboard(opened):
+    page = opened("explore.html")
+    figures = page.locator("figure.explore")
+    assert figures.count() == 4
+    for figure in figures.all():
+        for slider in figure.locator("input[type=range]").all():
+            slider.focus()
+            page.keyboard.press("Home")
+            before = figure.locator(".words").inner_text(), figure.locator("svg").inner_html()
+            page.keyboard.press("End")
+            assert figure.locator(".words").inner_text() != before[0]
+            assert figure.locator("svg").inner_html() != before[1]
+            assert slider.get_attribute("aria-valuetext") == figure.locator("output").nth(
+                int(slider.get_attribute("data-number"))).inner_text()
+
+
+def test_without_scripts_the_pictures_stay(opened):
+    page = opened("explore.html", java_script_enabled=False)
+    assert page.locator("figure.explore input").count() == 0
+    for figure in page.locator("figure.explore").all():
+        assert figure.locator("svg").is_visible() and figure.locator("noscript").is_visible()
+        drawn = [path.get_attribute("d") for path in figure.locator("svg path:not(.grid):not(.tick)").all()]
+        assert all(len(each) > 5 for each in drawn) and re.search(r"\d", figure.locator(".words").inner_text())
+
+
+def test_the_search_finds_a_name(opened):
+    page = opened("search.html?q=kumaraswamy")
+    page.wait_for_selector("#search-results li a")
+    assert "derivations/kumaraswamy" in page.content()
+
+
+def test_the_theme_is_switched_by_hand(opened):
+    page = opened("index.html", color_scheme="light", viewport={"width": 1280, "height": 800})
+    colours = set()
+    for _ in range(3):
+        page.locator("button.theme-toggle:visible").first.click()
+        colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(colours) == 2
