@@ -70,7 +70,8 @@ plt.show()
 # ## Forgetting, in two numbers
 #
 # Every task has two classes, called $0$ and $1$, so *one* head with two outputs can serve all tasks: A, E and G are
-# class $0$, and B, F and H are class $1$.  The method `naive` just goes on training.  It minimizes, one task after the other,
+# class $0$, and B, F and H are class $1$.  The method `naive` just goes on training.  It minimizes, one task after the
+# other,
 #
 # $$ L_t(\theta) = -\frac{1}{N_t} \sum_n \log p(y_n \mid x_n, \theta) $$
 #
@@ -83,8 +84,8 @@ plt.show()
 # <details><summary>Answer</summary>
 #
 # Little more than a coin knows.  B looks like E, and they have different classes (A and F help less).  A network that
-# learns "E is $0$" learns "B is $0$" with it: the tasks do not just share weights, they contradict each other where their
-# inputs are alike.
+# learns "E is $0$" learns "B is $0$" with it: the tasks do not just share weights, they contradict each other where
+# their inputs are alike.
 #
 # </details>
 
@@ -107,8 +108,8 @@ print(f"after A/B:  A/B {before:.1%}")
 print(f"after E/F:  A/B {test(naive, first):.1%}, E/F {test(naive, second):.1%}")
 
 # %% [markdown]
-# A coin, which is right in 50 % of the cases, would be nearly as good on A/B now.  Is the network too small for both tasks?  Train it on the examples of both
-# at once, from the same start $\theta_1$:
+# A coin, which is right in 50 % of the cases, would be nearly as good on A/B now.  Is the network too small for both
+# tasks?  Train it on the examples of both at once, from the same start $\theta_1$:
 
 # %%
 joint = make("naive", single_head=True, epochs=EPOCHS, rate=0.002)
@@ -508,8 +509,8 @@ for name, cost in costs.items():
 # NPBCL does not move what the first task uses: what A/B alone uses *exactly* not, for the second task's mask drops it,
 # and given the mask the best place for such a connection, by the ELBO, is its prior, which is where the first task left
 # it (the paper does not set it there, this package does); what both use hardly, for the prior holds it.  This is *not*
-# so for all that the mask drops: 88 % of it moved.  That is what no task uses.  It has no posterior to return to, and by
-# default no prior either, so every task starts it afresh, at random.  It may: no task's output depends on it.
+# so for all that the mask drops: 88 % of it moved.  That is what no task uses.  It has no posterior to return to, and
+# by default no prior either, so every task starts it afresh, at random.  It may: no task's output depends on it.
 #
 # ## The accuracy matrix
 #
@@ -551,11 +552,12 @@ for name in SETTINGS:
 # 1. **The other order.**  Swap the tasks, E/F first.  Is the wall on E/F's line as high?  *Hint:* everything follows
 #    from `PAIRS`.
 # 2. **Stop in time.**  On naive training's line, at which $s$ is the mean of both losses least?  Find it from *ten*
-#    kept examples of the first task, and all of the second.  You have invented rehearsal.  *Hint:* `line` holds the weights.
-# 3. **A better parabola.**  Take the true curvature along the line from the loss itself, $L_1''(0) \approx (L_1(h) -
-#    2 L_1(0) + L_1(-h)) / h^2$, and compare it with EWC's $\sum_i F_i\, \delta_i^2$.  *Hint:* use training data for both.
+#    kept examples of the first task, and all of the second.  You have invented rehearsal.  *Hint:* `line` holds the
+#    weights.
+# 3. **A better parabola.**  Take the true curvature along the line from the loss itself, $L_1''(0) \approx (L_1(h) - 2
+#    L_1(0) + L_1(-h)) / h^2$, and compare it with EWC's $\sum_i F_i\, \delta_i^2$.  *Hint:* use training data for both.
 # 4. **Which layer forgets?**  Put the *head* of $\theta_1$ back onto the hidden layer of $\theta_2$, and the other
 #    way round.  Guess first: how much of the accuracy on A/B does each bring back?  *Hint:* the head has the last
 #    `network.head_size` numbers of the vector.
-# 5. **EWC's penalty as a pair.**  Write the penalty $\frac\lambda2 \sum_i F_i (\theta_i - \theta_{1,i})^2$ as a function
-#    with its gradient, and let `ibpcl check` prove it.  *Hint:* tutorial 3 says what a pair is.
+# 5. **EWC's penalty as a pair.**  Write the penalty $\frac\lambda2 \sum_i F_i (\theta_i - \theta_{1,i})^2$ as a
+#    function with its gradient, and let `ibpcl check` prove it.  *Hint:* tutorial 3 says what a pair is.

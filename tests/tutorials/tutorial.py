@@ -72,6 +72,7 @@ def prose(text):
     for cell in cells(text):
         if cell.kind == "markdown":
             body = "\n".join(line.removeprefix("#").removeprefix(" ") for line in cell.lines)
+            body = re.sub(r"\$\$.*?\$\$", lambda formula: formula[0].replace("\n", " "), body, flags=re.DOTALL)
             paragraphs += [" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\s*(?:[*-]|\d+\.) )", body)]
     return [part.lstrip("> ") for part in paragraphs if part]
 
@@ -161,7 +162,7 @@ class Tutorial:
 
     def says(self, *quotes):
         """Note what the test below holds, in the tutorial's own words."""
-        self.quotes += quotes
+        self.quotes += [" ".join(quote.split()) for quote in quotes]
         return lambda test: test
 
     def __getitem__(self, name):
