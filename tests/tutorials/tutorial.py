@@ -71,10 +71,10 @@ def prose(text):
     paragraphs = []
     for cell in cells(text):
         if cell.kind == "markdown":
-            body = "\n".join(line.removeprefix("#").removeprefix(" ") for line in cell.lines)
+            body = "\n".join(line.removeprefix("#").removeprefix(" ").removeprefix("> ") for line in cell.lines)
             body = re.sub(r"\$\$.*?\$\$", lambda formula: formula[0].replace("\n", " "), body, flags=re.DOTALL)
             paragraphs += [" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\s*(?:[*-]|\d+\.) )", body)]
-    return [part.lstrip("> ") for part in paragraphs if part]
+    return [part for part in paragraphs if part]
 
 
 def sentences_with_numbers(text):
