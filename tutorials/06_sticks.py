@@ -193,9 +193,9 @@ print(check(kumaraswamy.sample, kumaraswamy.sample_vjp, (u, a, b), wrt=("a", "b"
 #
 # <details><summary>Answer</summary>
 #
-# Not at all: dividing by one changes nothing.  A comparison at the starting point would have passed.  (`check` says so
-# itself: "b is 1 everywhere: a missing factor or power of it can't be seen there".)  Test a gradient at inputs that are
-# nothing special.
+# Not at all: dividing by one changes nothing, and a comparison at the starting point would pass.  `check` is not
+# fooled, because it also looks at points near by: "right at the inputs given, wrong near by", it says there.  Still,
+# test a gradient at inputs that are nothing special.
 #
 # </details>
 
