@@ -439,7 +439,8 @@ offsets = np.linspace(-8, 8, 321)
 for pi, shade in ((0.5, "C0"), (0.1, "C1"), (0.01, "C2")):
     l = np.full((1, 1), logit(pi))
     _, kl_cache = bernoulli.kl(l[:, None, :] + offsets[None, :, None], l)
-    middle.plot(offsets, -bernoulli.kl_vjp(np.ones(1), kl_cache)[0].ravel(), color=shade, label=rf"coin, $\pi = {pi:g}$")
+    middle.plot(offsets, -bernoulli.kl_vjp(np.ones(1), kl_cache)[0].ravel(), color=shade,
+                label=rf"coin, $\pi = {pi:g}$")
 _, kl_cache = concrete.kl(offsets[None, :, None], np.zeros((1, 1)))
 middle.plot(offsets, -concrete.kl_vjp(np.ones(1), kl_cache)[0].ravel(), color="black", label="concrete")
 middle.set(xlabel=r"$\rho$", ylabel="force", title="Masks: to $\\rho = 0$;\na coin lets go where it is sure")
