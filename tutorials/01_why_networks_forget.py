@@ -471,7 +471,8 @@ panels[0].plot(range(1, 11), ratios, "o-", color="C2")
 panels[0].set(xlabel="tenth of the weights, by Fisher information", ylabel="move under EWC / move without",
               title="EWC: what is known best moves less", ylim=(0, None))
 panels[1].hist(np.concatenate(moves), bins=40, color="C1", log=True)
-panels[1].set(xlabel=r"move of a mean, in its old $\sigma$", ylabel="weights", title=r"VCL: nearly all within one $\sigma$")
+panels[1].set(xlabel=r"move of a mean, in its old $\sigma$", ylabel="weights",
+              title=r"VCL: nearly all within one $\sigma$")
 panels[2].bar(list(users), [np.abs(move[chosen]).mean() if chosen.any() else 0 for chosen in users.values()],
               color="C3")
 panels[2].set(xlabel="who uses the connection", ylabel="move, mean", title="NPBCL: what A/B uses rests")
