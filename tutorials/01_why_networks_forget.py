@@ -25,6 +25,7 @@ from dataclasses import replace
 import matplotlib.pyplot as plt
 import numpy as np
 
+import ibpcl
 from ibpcl.continual import fisher
 from ibpcl.continual.task import Task
 from ibpcl.data import registry
@@ -34,7 +35,6 @@ from ibpcl.evaluation.figures.accuracy import accuracy_matrix
 from ibpcl.evaluation.metrics import accuracy, average_accuracy, backward_transfer
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Watch
-from ibpcl.methods import method
 from ibpcl.methods.npbcl_settings import FIRST
 
 TRAIN, TEST, UNITS = 400, 200, 30                        # a task's examples, and hidden units: small, to be quick
@@ -91,8 +91,7 @@ plt.show()
 
 # %%
 def make(name, **settings):
-    found = method(name)
-    return found.learner(found.settings(hidden=(UNITS,), batch=100, **settings), 0, "numpy")
+    return ibpcl.learner(name, backend="numpy", hidden=(UNITS,), batch=100, **settings)
 
 
 def test(learner, task, task_id=0):
@@ -449,14 +448,11 @@ informed = np.flatnonzero(information > 0)               # a pixel that is never
 groups = np.array_split(informed[np.argsort(information[informed])], 10)
 ratios = [np.abs(held_move[group]).mean() / np.abs(free_move[group]).mean() for group in groups]
 
-parts = [f"{where}.{kind}" for where in ("hidden0", "task0.head") for kind in ("weight", "bias")]
-moves, believed = [], 0.0
-for part in parts:
-    (mu, move), (log_sigma, widening) = (change("vcl", f"{part}.{entry}") for entry in ("mu", "log_sigma"))
-    moves.append(np.abs(move / np.exp(log_sigma)).ravel())
-    believed += (move**2 / (2 * np.exp(2 * log_sigma)) + (np.exp(2 * widening) - 1) / 2).sum()
+(_, log_sigma), (mu_move, widening) = (np.split(part, 2) for part in change("vcl", "shared"))   # means, log-widths
+moves = np.abs(mu_move) / np.exp(log_sigma)
+believed = float((mu_move**2 / (2 * np.exp(2 * log_sigma)) + (np.exp(2 * widening) - 1) / 2).sum())
 
-_, move = change("npbcl", "hidden0.weight.mu")
+_, move = change("npbcl", "shared.hidden0.weight.mu")
 rested = {name: (move[group] == 0).mean() for name, group in (
     ("used by A/B, dropped by E/F", used & ~masks[1]), ("used by neither", free & ~masks[1]),
     ("dropped by E/F, all of them", ~masks[1]))}
@@ -470,7 +466,7 @@ figure, panels = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
 panels[0].plot(range(1, 11), ratios, "o-", color="C2")
 panels[0].set(xlabel="tenth of the weights, by Fisher information", ylabel="move under EWC / move without",
               title="EWC: what is known best moves less", ylim=(0, None))
-panels[1].hist(np.concatenate(moves), bins=40, color="C1", log=True)
+panels[1].hist(moves, bins=40, color="C1", log=True)
 panels[1].set(xlabel=r"move of a mean, in its old $\sigma$", ylabel="weights",
               title=r"VCL: nearly all within one $\sigma$")
 panels[2].bar(list(users), [np.abs(move[chosen]).mean() if chosen.any() else 0 for chosen in users.values()],

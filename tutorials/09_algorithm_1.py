@@ -26,10 +26,10 @@ from dataclasses import replace
 import matplotlib.pyplot as plt
 import numpy as np
 
+import ibpcl
 from ibpcl.data import registry
 from ibpcl.data.subsets import limited
 from ibpcl.data.tasks import SplitStream
-from ibpcl.methods.npbcl import NPBCL, Settings
 from ibpcl.noise import Key, generator, logistic, normal, uniform
 from ibpcl.numerics import inverse_softplus, sigmoid
 from ibpcl.primitives import activations, gaussian, likelihoods, linear, local_linear, masked_weights, sticks
@@ -319,12 +319,12 @@ plt.show()
 # The package's `NPBCL`, the same settings, the NumPy backend, the same keys of the noise.
 
 # %%
-settings = Settings(hidden=(K,), samples=S, prediction_samples=PREDICTION_SAMPLES, epochs=EPOCHS["masked"],
-                    finetune_epochs=EPOCHS["finetune"], batch=BATCH, weight_rate=RATE["masked"], mask_rate=MASK_RATE,
-                    finetune_rate=RATE["finetune"], finetune_average=0.0, tau_start=TAU[0], tau_end=TAU[1], alpha=ALPHA,
-                    alpha_rule="fixed", prior_sigma=PRIOR_SIGMA, start_sigma=START_SIGMA, start_spread=SPREAD,
-                    unused_prior="gaussian", mask_link="logit", mask_kl_weight=1.0)
-learner = NPBCL(settings, 0, "numpy")
+learner = ibpcl.learner(
+    "npbcl", seed=0, backend="numpy", hidden=(K,), samples=S, prediction_samples=PREDICTION_SAMPLES, batch=BATCH,
+    epochs=EPOCHS["masked"], finetune_epochs=EPOCHS["finetune"], weight_rate=RATE["masked"], mask_rate=MASK_RATE,
+    finetune_rate=RATE["finetune"], finetune_average=0.0, tau_start=TAU[0], tau_end=TAU[1], alpha=ALPHA,
+    alpha_rule="fixed", prior_sigma=PRIOR_SIGMA, start_sigma=START_SIGMA, start_spread=SPREAD, unused_prior="gaussian",
+    mask_link="logit", mask_kl_weight=1.0)
 for task in tasks:
     learner.learn(task, progress=False)
 
@@ -332,8 +332,8 @@ of_package = {"mu": "weight.mu", "log_sigma": "weight.log_sigma", "bias_mu": "bi
               "bias_log_sigma": "bias.log_sigma"}
 state, differences = learner.state(), {}
 for ours, theirs in of_package.items():
-    differences[f"posterior {ours}"] = np.abs(posterior[ours] - state[f"hidden0.{theirs}"]).max()
-    differences[f"both heads {ours}"] = max(np.abs(heads[t][f"head_{ours}"] - state[f"task{t}.head.{theirs}"]).max()
+    differences[f"posterior {ours}"] = np.abs(posterior[ours] - state[f"shared.hidden0.{theirs}"]).max()
+    differences[f"both heads {ours}"] = max(np.abs(heads[t][f"head_{ours}"] - state[f"task{t}.own.head.{theirs}"]).max()
                                             for t in range(2))
 differences["predictions"] = max(np.abs(predict(t, posterior, heads[t], masks[t], task.x_test)
                                         - learner.predict(task.x_test, t)).max() for t, task in enumerate(tasks))
@@ -395,7 +395,7 @@ plt.show()
 # Solutions are in `solutions/09_algorithm_1.py`; `ibpcl check` proves their gradients.
 #
 # 1. **The weight of the masks' divergence.**  Multiply `dkl_masks` by $0.05$ and learn both tasks again.  What do the
-#    masks look like now, and how many weights do the two tasks share?  *Hint:* `Settings(mask_kl_weight=0.05)` must
+#    masks look like now, and how many weights do the two tasks share?  *Hint:* the package with `mask_kl_weight=0.05` must
 #    still give the same numbers.
 # 2. **What Eq. 11 holds.**  The pull of the prior on one weight is the gradient of $KL[q \,\|\, q_{t-1}]$ at its mean.
 #    Write that divergence with equal widths as a pair.  How much stiffer is a weight with $\sigma = 0.05$ than one

@@ -27,11 +27,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+import ibpcl
 from ibpcl.cli import main
 from ibpcl.data import registry
 from ibpcl.data.subsets import limited
 from ibpcl.data.tasks import SplitStream
-from ibpcl.methods.npbcl import NPBCL, Settings
 
 # %% [markdown]
 # ## A run
@@ -153,7 +153,7 @@ plt.show()
 
 # %%
 stream = limited(SplitStream(registry.load("glyphs"), ((0, 1), (2, 3), (4, 5))), 500, 200)
-learner = NPBCL.load(folder / "learner.npz")
+learner = ibpcl.load_run(folder).learner
 again = [np.mean(learner.predict(task.x_test, t).argmax(axis=1) == task.y_test) for t, task in enumerate(stream)]
 print("accuracies of the loaded learner:", again, "equal to the file's:", np.allclose(again, R[-1]))
 ink = stream[0].x_train.std(axis=0)
@@ -227,7 +227,7 @@ SMALL = {"hidden": (30,), "samples": 2, "prediction_samples": 30, "epochs": 30, 
 
 def learned(**changed):
     """Learn all tasks; return the learner, its final accuracies, and what it was after each task."""
-    learner, course = NPBCL(Settings(**{**SMALL, **changed}), 0, "numpy"), []
+    learner, course = ibpcl.learner("npbcl", backend="numpy", **{**SMALL, **changed}), []
     for task in tasks:
         learner.learn(task, progress=False)
         course.append((learner.hidden[0], float(learner.alpha[0])))
@@ -303,7 +303,7 @@ temporary.cleanup()
 # 1. **Entropy.**  Derive the gradient of the entropy of a softmax at its logits, write the pair and check it.  Where is
 #    it zero?  *Hint:* $\frac{\partial H}{\partial f_c} = -p_c (\log p_c + H)$.
 # 2. **Coresets for VCL.**  Train `vcl` with one head on the three small tasks, with a coreset of $40$ examples per task
-#    and without.  Is there something to refresh?  *Hint:* `ibpcl.methods.method("vcl")`.
+#    and without.  Is there something to refresh?  *Hint:* `ibpcl.learner("vcl", ...)`.
 # 3. **How much of it is shared?**  From masks alone: which share of a task's weights was used by an earlier task?
 #    Compare it with `sharing_with_earlier` in `result.json`.  *Hint:* `learner.masks(t)[0]`.
 # 4. **An honest stranger.**  Which threshold on the mutual information accepts all but one in twenty of A and B, and

@@ -54,11 +54,10 @@ def check_inputs():
 
 
 def main():
+    import ibpcl
     from ibpcl.data import registry
     from ibpcl.data.subsets import limited
     from ibpcl.data.tasks import SplitStream
-    from ibpcl.methods import method
-    from ibpcl.methods.npbcl import NPBCL, Settings
 
     def shrunk(x):
         return x.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(-1, 49)
@@ -68,16 +67,15 @@ def main():
     for p in ([1 / 3, 1 / 3, 1 / 3], [0.9, 0.05, 0.05]):
         h, cache = entropy(np.log([p]))
         print(f"1. p = {np.round(p, 2)}: entropy {h[0]:.3f}, gradient {entropy_vjp(np.ones(1), cache)[0].round(3)}")
-    vcl = method("vcl")
     for coreset in ("none", "random"):
-        learner = vcl.learner(vcl.settings(hidden=(30,), single_head=True, epochs=30, rate=0.02, batch=100,
-                                           prediction_samples=20, coreset=coreset, coreset_size=40), 0, "numpy")
+        learner = ibpcl.learner("vcl", backend="numpy", hidden=(30,), single_head=True, epochs=30, rate=0.02, batch=100,
+                                prediction_samples=20, coreset=coreset, coreset_size=40)
         for task in tasks:
             learner.learn(task, progress=False)
         found = [np.mean(learner.predict(task.x_test, t).argmax(axis=1) == task.y_test) for t, task in enumerate(tasks)]
         print(f"2. VCL, one head, coreset {coreset}: accuracies {np.round(found, 3).tolist()}")
-    learner = NPBCL(Settings(hidden=(30,), samples=2, prediction_samples=30, epochs=30, finetune_epochs=15, batch=100,
-                             alpha=10.0, start_sigma=0.05, start_spread=0.1), 0, "numpy")
+    learner = ibpcl.learner("npbcl", backend="numpy", hidden=(30,), samples=2, prediction_samples=30, epochs=30,
+                            finetune_epochs=15, batch=100, alpha=10.0, start_sigma=0.05, start_spread=0.1)
     for task in tasks:
         learner.learn(task, progress=False)
     shares = shared_with_earlier([learner.masks(t)[0] for t in range(3)])
