@@ -1,18 +1,22 @@
 # %% [markdown]
-# # 2. Breaking sticks, and the Kumaraswamy distribution
+# # 6. Sticks, and the Kumaraswamy distribution
 #
-# A network that learns many tasks should not use all of itself for the first one.  The *Indian buffet process* (IBP) is
-# a prior over masks, arrays of zeros and ones that switch weights on and off, which uses the first units readily and
-# later ones more and more rarely.  It is built by breaking a stick.  This tutorial goes
+# The prior of the masks is built by breaking a stick (tutorial 5).  Learning must be able to move the sticks, so a
+# stick gets a posterior: a Kumaraswamy distribution, because one can differentiate its samples.  This tutorial derives
+# the sample, its gradient, and the KL divergence to the prior.  One term of that divergence is printed wrongly in the
+# paper (Kumar, Chatterjee and Rai), and we shall see it fail.
 #
-# 1. from the stick to the probabilities $\pi_k$ and to masks drawn from the prior;
-# 2. to the posterior of a stick, which is a Kumaraswamy distribution: its sample and the sample's gradient;
-# 3. to the KL divergence between the two, derived line by line.  One of its terms is printed wrongly in the paper, and
-#    we shall see it fail.
+# **Prerequisites:** tutorials 2, 3 and 5; integration by parts.  **Time:** about 60 minutes.
 #
-# The paper is Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning".  Names: `S` samples,
-# `K` units, `D` inputs; `a`, `b` belong to the posterior of a stick, `alpha` to its prior; `u` is uniform noise.  If
-# the words *reparameterization*, *cotangent* or *complex step* are new to you, begin with tutorial 1.
+# **You will be able to**
+#
+# - carry probabilities as logarithms, and say what is lost otherwise;
+# - sample a Kumaraswamy stick and derive its gradient, in a form that neither overflows nor cancels;
+# - derive the divergence to a Beta prior line by line, and find a misprint by quadrature;
+# - look at a formula where its value is known.
+#
+# Names: `S` samples, `K` units; `a`, `b` belong to the posterior of a stick, `alpha` to its prior; `u` is uniform
+# noise; `log_v`, `log_pi` are logarithms of a stick and of a product of sticks.
 
 # %%
 import matplotlib.pyplot as plt
@@ -26,60 +30,33 @@ from ibpcl.verify import check
 rng = np.random.default_rng(2)
 
 # %% [markdown]
-# ## The stick
+# ## Sticks in logarithms
 #
-# Take a stick of length one.  Break it and keep the share $v_1$; break what you kept and keep the share $v_2$ of it;
-# and so on.  What is left after $k$ breaks is the probability that a weight into unit $k$ is on (Eqs. 3 and 4 of the
-# paper):
+# With sticks $v_k \sim \mathrm{Beta}(\alpha, 1)$, drawn as $v = u^{1 / \alpha}$, unit $k$ is on with probability
 #
-# $$ v_k \sim \mathrm{Beta}(\alpha, 1), \qquad \pi_k = \prod_{i=1}^{k} v_i, \qquad
-#    B_{dk} \sim \mathrm{Bernoulli}(\pi_k). $$
-#
-# Every $v_i$ is below one, so $\pi_1 > \pi_2 > \dots$: the units are ordered, and every task draws on the same first
-# units first.  A large $\alpha$ breaks off little at a time, so that many units stay likely.
-#
-# First we need draws of $v$.  The density of Beta($\alpha$, 1) is $p(v) = \alpha v^{\alpha - 1}$, so its distribution
-# function is $F(v) = \int_0^v \alpha t^{\alpha - 1} dt = v^\alpha$.  If $u$ is uniform on (0, 1), then $F^{-1}(u)$ has
-# the distribution function $P(F^{-1}(u) \le v) = P(u \le F(v)) = F(v)$.  That is *inverting the CDF*, and here it reads
-#
-# $$ v = u^{1/\alpha}, \qquad \log v = \frac{\log u}{\alpha}. $$
-#
-# The loop, the vectorized form and the package's function:
-
-# %%
-S, K, alpha = 3, 6, 4.0
-u = rng.uniform(size=(S, K))
-
-
-def probabilities_loop(u, alpha):
-    pi = np.zeros((S, K))
-    for s in range(S):
-        left = 1.0
-        for k in range(K):
-            left = left * u[s, k] ** (1 / alpha)
-            pi[s, k] = left
-    return pi
-
-
-pi_loop = probabilities_loop(u, alpha)
-pi_vectorized = np.cumprod(u ** (1 / alpha), axis=-1)
-log_pi, _ = stick_breaking.log_probabilities(np.log(u) / alpha)
-print("pi of the first sample  :", pi_loop[0].round(4))
-print("largest difference, loop and vectorized:", np.abs(pi_loop - pi_vectorized).max())
-print("largest difference, loop and package   :", np.abs(pi_loop - np.exp(log_pi)).max())
-
-# %% [markdown]
-# ### Why logarithms
+# $$ \pi_k = \prod_{i=1}^{k} v_i, \qquad \log\pi_k = \sum_{i=1}^{k} \log v_i, \qquad \log v = \frac{\log u}{\alpha}. $$
 #
 # The package adds logarithms, $\log\pi_k = \sum_{i \le k} \log v_i$, instead of multiplying sticks.  A product of many
 # small numbers leaves the range of floating point and becomes zero; the sum of their logarithms is a modest negative
 # number.  In float32, in which networks are trained, with a small $\alpha$:
+#
+# > **Stop and predict.**  The smallest positive number of float32 is about $10^{-45}$.  With $\alpha = \frac12$, at
+# > which of $200$ units does the product become zero: never, at the last ones, or before half of them?
+#
+# <details><summary>Answer</summary>
+#
+# Before half of them: $\log v$ is $-2$ on average, so $\pi_k$ is near $e^{-2k}$, and $e^{-104}$ is the end.
+#
+# </details>
 
 # %%
+S, K, alpha = 3, 6, 4.0
+u = rng.uniform(size=(S, K))
 small = np.random.default_rng(0).uniform(size=200).astype(np.float32)
 product = np.cumprod(small ** np.float32(1 / 0.5))
 in_logs, _ = stick_breaking.log_probabilities(np.log(small) / np.float32(0.5))
-for k in (1, 10, 50, 200):
+first_zero = int(np.argmin(product > 0)) + 1
+for k in (1, 10, 50, first_zero, 200):
     print(f"pi_{k:<3d} as a product {product[k - 1]:10.3e}   log pi_{k:<3d} as a sum {in_logs[k - 1]:9.2f}")
 
 # %% [markdown]
@@ -95,59 +72,6 @@ for k in (1, 10, 50, 200):
 
 # %%
 print(check(stick_breaking.log_probabilities, stick_breaking.log_probabilities_vjp, (np.log(u) / alpha,)))
-
-# %% [markdown]
-# ## What the prior expects
-#
-# The mean of one stick is $\mathbb E[v] = \int_0^1 v\, \alpha v^{\alpha - 1} dv = \frac{\alpha}{\alpha + 1}$.  The
-# sticks are independent, so the mean of their product is the product of their means:
-#
-# $$ \mathbb E[\pi_k] = r^k, \qquad r = \frac{\alpha}{\alpha + 1}. $$
-#
-# A row of the mask has $\sum_k \mathbb E[\pi_k]$ weights on, on average.  That is a geometric sum, $r + r^2 + \dots +
-# r^K = r \frac{1 - r^K}{1 - r}$, and since $1 - r = \frac{1}{\alpha + 1}$, the factor $\frac{r}{1 - r}$ is just
-# $\alpha$:
-#
-# $$ \sum_{k=1}^{K} \mathbb E[\pi_k] = \alpha \bigl(1 - r^K\bigr). $$
-#
-# The paper reports (Sec. 6.3) that the first task uses "a maximum of around 15 % incoming connections", with $\alpha =
-# 30$ and $K = 200$ units.  What does the prior alone say, before any data?
-
-# %%
-units, concentration = 200, 30.0
-by_loop, term = 0.0, 1.0
-for _ in range(units):
-    term *= concentration / (concentration + 1)
-    by_loop += term
-print(f"loop    {by_loop:.6f} of {units} weights")
-print(f"package {stick_breaking.expected_weights(concentration, units):.6f} of {units} weights")
-print(f"share   {stick_breaking.expected_weights(concentration, units) / units:.2%}")
-
-masks, log_pi = stick_breaking.sample_prior(rng.uniform(size=(200, units)), rng.uniform(size=(200, 50, units)),
-                                            concentration)
-share = masks.mean(axis=(1, 2))
-print(f"share in {share.size} drawn masks: {share.mean():.2%} +- {share.std() / np.sqrt(share.size):.2%}")
-
-# %% [markdown]
-# So the figure is one that the prior brings along, and not a discovery about images.  (This does not make it wrong; it
-# says whom to thank.)
-#
-# The picture: on the left the probabilities of single draws around their mean, on the right two masks from the prior.
-
-# %%
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=(1.2, 1, 1))
-index = np.arange(1, units + 1)
-left.plot(index, np.exp(log_pi[:25]).T, color="C0", alpha=0.3, linewidth=0.9)
-left.plot([], [], color="C0", alpha=0.5, label="25 draws")
-left.plot(index, (concentration / (concentration + 1)) ** index, color="C1", linewidth=2.5, label="mean, r^k")
-left.set(xlabel="unit k", ylabel="pi_k", title="The stick gets shorter")
-left.legend()
-for axes, mask, strength in ((middle, masks[0], concentration),
-                             (right, stick_breaking.sample_prior(rng.uniform(size=(1, units)),
-                                                                 rng.uniform(size=(1, 50, units)), 5.0)[0][0], 5.0)):
-    axes.imshow(mask, cmap="Greys", aspect="auto", interpolation="nearest", extent=(0.5, units + 0.5, 50.5, 0.5))
-    axes.set(xlabel="unit k", ylabel="input d", title=f"A mask, alpha = {strength:g}: {mask.mean():.1%} on")
-plt.show()
 
 # %% [markdown]
 # ## The posterior of a stick: why not a Beta?
@@ -167,8 +91,8 @@ plt.show()
 #
 # $$ q(v) = a b\, v^{a - 1} (1 - v^a)^{b - 1}. $$
 #
-# For $b = 1$ this is $a v^{a - 1}$, the density of Beta(a, 1): our prior is a member of the family.  For $a = 1$ it is
-# Beta(1, b).  In between, it is close to a Beta but not equal.
+# For $b = 1$ this is $a v^{a - 1}$, the density of $\mathrm{Beta}(a, 1)$: our prior is a member of the family.  For $a
+# = 1$ it is $\mathrm{Beta}(1, b)$.  In between, it is close to a Beta but not equal.
 #
 # To sample, solve $1 - (1 - v^a)^b = u'$: first $(1 - v^a)^b = 1 - u'$, then $v^a = 1 - (1 - u')^{1/b}$.  Since $1 -
 # u'$ is as uniform as $u'$, call it $u$:
@@ -230,7 +154,7 @@ for u_one, b_one in ((0.5, 2.0), (0.9999, 2.0), (0.999999, 2.0), (0.5, 1e6), (0.
 #
 # Since $1 - e^s = v^a$, the last fraction is $e^{s - a \log v}$: one exponential of a difference, in place of a
 # quotient of two numbers that may both be tiny.  Finally `a` and `b` have shape `(K,)` and were broadcast over `S`
-# samples, so both gradients are summed over axis 0.
+# samples, so both gradients are summed over the samples.
 
 # %%
 def sample_vjp_loop(dlog_v, u, a, b):
@@ -250,9 +174,8 @@ da_loop, db_loop = sample_vjp_loop(dlog_v, u, a, b)
 print(f"largest difference, loop and package: {max(np.abs(da - da_loop).max(), np.abs(db - db_loop).max()):.1e}\n")
 
 # %% [markdown]
-# The proof by complex step: $f(b + ih) = f(b) + ih f'(b) - \dots$, so the imaginary part divided by $h$ is the
-# derivative, without any subtraction.  Two lines for one entry, then `check` for all of them.  (`log1mexp` takes
-# complex numbers on purpose.)
+# By the complex step (tutorial 3), two lines for one entry, then `check` for all of them.  (`log1mexp` takes complex
+# numbers on purpose.)
 
 # %%
 h, step = 1e-20, np.array([0, 0, 0, 1])
@@ -263,7 +186,18 @@ print(check(kumaraswamy.sample, kumaraswamy.sample_vjp, (u, a, b), wrt=("a", "b"
 # %% [markdown]
 # ### A mistake, and how it is caught
 #
-# The inner derivative is $-\log u / b^2 = -s / b$.  With $s$ already in the cache, one division by $b$ is easily lost:
+# The inner derivative is $-\log u / b^2 = -s / b$.  With $s$ already in the cache, one division by $b$ is easily lost.
+#
+# > **Stop and predict.**  A network would train with this gradient without a complaint.  At a stick with $b = 1$, as
+# > every stick begins, how wrong is it?
+#
+# <details><summary>Answer</summary>
+#
+# Not at all: dividing by one changes nothing, and a comparison at the starting point would pass.  `check` is not
+# fooled, because it also looks at points near by: "right at the inputs given, wrong near by", it says there.  Still,
+# test a gradient at inputs that are nothing special.
+#
+# </details>
 
 # %%
 def hasty_vjp(dlog_v, cache):
@@ -280,7 +214,7 @@ print(check(kumaraswamy.sample, hasty_vjp, (u, a, b), wrt=("a", "b")))
 #
 # ## The KL divergence to the prior
 #
-# Now the divergence of $q$ = Kumaraswamy(a, b) from $p$ = Beta($\alpha$, 1).  From the definition,
+# Now the divergence of $q = \mathrm{Kumaraswamy}(a, b)$ from $p = \mathrm{Beta}(\alpha, 1)$.  From the definition,
 #
 # $$ KL = \mathbb E_q[\log q(v) - \log p(v)]
 #    = \mathbb E_q\bigl[\log(ab) + (a - 1)\log v + (b - 1)\log(1 - v^a) - \log\alpha - (\alpha - 1)\log v\bigr]. $$
@@ -328,6 +262,16 @@ for b_one in (0.5, 1.0, 2.0, 3.0, 4.7):
 # The paper's formula has $-\frac{b}{1 - b}$ in the place of our $-\frac{b - 1}{b}$.  Which one is right?  We do not
 # have to believe anybody: the definition is an integral, and an integral can be computed.  Below it is taken over $t =
 # -\log v$, straight from the two densities, using no step of the derivation.
+#
+# > **Stop and predict.**  Before you compute anything: at which $a$ and $b$ do you know the value of the divergence,
+# > and what does the printed term say there?
+#
+# <details><summary>Answer</summary>
+#
+# At $a = \alpha$, $b = 1$, where posterior and prior are equal, it must be zero.  The printed term divides by zero
+# there.
+#
+# </details>
 
 # %%
 def kl_by_quadrature(a, b, alpha):
@@ -362,18 +306,18 @@ for case in ((2.0, 3.0, 1.5), (31.0, 2.0, 30.0), (57.0, 0.74, 30.0), (5.0, 0.5, 
 # which no KL divergence can have, and in the last row, where the two distributions are equal and the divergence must be
 # zero, it does not even exist.  A test that costs nothing and finds such things: *look at the value where you know it.*
 
-# %%
+# %% mystnb={"image": {"alt": "The divergence against b: quadrature points lie on the derived curve, which is zero at b = 1; the printed form runs elsewhere and is singular there."}}
 figure, axes = plt.subplots(figsize=(7.2, 4), layout="constrained")
 line = np.concatenate([np.linspace(0.3, 0.995, 200), [np.nan], np.linspace(1.005, 4, 300)])
 dots = np.array([0.35, 0.5, 0.74, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5])
-axes.plot(line, kl_derived(30.0, line, 30.0), color="C0", linewidth=2, label="derived: -(b - 1) / b")
-axes.plot(line, kl_printed(30.0, line, 30.0), color="C1", linewidth=2, label="as printed: -b / (1 - b)")
+axes.plot(line, kl_derived(30.0, line, 30.0), color="C0", linewidth=2, label="derived: $-(b - 1) / b$")
+axes.plot(line, kl_printed(30.0, line, 30.0), color="C1", linewidth=2, label="as printed: $-b / (1 - b)$")
 axes.plot(dots, [kl_by_quadrature(30.0, one, 30.0) for one in dots], "o", color="black", markersize=5,
           label="quadrature of the definition")
 axes.axhline(0, color="0.6", linewidth=0.8)
 axes.axvline(1, color="0.6", linewidth=0.8, linestyle=":")
-axes.annotate("q = p here", (1, 0), xytext=(1.25, -1.6), arrowprops={"arrowstyle": "->"})
-axes.set(xlabel="b", ylabel="KL in nats", ylim=(-4, 6), title="KL from Beta(30, 1), with a = 30: one term decides")
+axes.annotate("$q = p$ here", (1, 0), xytext=(1.25, -1.6), arrowprops={"arrowstyle": "->"})
+axes.set(xlabel="$b$", ylabel="KL in nats", ylim=(-4, 6), title="KL from Beta(30, 1), with $a = 30$: one term decides")
 axes.legend()
 plt.show()
 
@@ -406,12 +350,14 @@ print("\nat q = p:", *(f"{one[0]:.1e}" for one in kumaraswamy.kl_to_beta_vjp(1.0
 # %% [markdown]
 # ## Exercises
 #
-# 1. **How close is the relative?**  Draw Kumaraswamy(a, b) over Beta(a, b) for a few pairs.  Where do they differ most?
-#    *Hint:* `np.exp(kumaraswamy.log_density(np.log(v), a, b)[0])` and `scipy.stats.beta.pdf`.  Start with a = b = 2,
-#    and a = 1.
+# Solutions are in `solutions/06_sticks.py`; `ibpcl check` proves their gradients.
+#
+# 1. **How close is the relative?**  Compare Kumaraswamy(a, b) with Beta(a, b) for a few pairs.  Where do they differ
+#    most, and for which pairs not at all?  *Hint:* `np.exp(kumaraswamy.log_density(np.log(v), a, b)[0])` and
+#    `scipy.stats.beta.pdf`.
 # 2. **The expected log-stick.**  A posterior with $a = \alpha + 1$, $b = 2$ looks like a natural place to start.  Does
-#    it keep more units or fewer than the prior?  *Hint:* compare $\mathbb E_q[\log v]$, derived above, with the
-#    prior's, which is the case $a = \alpha$, $b = 1$; then think of $\log\pi_{200}$ as a sum of 200 such terms.
+#    it keep more units or fewer than the prior?  Write $\mathbb E_q[\log v]$ with its gradients.  *Hint:* compare it
+#    with the prior's, which is the case $a = \alpha$, $b = 1$; then think of $\log\pi_{200}$ as a sum of such terms.
 # 3. **Another slip.**  Write a version of the KL with its gradient in which $\mathbb E[\log u] = -1$ is replaced by
 #    $0$. Does `check` find a mistake in the pair?  Should it?  What finds it, then?  *Hint:* what exactly does a
 #    gradient check compare, and what did the table against the quadrature compare?

@@ -1,19 +1,25 @@
 # %% [markdown]
-# # 3. Concrete masks: a coin with a gradient
+# # 7. Concrete masks: a coin with a gradient
 #
 # A mask $B_{dk}$ is a coin: one if the weight from input $d$ to unit $k$ is used, zero if it is not.  Learning *which*
-# weights a task uses means learning the coins' probabilities, and a coin has no useful gradient.  This tutorial
+# weights a task uses means learning the coins' probabilities, and a coin has no useful gradient.  This tutorial turns
+# the coin into a formula of its probability and of noise, softens it with a temperature, derives gradient, density and
+# two divergences, and ties the masks to the sticks.  There it meets two departures from the paper's formulas: in its
+# printed density, and in the link of masks and sticks, where this package's default departs, too.
 #
-# 1. turns the coin into a formula of its probability and of noise, and then softens it with a temperature;
-# 2. derives the gradient of the softened coin and its density, which the paper attributes to the wrong variable;
-# 3. derives two KL divergences in closed form, for the coin and for its softened version;
-# 4. ties the masks to the sticks of tutorial 2, and shows what happens when $\log\pi$ is written for
-#    $\operatorname{logit}\pi$.
+# **Prerequisites:** tutorials 2, 3 and 6.  **Time:** about 75 minutes.
+#
+# **You will be able to**
+#
+# - write a coin as a step of logistic noise, and soften the step by a temperature;
+# - say what a temperature buys and what it costs;
+# - derive the divergence of two coins, and of two concrete variables, in closed form;
+# - follow a gradient on two paths, through the mask and through its prior;
+# - say what $\log\pi$ in the place of $\operatorname{logit}\pi$ does, and why the default settings have it.
 #
 # The paper is Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning".  Names: `S` samples,
 # `D` inputs, `K` units; `logit_theta` the log-odds of a mask, `logit_pi` those of its prior, `rho` the difference of
-# the two; `tau` the temperature; `u` uniform and `logistic` logistic noise.  Reparameterization and the complex step
-# are explained in tutorial 1.
+# the two; `tau` the temperature; `u` uniform and `logistic` logistic noise.
 
 # %%
 import matplotlib.pyplot as plt
@@ -31,8 +37,8 @@ rng = np.random.default_rng(3)
 # %% [markdown]
 # ## From a coin to logistic noise
 #
-# A coin with probability $\theta$ is a uniform number compared with a threshold: $B = 1$ if $u' < \theta$, else 0.  The
-# *logit*, $\operatorname{logit} p = \log\frac{p}{1 - p}$, rises with $p$, so it may be applied to both sides:
+# A coin with probability $\theta$ is a uniform number compared with a threshold: $B = 1$ if $u' < \theta$, else $0$.
+# The *logit*, $\operatorname{logit} p = \log\frac{p}{1 - p}$, rises with $p$, so it may be applied to both sides:
 #
 # $$ u' < \theta \iff \operatorname{logit} u' < \operatorname{logit}\theta
 #    \iff \operatorname{logit}\theta - \operatorname{logit} u' > 0. $$
@@ -42,7 +48,7 @@ rng = np.random.default_rng(3)
 #
 # $$ B = \mathbb 1\bigl[\operatorname{logit}\theta + \ell > 0\bigr], \qquad \ell = \log\frac{u}{1 - u}. $$
 #
-# What distribution has $\ell$?  $P(\ell \le x) = P(u \le \sigma(x)) = \sigma(x)$ with the sigmoid $\sigma(x) = 1 / (1 +
+# How is $\ell$ distributed?  $P(\ell \le x) = P(u \le \sigma(x)) = \sigma(x)$ with the sigmoid $\sigma(x) = 1 / (1 +
 # e^{-x})$, the inverse of the logit.  This is the *logistic* distribution.  Its density is the derivative $\sigma'(x) =
 # \frac{e^{-x}}{(1 + e^{-x})^2}$.
 #
@@ -114,6 +120,15 @@ for x in (-5.0, -80.0, -100.0):
 # What does the temperature do?  With the same noise, take $\tau$ to zero and compare $z$ with the coin $B$ itself.
 # Note the last column: $z > \frac12$ exactly if $\operatorname{logit}\theta + \ell > 0$, that is if $B = 1$, at *every*
 # temperature.  Rounding a concrete mask gives the right coin.
+#
+# > **Stop and predict.**  As $\tau$ goes from ten to a thousandth, what happens to the mean of $z$ for $\theta = 0.3$?
+# > And to the share of masks above one half?
+#
+# <details><summary>Answer</summary>
+#
+# The mean goes from nearly one half to $0.3$; the share is $0.3$ all the time.
+#
+# </details>
 
 # %%
 theta = 0.3
@@ -131,16 +146,16 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01, 0.001):
 # Hot masks are all near one half; cold ones are coins.  Training starts hot, where gradients are tame, and cools down.
 # The histograms show the same, with the density that we are about to derive drawn over them.
 
-# %%
+# %% mystnb={"image": {"alt": "Histograms of a concrete mask with theta 0.3 at temperatures 2, 1, 0.5 and 0.1: from one hump in the middle to two heaps at the ends; the density lies on them."}}
 figure, all_axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained", sharey=True)
 inside = np.linspace(0.004, 0.996, 500)
 for axes, temperature in zip(all_axes, (2.0, 1.0, 0.5, 0.1), strict=True):
     one, _ = concrete.sample(noise, logit(theta), temperature)
     axes.hist(one, bins=50, range=(0, 1), density=True, color="C0", alpha=0.5, label="samples")
     axes.plot(inside, np.exp(concrete.log_density(inside, logit(theta), temperature)[0]), color="C1", label="density")
-    axes.axvline(theta, color="black", linestyle=":", linewidth=1, label="theta")
+    axes.axvline(theta, color="black", linestyle=":", linewidth=1, label=r"$\theta$")
     share = np.mean(np.minimum(one, 1 - one) < 0.01)
-    axes.set(title=f"tau = {temperature:g}: {share:.0%} at the ends", xlabel="z", ylim=(0, 4.5))
+    axes.set(title=rf"$\tau = {temperature:g}$: {share:.0%} at the ends", xlabel="$z$", ylim=(0, 4.5))
 all_axes[0].set_ylabel("density")
 all_axes[0].legend(fontsize=8)
 plt.show()
@@ -191,7 +206,18 @@ print(check(concrete.sample, familiar_vjp, (logistic, logit_theta, tau), wrt=("l
 # ### What cooling costs
 #
 # The mean of this gradient is the gradient of $\mathbb E[z]$, which tends to that of $\mathbb E[B] = \theta =
-# \sigma(\operatorname{logit}\theta)$, namely $\theta (1 - \theta)$.  Look at what happens to its spread on the way:
+# \sigma(\operatorname{logit}\theta)$, namely $\theta (1 - \theta)$.
+#
+# > **Stop and predict.**  Why not simply train at a temperature of a thousandth from the beginning, where the masks are
+# > coins?  What will the gradients look like?
+#
+# <details><summary>Answer</summary>
+#
+# Nearly always zero, and now and then huge.  The mean is almost right and the spread grows without bound.
+#
+# </details>
+#
+# Look at what happens to its spread on the way:
 
 # %%
 print(f"theta (1 - theta) = {theta * (1 - theta):.4f}\n")
@@ -203,8 +229,8 @@ for temperature in (10.0, 2.0, 1.0, 0.5, 0.1, 0.01):
     print(f"{temperature:6g}   {slope.mean():13.4f} +- {error:.4f}   {slope.std():20.3f}   {slope.max():7.2f}")
 
 # %% [markdown]
-# Cold gradients are nearly always zero and now and then huge: the mean is almost right and the spread grows without
-# bound.  Hot gradients are steady, but they belong to another function.  That is the bargain of a temperature schedule.
+# Cold gradients have the right mean and a wild spread.  Hot gradients are steady, but they belong to another function.
+# That is the bargain of a temperature schedule.
 #
 # ## The density, and whose it is
 #
@@ -330,7 +356,7 @@ print(check(bernoulli.kl, bernoulli.kl_vjp, (logit_theta, logit_pi)))
 # $$ 1 + e^{-\ell} = \frac1u, \qquad 1 + e^{-\ell - \Delta} = \frac{u + c (1 - u)}{u}, $$
 #
 # and the two $\log u$ cancel: $KL = \Delta + 2 \int_0^1 \log\bigl(c + (1 - c) u\bigr) du$.  Substitute $x = c + (1 - c)
-# u$, which runs from $c$ to 1 with $du = dx / (1 - c)$, and use $\int \log x\, dx = x \log x - x$:
+# u$, which runs from $c$ to $1$ with $du = dx / (1 - c)$, and use $\int \log x\, dx = x \log x - x$:
 #
 # $$ KL = \Delta + \frac{2}{1 - c} \bigl[x \log x - x\bigr]_c^1
 #       = \Delta + \frac{2}{1 - c} \bigl(-1 - c \log c + c\bigr) = \Delta - 2 + \frac{2 c \Delta}{1 - c}, $$
@@ -439,11 +465,10 @@ print(check(concrete.kl, concrete.kl_vjp, (logit_theta, logit_pi)))
 #
 # $\rho = 0$ means "as the prior has it"; the sticks move all the masks of a unit together, $\rho$ one mask alone.
 #
-# ### Not $\log\pi$
+# ### $\log\pi$ for $\operatorname{logit}\pi$
 #
-# The authors' code adds $\log\pi$ in the place of $\operatorname{logit}\pi$.  It is an easy slip, and for small $\pi$
-# the two are nearly equal.  But $\sigma(\log\pi) = \frac{1}{1 + 1/\pi} = \frac{\pi}{1 + \pi}$, and this never exceeds
-# one half:
+# The authors' code adds $\log\pi$ in the place of $\operatorname{logit}\pi$.  For small $\pi$ the two are nearly equal.
+# But $\sigma(\log\pi) = \frac{1}{1 + 1/\pi} = \frac{\pi}{1 + \pi}$, and this never exceeds one half:
 
 # %%
 print("    pi   sigmoid(logit pi)   sigmoid(log pi)   pi / (1 + pi)")
@@ -451,8 +476,20 @@ for pi in (0.99, 0.9, 0.5, 0.1, 0.01):
     print(f"{pi:6g}   {sigmoid(logit(pi)):17.4f}   {sigmoid(np.log(pi)):15.4f}   {pi / (1 + pi):13.4f}")
 
 # %% [markdown]
-# With the slip, a unit of which the prior is almost certain that it is used gets coins that are at best fair.
-#
+# With this link, a unit of which the prior is almost certain that it is used gets coins that are at best fair.  As the
+# formula of the paper it is a slip.  As a *model* it is another prior, capped at one half, and it has a merit: a mask
+# is rounded to one only if the data ask for it, so inputs that carry nothing get no weights at all, whatever the sticks
+# say.  **This package's default settings use it** (`mask_link = "log"`), because with it the learned masks were sparser
+# and the accuracies a little higher; `mask_link = "logit"` is the paper's.  When you read a mask density or a $\rho$
+# from a run, look up which of the two links it had.
+
+# %%
+from ibpcl.methods.npbcl import Settings
+
+default, paper = Settings().mask_link, Settings.preset("paper").mask_link
+print(f"the default link is {default} and that of the preset 'paper' is {paper}")
+
+# %% [markdown]
 # The sticks arrive as `log_pi` (tutorial 2), so the logit is taken from the logarithm: $\operatorname{logit}\pi =
 # \log\pi - \log(1 - e^{\log\pi})$.  Going through $\pi$ itself would lose both ends:
 
@@ -536,25 +573,25 @@ print(check(only_the_mask, only_the_mask_vjp, (logistic, rho, log_pi, tau), wrt=
 # %% [markdown]
 # The mask's gradient never reaches the sticks.  There is the lost path.
 #
-# Last, the picture of this section: what the slip does to the prior, and what moving a mask away from its prior costs.
+# Last, the picture of this section: what the log does to the prior, and what moving a mask away from its prior costs.
 
-# %%
+# %% mystnb={"image": {"alt": "Left: with the logit link the mask's probability is the prior's, with the log link it stays below one half. Right: what coins and concrete masks pay in nats for an offset rho."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 pi = np.linspace(0.001, 0.999, 400)
-left.plot(pi, sigmoid(logit(pi)), color="C0", linewidth=2, label="sigmoid(logit pi) = pi")
-left.plot(pi, sigmoid(np.log(pi)), color="C1", linewidth=2, label="sigmoid(log pi) = pi / (1 + pi)")
+left.plot(pi, sigmoid(logit(pi)), color="C0", linewidth=2, label=r"$\sigma(\mathrm{logit}\,\pi) = \pi$")
+left.plot(pi, sigmoid(np.log(pi)), color="C1", linewidth=2, label=r"$\sigma(\log\pi) = \pi / (1 + \pi)$")
 left.axhline(0.5, color="0.5", linewidth=0.8, linestyle=":")
-left.set(xlabel="pi, the prior's probability", ylabel="mask probability at rho = 0")
-left.set_title("log for logit: never above 1/2")
+left.set(xlabel=r"$\pi$, the prior's probability", ylabel=r"mask probability at $\rho = 0$")
+left.set_title("log for logit: never above one half")
 left.legend(fontsize=8)
 
 offsets = np.linspace(-8, 8, 401)
-right.plot(offsets, logistic_kl(offsets), color="black", linewidth=2, label="concrete, any pi")
+right.plot(offsets, logistic_kl(offsets), color="black", linewidth=2, label=r"concrete, any $\pi$")
 for one_pi, shade in ((0.5, "C0"), (0.1, "C1"), (0.01, "C2")):
     l = np.full((1, 1), logit(one_pi))
     coins = [bernoulli.kl(l[:, None, :] + offset, l)[0][0] for offset in offsets]
-    right.plot(offsets, coins, color=shade, label=f"coin, pi = {one_pi:g}")
-right.set(xlabel="rho", ylabel="KL in nats", ylim=(-0.2, 6.2), title="What a mask pays for leaving its prior")
+    right.plot(offsets, coins, color=shade, label=rf"coin, $\pi = {one_pi:g}$")
+right.set(xlabel=r"$\rho$", ylabel="KL in nats", ylim=(-0.2, 6.2), title="What a mask pays for leaving its prior")
 right.legend(fontsize=8)
 plt.show()
 
@@ -565,6 +602,8 @@ plt.show()
 #
 # ## Exercises
 #
+# Solutions are in `solutions/07_masks.py`; `ibpcl check` proves their gradients.
+#
 # 1. **A straight-through mask.**  Use the rounded mask, $z > \frac12$ as floats (`np.round`), in the forward and the
 #    gradient of $z$ in the backward pass.  What does `check` say about the pair, and why is it right to say so?
 #    *Hint:* what is the true derivative of a rounded number?
@@ -574,3 +613,5 @@ plt.show()
 # 3. **A bound, by hand.**  Show for small $\rho$ that the coins pay $\frac12 \pi (1 - \pi) \rho^2$, and compare it with
 #    the concrete $\frac16 \rho^2$.  Which $\pi$ comes closest?  *Hint:* the gradient of the coins' divergence at
 #    $\rho$ is $\theta (1 - \theta) \rho$; to first order, what is $\theta$?
+# 4. **The log link as a pair.**  Write $\theta = \sigma(\rho + \log\pi)$ with its gradients at $\rho$ and $\log\pi$.
+#    Which $\rho$ does a mask need to be rounded to one if $\pi = \frac12$?  *Hint:* $\sigma(x) > \frac12$ if $x > 0$.

@@ -1,18 +1,22 @@
 # %% [markdown]
-# # 5. The gradient of the whole ELBO
+# # 8. The ELBO and its gradient
 #
-# Tutorials 1 to 3 derived the pieces: Gaussian weights, Kumaraswamy sticks, concrete masks, and what each of them pays
-# for leaving its prior.  Here they become one objective, and we take its gradient all the way:
+# Tutorials 2, 6 and 7 derived the pieces: Gaussian weights, Kumaraswamy sticks, concrete masks, and what each of them
+# pays for leaving its prior.  Here they become one objective, and we take its gradient all the way, in small leaps: one
+# weight, the sticks, one layer, the head, the divergences; each is a pair of its own, proved before the next begins.
+# Then they are put together, and held against the package's network.
 #
-# 1. one masked weight, then a layer of them;
-# 2. the way back from the masks through the stick breaking;
-# 3. a whole network with one hidden layer, forward and backward, from the primitives alone, held against the package's
-#    network and against the complex step;
-# 4. what each part of the objective pulls on, and how noisy the gradient is.
+# **Prerequisites:** tutorials 2 to 4, 6 and 7.  **Time:** about 75 minutes.
+#
+# **You will be able to**
+#
+# - write the evidence lower bound of a masked Bayesian network, by its four parts;
+# - derive its gradient stage by stage, and say where gradients add up;
+# - find a lost path in it;
+# - say what each part pulls on, how noisy the gradient is, and why the likelihood alone is scaled in a minibatch.
 #
 # The paper is Kumar, Chatterjee and Rai, "Bayesian Structure Adaptation for Continual Learning", Sec. 3; the objective
-# is its Eq. 8.  Sizes: `S` samples, `N` examples, `D` inputs, `K` hidden units, `C` classes.  VJPs and the complex
-# step are explained in tutorial 1, the reports of `check` in tutorial 4.
+# is its Eq. 8.  Sizes: `S` samples, `N` examples, `D` inputs, `K` hidden units, `C` classes.
 
 # %%
 import matplotlib.pyplot as plt
@@ -88,6 +92,16 @@ def one_weight_vjp(dw, cache):
 print(check(one_weight, one_weight_vjp, {"mu": 0.5, "log_sigma": -1.0, "rho": 0.3, "logit_pi": 1.2}))
 
 # %% [markdown]
+# > **Stop and predict.**  A mask is off, $z \approx 0$.  Which of `mu`, `log_sigma` and `rho` still hears from the
+# > data?
+#
+# <details><summary>Answer</summary>
+#
+# None of them, when $z$ is really zero: $\partial w / \partial\mu = z$, and $z (1 - z)$ vanishes, too.  Only the
+# divergences speak to a weight that is off.
+#
+# </details>
+#
 # Look at $\partial w / \partial\mu = z$ for a moment.  Where a mask is off, $z \approx 0$, no data reach the weight's
 # mean: a weight that a task does not use is not moved by it.  And $\partial w / \partial\rho \propto v$: a mask in
 # front of a weight near zero learns nothing.  The product makes weights and masks depend on each other.
@@ -109,12 +123,12 @@ print(check(one_weight, one_weight_vjp, {"mu": 0.5, "log_sigma": -1.0, "rho": 0.
 
 # %%
 S, N, D, K, C = 3, 8, 6, 5, 3
-u_stick = rng.uniform(size=(S, K))
+stick_u = rng.uniform(size=(S, K))
 
 
 def sticks(raw_a, raw_b):
     a, b = softplus(raw_a), softplus(raw_b)
-    log_v, stick_cache = kumaraswamy.sample(u_stick, a, b)
+    log_v, stick_cache = kumaraswamy.sample(stick_u, a, b)
     log_pi = np.cumsum(log_v, axis=-1)
     logit_pi, logit_cache = stick_breaking.logit_probabilities(log_pi)
     return logit_pi, (raw_a, raw_b, stick_cache, logit_cache)
@@ -137,39 +151,30 @@ print(check(sticks, sticks_vjp, (raw_a, raw_b)))
 # stick moves every unit, the last one only the last.  Down a column the entries fall: the same stick changes
 # $\log\pi_k$ of all units alike, but their log-odds by $\frac{1}{1 - \pi_k}$ as much, more where $\pi_k$ is larger.
 
-# %%
+# %% mystnb={"image": {"alt": "Two square matrices of units against sticks. Left: a lower triangle of ones. Right: a lower triangle whose entries fall down each column."}}
 _, cache = sticks(raw_a, raw_b)
 first_sample = np.zeros((K, S, K))
 first_sample[np.arange(K), 0, np.arange(K)] = 1.0        # one cotangent for each unit of the first sample
 jacobian = np.stack([sticks_vjp(cotangent, cache)[0] for cotangent in first_sample])
 
 figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
-titles = ("log pi against log v", "logit pi against raw_a, one sample")
+titles = (r"$\partial\log\pi_k / \partial\log v_i$",
+          r"$\partial\,\mathrm{logit}\,\pi_k / \partial\,raw_{a,i}$, one sample")
 for axes, matrix, title in zip(panels, (np.tril(np.ones((K, K))), jacobian), titles, strict=True):
     image = axes.imshow(matrix, cmap="viridis")
-    axes.set(xlabel="stick i", ylabel="unit k", title=title, xticks=range(K), yticks=range(K))
+    axes.set(xlabel="stick $i$", ylabel="unit $k$", title=title, xticks=range(K), yticks=range(K))
     figure.colorbar(image, ax=axes, shrink=0.8)
 plt.show()
 
 # %% [markdown]
-# ## A network by hand
+# ## A layer
 #
-# Now a network with one hidden layer.  All parameters by name:
+# A layer has weights `mu`, `log_sigma` (D, K), biases `bias_mu`, `bias_log_sigma` (K,), masks `rho` (D, K), and takes
+# the log-odds of its sticks.  One detail of the model a formula easily hides: a unit's bias counts only as far as the
+# unit is on, so it is multiplied by the *activity* $u_k = \max_d z_{dk}$.
 #
-# * hidden weights `mu`, `log_sigma` (D, K) and biases `bias_mu`, `bias_log_sigma` (K,);
-# * masks `rho` (D, K), sticks `raw_a`, `raw_b` (K,);
-# * the head's weights `head_mu`, `head_log_sigma` (K, C) and biases (C,): Gaussian, without a mask.
-#
-# Three details of the model that a formula easily hides:
-#
-# * A unit's bias counts only as far as the unit is on: it is multiplied by the *activity* $u_k = \max_d z_{dk}$.
-# * The head's weights are not drawn one by one.  Given its input, each output is Gaussian, with mean $x \mu + \mu_b$
-#   and variance $x^2 \sigma^2 + \sigma_b^2$, and is sampled as such: the same distribution with less noise
-#   (`local_linear`).
-# * The likelihood is scaled by (examples of the task) / (examples of the minibatch); the divergences are not.
-#
-# We draw the noise with the package, so that we can compare with it.  Then the forward pass, in the order in which one
-# would explain it:
+# We draw the noise with the package, so that we can compare with it later.  Forward, in the order in which one would
+# explain it; the layer returns its pre-activations and what its masks pay:
 
 # %%
 examples, alpha, prior_log_sigma = 40, 4.0, np.log(0.7)  # N of the whole task; the prior
@@ -177,97 +182,170 @@ x, labels = rng.standard_normal((N, D)), rng.integers(0, C, N)
 model = classifier(D, (K,), Softmax(), C, Masked)
 reference = backend("numpy")
 noise = model.noise(Key(5, 0, 0, 0), S, N, reference, np.float64)
+weight_eps, bias_eps, stick_u, mask_logistic = noise["hidden0"]
 
 
-def elbo(mu, log_sigma, bias_mu, bias_log_sigma, rho, raw_a, raw_b, head_mu, head_log_sigma, head_bias_mu,
-         head_bias_log_sigma):
-    weight_eps, bias_eps, stick_u, mask_logistic = noise["hidden0"]
-    # sticks -> logit pi
-    a, b = softplus(raw_a), softplus(raw_b)
-    log_v, c_stick = kumaraswamy.sample(stick_u, a, b)
-    log_pi, _ = stick_breaking.log_probabilities(log_v)
-    logit_pi, c_logit = stick_breaking.logit_probabilities(log_pi)
-    # masks and weights
+def layer(x, mu, log_sigma, bias_mu, bias_log_sigma, rho, logit_pi):
     logit_theta = rho + logit_pi[:, None, :]                                     # (S, D, K)
     z, c_mask = concrete.sample(mask_logistic, logit_theta, tau)
     v, c_weight = gaussian.sample(weight_eps, mu, log_sigma)
     activity, c_activity = masked_linear.column_activity(z)
     bias, c_bias = gaussian.sample(bias_eps, bias_mu, bias_log_sigma)
-    # data
     h, c_linear = linear.apply(x, z * v, bias * activity)                        # (S, N, K)
-    hidden, c_relu = activations.relu(h)
-    head_sigma, head_bias_sigma = np.exp(head_log_sigma), np.exp(head_bias_log_sigma)
-    outputs, c_head = local_linear.apply(noise["head"][0], hidden, head_mu, head_sigma, head_bias_mu, head_bias_sigma)
-    log_p, c_likelihood = likelihoods.categorical(outputs, labels)               # (S, N)
-    # divergences
-    kl_masks, c_kl_masks = bernoulli.kl(logit_theta, logit_pi)                   # (S,)
-    kl_sticks, c_kl_sticks = kumaraswamy.kl_to_beta(a, b, alpha)
-    beliefs = ((mu, log_sigma), (bias_mu, bias_log_sigma), (head_mu, head_log_sigma),
-               (head_bias_mu, head_bias_log_sigma))
-    kls, c_kls = zip(*(gaussian.kl(m, s, np.zeros_like(m), np.full_like(s, prior_log_sigma)) for m, s in beliefs),
-                     strict=True)
-    parts = examples / N * log_p.sum() / S, sum(kls), kl_masks.mean(), kl_sticks
-    return parts, (c_stick, c_logit, c_mask, c_weight, c_activity, c_bias, c_linear, c_relu, c_head, c_likelihood,
-                   c_kl_masks, c_kl_sticks, c_kls, z, v, activity, bias, head_sigma, head_bias_sigma, raw_a, raw_b)
+    kl, c_kl = bernoulli.kl(logit_theta, logit_pi)                               # (S,)
+    return (h, kl), (z, v, activity, bias, c_mask, c_weight, c_activity, c_bias, c_linear, c_kl)
 
 
 # %% [markdown]
 # Each line has a line in the backward pass, in the opposite order, and the gradient of its inputs is always
 # *something_vjp* of the gradient of its outputs.  What is left to think about are the places where a value is used more
-# than once, because there gradients **add up**.  Three of them:
+# than once, because there gradients **add up**:
 #
 # * `z` is used in `z * v` and in the activity;
-# * `logit_theta` is used in the mask and in its divergence; `logit_pi` in `logit_theta` and, as the prior, in the
-#   divergence;
-# * `a` and `b` are used in the sample and in the sticks' divergence, and all means and widths in their divergences.
+# * `logit_theta` is used in the mask and in its divergence;
+# * `logit_pi` is used in `logit_theta` and, as the prior, in the divergence.
 #
-# The cotangent has one number for each part: `(1, -1, -1, -1)` gives the gradient of the ELBO.
+# And what was repeated is summed: `rho` over the samples, `logit_pi` over the inputs.
 
 # %%
-def elbo_vjp(dparts, cache):
-    (c_stick, c_logit, c_mask, c_weight, c_activity, c_bias, c_linear, c_relu, c_head, c_likelihood,
-     c_kl_masks, c_kl_sticks, c_kls, z, v, activity, bias, head_sigma, head_bias_sigma, raw_a, raw_b) = cache
-    dlikelihood, dkl_weights, dkl_masks, dkl_sticks = dparts
-    # data, backwards
-    doutputs = likelihoods.categorical_vjp(np.full((S, N), dlikelihood * examples / N / S), c_likelihood)
-    dhidden, dhead_mu, dhead_sigma, dhead_bias_mu, dhead_bias_sigma = local_linear.apply_vjp(doutputs, c_head)
-    dh = activations.relu_vjp(dhidden, c_relu)
-    _, dw, dscaled_bias = linear.apply_vjp(dh, c_linear, needs_dx=False)
-    # masks and weights
-    dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, c_bias)
+def layer_vjp(dout, cache):
+    dh, dkl = dout
+    z, v, activity, bias, c_mask, c_weight, c_activity, c_bias, c_linear, c_kl = cache
+    dx, dw, dscaled_bias = linear.apply_vjp(dh, c_linear)
     dmu, dlog_sigma = gaussian.sample_vjp(dw * z, c_weight)
+    dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, c_bias)
     dz = dw * v + masked_linear.column_activity_vjp(dscaled_bias * bias, c_activity)     # z is used twice
-    dlogit_theta, dlogit_pi = bernoulli.kl_vjp(np.full(S, dkl_masks / S), c_kl_masks)
+    dlogit_theta, dlogit_pi = bernoulli.kl_vjp(dkl, c_kl)
     dlogit_theta = dlogit_theta + concrete.sample_vjp(dz, c_mask)                        # and so is logit_theta
     drho = dlogit_theta.sum(axis=0)                                                      # rho was broadcast over S
-    dlogit_pi = dlogit_pi + dlogit_theta.sum(axis=1)                                     # logit_pi over D
-    # sticks
-    dlog_v = stick_breaking.log_probabilities_vjp(stick_breaking.logit_probabilities_vjp(dlogit_pi, c_logit), None)
-    da, db = kumaraswamy.sample_vjp(dlog_v, c_stick)
-    da_kl, db_kl, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, c_kl_sticks)
-    draw_a, draw_b = (da + da_kl) * sigmoid(raw_a), (db + db_kl) * sigmoid(raw_b)
-    # the Gaussians' own divergences
-    gradients = [dmu, dlog_sigma, dbias_mu, dbias_log_sigma, dhead_mu, dhead_sigma * head_sigma, dhead_bias_mu,
-                 dhead_bias_sigma * head_bias_sigma]
-    for i, c_kl in enumerate(c_kls):
-        dmean, dwidth, _, _ = gaussian.kl_vjp(dkl_weights, c_kl)
-        gradients[2 * i], gradients[2 * i + 1] = gradients[2 * i] + dmean, gradients[2 * i + 1] + dwidth
-    return (*gradients[:4], drho, draw_a, draw_b, *gradients[4:])
+    return dx, dmu, dlog_sigma, dbias_mu, dbias_log_sigma, drho, dlogit_pi + dlogit_theta.sum(axis=1)
 
 
-# %% [markdown]
-# ## Is it right?
-#
-# Three judges.  The first is the complex step, by hand: every number of every parameter gets an imaginary step of its
-# own.  Nothing of the package is involved but the forward.
-
-# %%
 parameters = {
     "mu": rng.normal(0, 0.5, (D, K)), "log_sigma": rng.normal(-1, 0.3, (D, K)), "bias_mu": rng.normal(0, 0.5, K),
     "bias_log_sigma": rng.normal(-1, 0.3, K), "rho": rng.normal(0, 0.7, (D, K)), "raw_a": raw_a, "raw_b": raw_b,
     "head_mu": rng.normal(0, 0.5, (K, C)), "head_log_sigma": rng.normal(-1, 0.3, (K, C)),
     "head_bias_mu": rng.normal(0, 0.5, C), "head_bias_log_sigma": rng.normal(-1, 0.3, C),
 }
+of_layer = {"x": x, **{name: parameters[name] for name in ("mu", "log_sigma", "bias_mu", "bias_log_sigma", "rho")},
+            "logit_pi": rng.standard_normal((S, K))}
+print(check(layer, layer_vjp, of_layer))
+
+# %% [markdown]
+# ### A mistake, and how it is caught
+#
+# The path that is forgotten most easily is the smallest one: the mask's effect on the *bias*, through the activity.
+#
+# > **Stop and predict.**  Without that path, which gradients are wrong, and in how many of their entries: all, or some?
+#
+# <details><summary>Answer</summary>
+#
+# Those of `rho` and `logit_pi`, which come after the masks on the way back.  Of `rho` only some entries: the activity
+# is a maximum, and only the largest mask of each unit and sample is on that path.
+#
+# </details>
+
+# %%
+def forgetful_vjp(dout, cache):
+    z, v, activity, bias, *rest = cache
+    return layer_vjp(dout, (z, v, activity, 0 * bias, *rest))
+
+
+report = check(layer, forgetful_vjp, of_layer)
+print("right:", *(item.name for item in report.inputs if item.ok))
+for item in report.inputs:
+    if not item.ok:
+        print(f"wrong: {item.name}, {item.numbers['wrong']} of {item.numbers['compared']} entries")
+print("\nwhat it says of rho:", report["rho"].words)
+
+# %% [markdown]
+# A network would train with the wrong gradient without any complaint.
+#
+# ## The head and the data
+#
+# The head's weights `head_mu`, `head_log_sigma` (K, C) and biases are Gaussian, without a mask.  They are not drawn one
+# by one: given its input $x$, each output is Gaussian, with mean $x \mu + \mu_b$ and variance $x^2 \sigma^2 +
+# \sigma_b^2$, and is sampled as such: the same distribution with less noise (`local_linear`).
+
+# %%
+def head(h, head_mu, head_log_sigma, head_bias_mu, head_bias_log_sigma):
+    hidden, c_relu = activations.relu(h)
+    sigma, bias_sigma = np.exp(head_log_sigma), np.exp(head_bias_log_sigma)
+    outputs, c_head = local_linear.apply(noise["head"][0], hidden, head_mu, sigma, head_bias_mu, bias_sigma)
+    log_p, c_likelihood = likelihoods.categorical(outputs, labels)                       # (S, N)
+    return log_p, (c_relu, sigma, bias_sigma, c_head, c_likelihood)
+
+
+def head_vjp(dlog_p, cache):
+    c_relu, sigma, bias_sigma, c_head, c_likelihood = cache
+    doutputs = likelihoods.categorical_vjp(dlog_p, c_likelihood)
+    dhidden, dmu, dsigma, dbias_mu, dbias_sigma = local_linear.apply_vjp(doutputs, c_head)
+    return activations.relu_vjp(dhidden, c_relu), dmu, dsigma * sigma, dbias_mu, dbias_sigma * bias_sigma
+
+
+heads = ("head_mu", "head_log_sigma", "head_bias_mu", "head_bias_log_sigma")
+print(check(head, head_vjp, {"h": layer(**of_layer)[0][0], **{name: parameters[name] for name in heads}}))
+
+# %% [markdown]
+# ## What the Gaussians pay
+#
+# Four groups of weights, each with the same prior $\mathcal N(0, 0.7^2)$.  The divergences add up; the gradients do not
+# mix.
+
+# %%
+def paid(*beliefs):
+    kls, caches = zip(*(gaussian.kl(mu, log_sigma, np.zeros_like(mu), np.full_like(log_sigma, prior_log_sigma))
+                        for mu, log_sigma in zip(beliefs[::2], beliefs[1::2], strict=True)), strict=True)
+    return sum(kls), caches
+
+
+def paid_vjp(dkl, caches):
+    return tuple(gradient for cache in caches for gradient in gaussian.kl_vjp(dkl, cache)[:2])
+
+
+gaussians = ("mu", "log_sigma", "bias_mu", "bias_log_sigma", *heads)
+print(check(paid, paid_vjp, tuple(parameters[name] for name in gaussians)))
+
+# %% [markdown]
+# ## All together
+#
+# Now the ELBO is a composition: sticks, layer, head, and the divergences.  The likelihood is scaled by (examples of the
+# task) / (examples of the minibatch); the divergences are not.
+
+# %%
+def elbo(mu, log_sigma, bias_mu, bias_log_sigma, rho, raw_a, raw_b, head_mu, head_log_sigma, head_bias_mu,
+         head_bias_log_sigma):
+    of_head = head_mu, head_log_sigma, head_bias_mu, head_bias_log_sigma
+    logit_pi, c_sticks = sticks(raw_a, raw_b)
+    kl_sticks, c_kl_sticks = kumaraswamy.kl_to_beta(softplus(raw_a), softplus(raw_b), alpha)
+    (h, kl_masks), c_layer = layer(x, mu, log_sigma, bias_mu, bias_log_sigma, rho, logit_pi)
+    log_p, c_head = head(h, *of_head)
+    kl_weights, c_paid = paid(mu, log_sigma, bias_mu, bias_log_sigma, *of_head)
+    parts = examples / N * log_p.sum() / S, kl_weights, kl_masks.mean(), kl_sticks
+    return parts, (c_sticks, c_kl_sticks, c_layer, c_head, c_paid, raw_a, raw_b)
+
+
+def elbo_vjp(dparts, cache):
+    c_sticks, c_kl_sticks, c_layer, c_head, c_paid, raw_a, raw_b = cache
+    dlikelihood, dkl_weights, dkl_masks, dkl_sticks = dparts
+    dh, *dhead = head_vjp(np.full((S, N), dlikelihood * examples / N / S), c_head)
+    _, dmu, dlog_sigma, dbias_mu, dbias_log_sigma, drho, dlogit_pi = layer_vjp((dh, np.full(S, dkl_masks / S)), c_layer)
+    draw_a, draw_b = sticks_vjp(dlogit_pi, c_sticks)
+    da, db, _ = kumaraswamy.kl_to_beta_vjp(dkl_sticks, c_kl_sticks)
+    of_data = (dmu, dlog_sigma, dbias_mu, dbias_log_sigma, *dhead)
+    summed = [one + other for one, other in zip(of_data, paid_vjp(dkl_weights, c_paid), strict=True)]
+    return (*summed[:4], drho, draw_a + da * sigmoid(raw_a), draw_b + db * sigmoid(raw_b), *summed[4:])
+
+
+# %% [markdown]
+# The cotangent has one number for each part: `(1, -1, -1, -1)` gives the gradient of the ELBO.
+#
+# ## Is it right?
+#
+# Three judges.  The first is the complex step, by hand: every number of every parameter gets an imaginary step of its
+# own.  Nothing of the package is involved but the forward.
+
+# %%
 weights = np.array([1.0, -1.0, -1.0, -1.0])              # of the parts, in the ELBO
 parts, cache = elbo(**parameters)
 by_hand = dict(zip(parameters, elbo_vjp(weights, cache), strict=True))
@@ -307,8 +385,8 @@ for views, names in zip(model.layout.layers(vector).values(), ours, strict=True)
     for key, name in names.items():
         views[key][...] = parameters[name]
 
-gaussians = model.layout.block("mu").stop
-prior = package.Prior(np.zeros(gaussians), np.full(gaussians, prior_log_sigma), {"hidden0": alpha})
+count = model.layout.block("mu").stop
+prior = package.Prior(np.zeros(count), np.full(count, prior_log_sigma), {"hidden0": alpha})
 package_parts, package_cache = package.elbo(model, vector, prior, x, labels, noise, examples, reference, None, tau)
 package_gradient = package.elbo_vjp(package.GRADIENT, package_cache)
 print("\nlargest difference in the parts:", max(abs(a - b) for a, b in zip(parts, package_parts, strict=False)))
@@ -318,35 +396,19 @@ print("largest difference to the package's elbo_vjp:", difference)
 assert difference < 1e-9 * np.abs(package_gradient).max()
 
 # %% [markdown]
-# ### A mistake, and how it is caught
-#
-# The path that is forgotten most easily is the smallest one: the mask's effect on the *bias*, through the activity.
-
-# %%
-def forgetful_vjp(dparts, cache):
-    (c_stick, c_logit, c_mask, c_weight, c_activity, c_bias, c_linear, c_relu, c_head, c_likelihood,
-     c_kl_masks, c_kl_sticks, c_kls, z, v, activity, bias, *rest) = cache
-    return elbo_vjp(dparts, (c_stick, c_logit, c_mask, c_weight, c_activity, c_bias, c_linear, c_relu, c_head,
-                             c_likelihood, c_kl_masks, c_kl_sticks, c_kls, z, v, activity, 0 * bias, *rest))
-
-
-report = check(elbo, forgetful_vjp, parameters)
-print("right:", *(item.name for item in report.inputs if item.ok))
-for item in report.inputs:
-    if not item.ok:
-        print(f"wrong: {item.name}, {item.numbers['wrong']} of {item.numbers['compared']} entries")
-print("\nwhat it says of rho:", report["rho"].words)
-
-# %% [markdown]
-# Only some entries of `rho` are wrong: the activity is a maximum, and only the largest mask of each unit and sample is
-# on that path.  With them the sticks, which come after the masks on the way back, and nothing else.  The report ran our
-# gradient again and again with one operation changed and found the one that mends all three.  A network would train
-# with the wrong gradient without any complaint.
-#
 # ## Who pulls on whom
 #
 # A cotangent of `(1, 0, 0, 0)` gives the gradient of the likelihood alone, `(0, 1, 0, 0)` that of the first divergence,
-# and so on.  The norms show the structure of the model at a glance:
+# and so on.  The norms show the structure of the model at a glance.
+#
+# > **Stop and predict.**  Four parts, four groups of parameters: sixteen norms.  Which of them are zero?
+#
+# <details><summary>Answer</summary>
+#
+# Seven: the weights' divergence touches means and widths only, the masks' divergence masks and sticks only, the sticks'
+# divergence sticks only.  The likelihood reaches everything.
+#
+# </details>
 
 # %%
 groups = {"means": ("mu", "bias_mu", "head_mu", "head_bias_mu"), "widths": (
@@ -359,29 +421,29 @@ for row, part in enumerate(("log-likelihood", "KL of weights", "KL of masks", "K
     print(f"{part:26s}" + "".join(f"{norm:10.4f}" for norm in norms))
 
 # %% [markdown]
-# The likelihood reaches everything.  The weights' divergence touches means and widths only; the masks' divergence the
-# masks *and* the sticks, which are the masks' prior; the sticks' divergence the sticks alone.  So the sticks hear three
+# The masks' divergence reaches the masks *and* the sticks, which are the masks' prior.  So the sticks hear three
 # voices: what the data want, how many masks are on, and their own prior.
 #
 # What do the divergences want?  Each is a spring with a position of rest.  The force is minus the gradient:
 
-# %%
+# %% mystnb={"image": {"alt": "Forces of the three divergences. Weights: straight lines through zero, steeper for a narrow prior. Masks: zero at rho = 0; a coin's force dies out far away, the concrete one's does not. Sticks: arrows towards a = 4, b = 1."}}
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained")
 means = np.linspace(-2, 2, 201)
 for prior_sigma, shade in ((0.5, "C0"), (0.7, "C1"), (1.5, "C2")):
     one = np.full_like(means, np.log(prior_sigma))
     _, kl_cache = gaussian.kl(means, one, np.zeros_like(means), one)
-    left.plot(means, -gaussian.kl_vjp(1.0, kl_cache)[0], color=shade, label=f"prior's sigma {prior_sigma:g}")
-left.set(xlabel="mean of a weight", ylabel="force", title="Weights: to the prior's mean,\nstiff if it is narrow")
+    left.plot(means, -gaussian.kl_vjp(1.0, kl_cache)[0], color=shade, label=rf"prior's $\sigma = {prior_sigma:g}$")
+left.set(xlabel=r"mean $\mu$ of a weight", ylabel="force", title="Weights: to the prior's mean,\nstiff if it is narrow")
 
 offsets = np.linspace(-8, 8, 321)
 for pi, shade in ((0.5, "C0"), (0.1, "C1"), (0.01, "C2")):
     l = np.full((1, 1), logit(pi))
     _, kl_cache = bernoulli.kl(l[:, None, :] + offsets[None, :, None], l)
-    middle.plot(offsets, -bernoulli.kl_vjp(np.ones(1), kl_cache)[0].ravel(), color=shade, label=f"coin, pi = {pi:g}")
+    middle.plot(offsets, -bernoulli.kl_vjp(np.ones(1), kl_cache)[0].ravel(), color=shade,
+                label=rf"coin, $\pi = {pi:g}$")
 _, kl_cache = concrete.kl(offsets[None, :, None], np.zeros((1, 1)))
 middle.plot(offsets, -concrete.kl_vjp(np.ones(1), kl_cache)[0].ravel(), color="black", label="concrete")
-middle.set(xlabel="rho", ylabel="force", title="Masks: to rho = 0;\na coin lets go where it is sure")
+middle.set(xlabel=r"$\rho$", ylabel="force", title="Masks: to $\\rho = 0$;\na coin lets go where it is sure")
 
 grid_a, grid_b = np.meshgrid(np.linspace(1.5, 8, 12), np.linspace(0.4, 3, 11))
 _, kl_cache = kumaraswamy.kl_to_beta(grid_a.ravel(), grid_b.ravel(), alpha)
@@ -389,8 +451,8 @@ da, db, _ = kumaraswamy.kl_to_beta_vjp(1.0, kl_cache)
 length = np.hypot(da, db)
 arrows = right.quiver(grid_a.ravel(), grid_b.ravel(), -da / length, -db / length, np.log10(length), cmap="viridis")
 right.plot(alpha, 1, "*", color="C3", markersize=14)
-figure.colorbar(arrows, ax=right, label="log10 of the force")
-right.set(xlabel="a", ylabel="b", title=f"Sticks: to Beta({alpha:g}, 1)")
+figure.colorbar(arrows, ax=right, label=r"$\log_{10}$ of the force")
+right.set(xlabel="$a$", ylabel="$b$", title=f"Sticks: to Beta({alpha:g}, 1)")
 left.legend(fontsize=8)
 middle.legend(fontsize=8)
 plt.show()
@@ -405,7 +467,7 @@ plt.show()
 #
 # The gradient is an average of $S$ independent samples, so its variance is that of one sample divided by $S$: half the
 # error costs four times the samples.  With a minibatch there is a second source, *which examples* were drawn, and that
-# one does not care about $S$.  Both, measured on a task of 40 examples:
+# one does not depend on $S$.  Both, measured on a task of $40$ examples:
 
 # %%
 task_x = rng.standard_normal((examples, D))
@@ -431,12 +493,12 @@ print("   S   " + "".join(f"{name:>20s}" for name in variance))
 for row, samples in enumerate(counts):
     print(f"{samples:4d}   " + "".join(f"{values[row]:20.2f}" for values in variance.values()))
 
-# %%
+# %% mystnb={"image": {"alt": "Variance of the gradient against the number of samples: with all examples it falls like 1 / S, with minibatches it bends towards a floor."}}
 figure, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for (name, values), shade in zip(variance.items(), ("C0", "C1"), strict=True):
     axes.loglog(counts, values, "o-", color=shade, label=name)
-axes.loglog(counts, variance["all 40 examples"][0] / np.array(counts), ":", color="0.4", label="1 / S")
-axes.set(xlabel="samples S", ylabel="variance of the gradient", title="More samples help until the minibatch decides")
+axes.loglog(counts, variance["all 40 examples"][0] / np.array(counts), ":", color="0.4", label="$1 / S$")
+axes.set(xlabel="samples $S$", ylabel="variance of the gradient", title="More samples help until the minibatch decides")
 axes.set_xticks(counts, [str(count) for count in counts])
 axes.minorticks_off()
 axes.legend()
@@ -479,15 +541,17 @@ print(f"  likelihood as it is     : {np.linalg.norm(unscaled - full) / np.linalg
 #
 # ## Exercises
 #
+# Solutions are in `solutions/08_elbo_gradient.py`; `ibpcl check` proves their gradients.
+#
 # 1. **The other divergence.**  Put `concrete.kl` in the place of `bernoulli.kl`, in the forward and in the backward
-#    pass, and check.  What has become of the sticks' share in the gradient of the masks' divergence, and why?  *Hint:*
-#    tutorial 3, "Masks on sticks": which two paths cancel?
-# 2. **A second hidden layer.**  Let the output of the first be the input of the second.  Which line of the backward
-#    pass changes from `needs_dx=False`?  Compare with `classifier(D, (K, K), ...)`.  *Hint:* `noise["hidden1"]`; write
-#    the layer as a pair of its own first, and check that.
+#    pass of the layer, and check.  What has become of the sticks' share in the gradient of the masks' divergence, and
+#    why?  *Hint:* tutorial 7, "Masks on sticks": which two paths cancel?
+# 2. **A second hidden layer.**  Let the output of the first be the input of the second, as a pair.  Which gradient of
+#    the second layer, which the first did not need, is now on the way?  *Hint:* call `layer` twice; each call needs
+#    noise of its own.
 # 3. **Where the noise comes from.**  Measure the variance of the gradient for `mu` and for `rho` separately, at
-#    temperatures 5, 0.5 and 0.05.  Which of them grows, and what did tutorial 3 say about it?  *Hint:* "What cooling
-#    costs"; `model.layers` gives the views of a gradient by name.
+#    temperatures $5$, $0.5$ and $0.05$.  Which of them grows, and what did tutorial 7 say about it?  *Hint:* "What
+#    cooling costs".
 # 4. **Sampling the head like a hidden layer.**  Draw the head's weights with `gaussian.sample` and multiply by them,
 #    in place of `local_linear`.  The mean of the gradient must stay the same.  What happens to its variance?  *Hint:*
-#    with one matrix a sample all examples share the same noise.
+#    with one matrix per sample all examples share the same noise.

@@ -1,0 +1,89 @@
+"""Solutions to the exercises of tutorial 10.
+
+`ibpcl check tutorials/solutions/10_reading_a_run.py` proves the pair; run as a script, the file prints what comes out.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+# Exercise 1: entropy.  H = -sum p log p and dp_c / df_j = p_c (1[c = j] - p_j) give dH / df_c = -p_c (log p_c + H).  It
+#    is zero where all p are equal (the maximum) and, in the limit, where one of them is one (the minimum).
+
+
+def entropy(logits):
+    """Return the entropy of the softmax of each row, in nats."""
+    shifted = logits - logits.real.max(axis=-1, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    h = -(np.exp(log_p) * log_p).sum(axis=-1)
+    return h, (log_p, h)
+
+
+def entropy_vjp(dh, cache):
+    """Pull the gradient back to ``logits``."""
+    log_p, h = cache
+    return -dh[:, None] * np.exp(log_p) * (log_p + h[:, None])
+
+
+# Exercise 2: coresets for VCL.  With one head and without a coreset the first two tasks suffer; with 40 examples per task
+#    the first is much better.  There is something to refresh.
+# Exercise 3: how much of it is shared?  The share of a task's weights that the union of the earlier ones has.
+
+
+def shared_with_earlier(masks):
+    """Return, for each task after the first, the share of its weights that an earlier task used."""
+    union, shares = masks[0].copy(), []
+    for mask in masks[1:]:
+        shares.append(float((mask & union).sum() / mask.sum()))
+        union |= mask
+    return shares
+
+
+# Exercise 4: an honest stranger.  The quantile of what A and B have.  On the small images a good part of the noise is
+#    below it: a threshold is a help, and no guard.
+
+
+def accepted(own, strangers, share=0.95):
+    """Return the threshold that accepts a share of one's own, and the share of strangers that it accepts."""
+    threshold = np.quantile(own, share)
+    return threshold, np.mean(strangers <= threshold)
+
+
+def check_inputs():
+    return {"logits": np.random.default_rng(10).standard_normal((5, 3))}
+
+
+def main():
+    import ibpcl
+    from ibpcl.data import registry
+    from ibpcl.data.subsets import limited
+    from ibpcl.data.tasks import SplitStream
+
+    def shrunk(x):
+        return x.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(-1, 49)
+
+    tasks = [replace(task, x_train=shrunk(task.x_train), x_test=shrunk(task.x_test), image_shape=(7, 7))
+             for task in limited(SplitStream(registry.load("glyphs"), ((0, 1), (4, 5), (6, 7))), 400, 200)]
+    for p in ([1 / 3, 1 / 3, 1 / 3], [0.9, 0.05, 0.05]):
+        h, cache = entropy(np.log([p]))
+        print(f"1. p = {np.round(p, 2)}: entropy {h[0]:.3f}, gradient {entropy_vjp(np.ones(1), cache)[0].round(3)}")
+    for coreset in ("none", "random"):
+        learner = ibpcl.learner("vcl", backend="numpy", hidden=(30,), single_head=True, epochs=30, rate=0.02, batch=100,
+                                prediction_samples=20, coreset=coreset, coreset_size=40)
+        for task in tasks:
+            learner.learn(task, progress=False)
+        found = [np.mean(learner.predict(task.x_test, t).argmax(axis=1) == task.y_test) for t, task in enumerate(tasks)]
+        print(f"2. VCL, one head, coreset {coreset}: accuracies {np.round(found, 3).tolist()}")
+    learner = ibpcl.learner("npbcl", backend="numpy", hidden=(30,), samples=2, prediction_samples=30, epochs=30,
+                            finetune_epochs=15, batch=100, alpha=10.0, start_sigma=0.05, start_spread=0.1)
+    for task in tasks:
+        learner.learn(task, progress=False)
+    shares = shared_with_earlier([learner.masks(t)[0] for t in range(3)])
+    print("3. shared with an earlier task: " + ", ".join(f"{share:.0%}" for share in shares))
+    noise = np.random.default_rng(10).uniform(size=tasks[0].x_test.shape).astype(np.float32)
+    own, strange = (learner.predict_with_uncertainty(x, 0).mutual_information for x in (tasks[0].x_test, noise))
+    print("4. threshold {:.4f} accepts {:.0%} of the noise".format(*accepted(own, strange)))
+
+
+if __name__ == "__main__":
+    main()
