@@ -8,7 +8,6 @@ reference.  Numba is imported, and the twins are compiled, when its backend is f
 import importlib.util
 import pkgutil
 import sys
-import time
 from functools import cache
 from inspect import isfunction
 from types import SimpleNamespace
@@ -75,19 +74,18 @@ def load():
     from ibpcl import kernels
     from ibpcl.kernels import compilation
 
-    began, names = time.perf_counter(), [module.name for module in pkgutil.iter_modules(kernels.__path__)]
+    names = [module.name for module in pkgutil.iter_modules(kernels.__path__)]
     terminal = sys.stderr.isatty()
     for i, name in enumerate(names):
         if not compilation.COMPLETE and (terminal or i == 0):
             words = f"compiling the kernels, once ({i + 1} of {len(names)})" if terminal else COMPILING
             print(f"\r{words}" if terminal else words, end="" if terminal else "\n", file=sys.stderr, flush=True)
         importlib.import_module(f"ibpcl.kernels.{name}")
-    if compilation.COMPLETE:
-        return 0.0
-    compilation.record()
-    if terminal:
-        print("\r" + " " * 60, end="\r", file=sys.stderr, flush=True)
-    return time.perf_counter() - began
+    if not compilation.COMPLETE:
+        compilation.record()
+        if terminal:
+            print("\r" + " " * 60, end="\r", file=sys.stderr, flush=True)
+    return compilation.spent["seconds"]
 
 
 def why_not():
