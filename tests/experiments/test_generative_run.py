@@ -10,7 +10,7 @@ from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.evaluation import codes, latent
 from ibpcl.experiments import generative, generative_figures
-from ibpcl.experiments.config import RunConfig, as_table, configure, keys
+from ibpcl.experiments.config import OPTIONAL, RunConfig, as_table, configure, keys
 from ibpcl.experiments.folder import OF_IMAGES
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import PRESETS
@@ -168,7 +168,7 @@ def test_a_short_name_means_the_generative_learner(name, short):
     assert (config.method, config.stream, config.experiment) == (f"vae_{short}", "classes", name)
     assert config == configure(name, method=f"vae_{short}")
     assert config.measurement == Measurement() and as_table(config)["final_samples"] == 5000
-    assert config.measure == "log-likelihood" and keys(config.method).keys() == as_table(config).keys() | {"data_dir"}
+    assert config.measure == "log-likelihood" and keys(config.method).keys() == as_table(config).keys() | {*OPTIONAL}
 
 
 @pytest.mark.parametrize("name", GENERATIVE)
