@@ -40,12 +40,16 @@ def draw(found, path):
 
 
 def _bars(ax, values, log=False):
+    """Draw numbers beside their names: as bars from 0, or on a log axis, which has no 0, as points."""
     names = list(values)
-    ax.barh(names, list(values.values()), color=PALETTE[0])
-    ax.invert_yaxis()
     if log:
+        ax.plot(list(values.values()), names, "o", markersize=4, color=PALETTE[0])
+        ax.grid(axis="y", linewidth=0.4)
         ax.set_xscale("log")
         _plain_numbers(ax.xaxis)
+    else:
+        ax.barh(names, list(values.values()), color=PALETTE[0])
+    ax.invert_yaxis()
 
 
 def _plain_numbers(axis):

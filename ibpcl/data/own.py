@@ -48,6 +48,13 @@ class OwnTasks(Sequence):
         for task in self.tasks:
             if not isinstance(task, Task):
                 raise DataError(f"tasks must be a sequence of Task, got {type(task).__name__} in it")
+            if task.kind != self.kind:
+                raise DataError(f"tasks must be of one kind, got {self.kind} and {task.kind}")
+
+    @property
+    def kind(self):
+        """What is to be learned: ``"classification"``, ``"regression"`` or ``"images"``."""
+        return self.tasks[0].kind
 
     def __len__(self):
         return len(self.tasks)

@@ -14,12 +14,13 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 import ibpcl
-from ibpcl import storage
+from ibpcl import checkpoints, storage
+from ibpcl.continual.learner import check_form
 from ibpcl.errors import TrainingError
 from ibpcl.experiments import runs
 from ibpcl.experiments.benchmarks import Benchmark, Row
 from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import RESULT, AtWorkError, at_work, portable
+from ibpcl.experiments.folder import LEARNER, RESULT, AtWorkError, at_work, portable
 from ibpcl.experiments.journal import unusable
 from ibpcl.experiments.run import run
 from ibpcl.experiments.streams import make_stream
@@ -89,7 +90,14 @@ def digest(config):
 def finished(cell):
     """Return the cell as measured, or None if its folder does not hold the complete run."""
     found = runs.finished(cell.folder, cell.config)
-    return None if found is None else Measured(cell, found.result)
+    if found is None:
+        return None
+    try:
+        check_form(checkpoints.load(cell.folder / LEARNER).meta, cell.folder / LEARNER)
+    except ValueError as error:                              # of a version whose learners this one cannot read
+        warnings.warn(f"{error}; it is", stacklevel=2)
+        return None
+    return Measured(cell, found.result)
 
 
 def measure(cells, progress=None, on_cell=None):
@@ -173,7 +181,8 @@ def _run(cell, bar):
     cell.folder.parent.mkdir(parents=True, exist_ok=True)
     step = cost(cell) / cell.config.tasks
     # The name of the folder says what may be replaced: a run of the same configuration whose data lay elsewhere.
-    run(cell.config, cell.folder, False, lambda report: bar.update(step), force=True, fresh=unusable(cell.folder))
+    fresh = unusable(cell.folder) or Path(cell.folder, RESULT).exists()      # whose result cannot be used
+    run(cell.config, cell.folder, False, lambda report: bar.update(step), force=True, fresh=fresh)
     return storage.read_sealed_json(cell.folder / RESULT)    # as any other cell: null for what was not measured
 
 

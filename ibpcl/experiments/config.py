@@ -22,7 +22,7 @@ from ibpcl.experiments.tuned import tuned
 from ibpcl.inference.backend import BACKENDS
 from ibpcl.methods import ABOUT, GENERATIVE, METHODS, allowed, method, option, refusal
 
-STREAMS = ("split", "permuted", "strips", "classes", "own")
+STREAMS = ("split", "permuted", "strips", "classes", "own", "own-regression")
 TERRAIN, OWN = "terrain", "own"                              # the data sets that are not named image sets
 PARTS = ("settings", "measurement", "own")                   # of a configuration that are no keys
 PLACES = ("data_dir", "data")                                # keys that say where data lie, which makes no other run
@@ -80,11 +80,11 @@ class RunConfig:
                  "letters, digits, dots, dashes and underscores", self.experiment)
         _check_bounds(self)
         self._identify()
-        datasets = (*available(), TERRAIN, OWN)
-        _require(self.dataset in datasets, "dataset", f"one of {', '.join(datasets)}", self.dataset)
+        datasets = (*available(), TERRAIN)
+        _require(self.dataset in (*datasets, OWN), "dataset", f"one of {', '.join(datasets)}", self.dataset)
         _require((self.dataset == TERRAIN) == (self.stream == "strips"), "stream",
                  f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})", self.stream)
-        _require((self.dataset == OWN) == (self.stream == OWN) == (self.data_sha256 is not None), "stream",
+        _require((self.dataset == OWN) == self.stream.startswith(OWN) == (self.data_sha256 is not None), "stream",
                  f"own for the data set own, given by data, and for no other (here: {self.dataset})", self.stream)
         _method(self.method)
         _require(":" in self.method or self.generative == (self.method in GENERATIVE), "stream",
@@ -104,8 +104,12 @@ class RunConfig:
             except DataError as error:
                 raise UserError(f"data: {error}") from error
         if own is not None:
+            if own.kind == "images":
+                raise UserError("tasks of images without labels are for ibpcl.learn; a run on them needs an "
+                                "experiment, such as vae-glyphs")
             for name, value in (("own", own), ("data", own.place), ("classes", own.classes), ("tasks", len(own)),
-                                ("dataset", OWN), ("stream", OWN), ("data_sha256", own.sha256)):
+                                ("dataset", OWN), ("data_sha256", own.sha256),
+                                ("stream", OWN if own.kind == "classification" else "own-regression")):
                 object.__setattr__(self, name, value)
 
     @property
@@ -119,9 +123,14 @@ class RunConfig:
         return self.stream == "classes"
 
     @property
+    def regression(self):
+        """Whether the tasks have real targets."""
+        return self.stream in ("strips", "own-regression")
+
+    @property
     def measure(self):
         """What stands in the matrix: "accuracy", "R^2" for a regression, "log-likelihood" for a generative model."""
-        return "log-likelihood" if self.generative else "R^2" if self.dataset == TERRAIN else "accuracy"
+        return "log-likelihood" if self.generative else "R^2" if self.regression else "accuracy"
 
 
 def keys(method_name):
@@ -225,7 +234,7 @@ def able(target):
     >>> "hat" in able("split-mnist"), "hat" in able("domain-mnist")
     (True, False)
     """
-    return _able(_read(target)[2].asks if isinstance(target, str | Path) else "task")
+    return _able((_read(target) if isinstance(target, str | Path) else _read("", _own(target)))[2].asks)
 
 
 def _able(asked):
@@ -284,7 +293,8 @@ def _own(stream):
 def _read(target, own=None):
     """Return where the keys come from (empty for a preset), the keys of the file, and the preset under them."""
     if own is not None:
-        return "", {"experiment": own.name, "dataset": OWN, "stream": OWN}, NO_PRESET
+        preset = NO_PRESET._replace(asks="regression") if own.kind == "regression" else NO_PRESET
+        return "", {"experiment": own.name, "dataset": OWN, "stream": OWN}, preset
     target = str(target)
     if target in PRESETS:
         return "", {"experiment": target}, PRESETS[target]

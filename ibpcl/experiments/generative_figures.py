@@ -6,6 +6,7 @@ import numpy as np
 
 from ibpcl import checkpoints
 from ibpcl.experiments.generative import SHOWN
+from ibpcl.experiments.result import entitle, numbers_of
 
 PICTURES = "stages.npz"
 TITLES = {"oracle": "oracle encoder", "inferred": "inferred encoder", "common": "common encoder", "pixels": "pixels"}
@@ -47,7 +48,7 @@ def draw(folder, values, history, masks, image_shape, stages, stream):
                 "likelihood_matrix": figures.likelihood_matrix(R, names),
                 "few_labels": few_labels(values["few_labels"])}
     if history["elbo"]:
-        pictures["history"] = figures.training_history(history, xlabel="epoch, all tasks")
+        pictures["history"] = figures.training_history(history, numbers_of(values["elbo_weights"]), names)
     if image_shape is not None:
         originals = np.concatenate([stream[t].x_test[:SHOWN] for t in range(len(stream))])
         pictures["samples"] = samples([done.samples for done in stages], names, image_shape)
@@ -57,6 +58,7 @@ def draw(folder, values, history, masks, image_shape, stages, stream):
         left, right = new_axes(width=180, height=75, columns=2)
         pictures["sharing"] = figures.share_used(masks, names, ax=left)
         figures.sharing_matrix(masks, names, ax=right)
+    entitle(pictures, values)
     for name, axes in pictures.items():
         figures.save(axes, Path(folder, f"{name}.png"))
 

@@ -22,6 +22,17 @@ PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
 OBJECTIVE = ("mask_kl", "mask_link", "unused_prior", "beta")
 
 
+TITLES = {
+    "accuracy_curves": "Test result on each task, after each task", "accuracy_matrix": "Test result after each task",
+    "history": "Training", "masks": "Pixels that the first layer uses", "receptive_fields": "Masks of single units",
+    "sharing": "Use of the network, and what tasks share", "reliability": "Coverage of predictive intervals",
+    "intervals": "A line through all strips, with recalibrated intervals",
+    "likelihood_curves": "Log-likelihood of each task, after each task", "likelihood_matrix": "Log-likelihood",
+    "few_labels": "Error of a classifier on codes with few labels", "samples": "Samples of each task's model",
+    "reconstructions": "Reconstructions of each task's images",
+}
+
+
 def collect(config, progresses, learner):
     """Return the content of ``result.json``; NaN stands for what was not measured.
 
@@ -221,11 +232,13 @@ def figures_of(values, history, learner, stream=None):
         "accuracy_matrix": figures.accuracy_matrix(R, names),
     }
     if len(history["elbo"]):
-        pictures["history"] = figures.training_history(history, xlabel="epoch, all tasks")
+        pictures["history"] = figures.training_history(history, numbers_of(values["elbo_weights"]), names)
     if masks is not None:
         first = [task[0] for task in masks]
-        pictures["masks"] = figures.mask_matrices(first, names)
-        if image_shape is not None:
+        if image_shape is None:
+            pictures["masks"] = figures.mask_matrices(first, names)
+        else:
+            pictures["masks"] = figures.mask_maps(first, names, image_shape)
             pictures["receptive_fields"] = figures.receptive_fields(first, names, image_shape=image_shape)
         left, right = new_axes(width=180, height=75, columns=2)
         pictures["sharing"] = figures.share_used(masks, names, ax=left)
@@ -237,7 +250,22 @@ def figures_of(values, history, learner, stream=None):
         pictures["reliability"] = _draw_reliability(values)
         if hasattr(stream, "line"):
             pictures["intervals"] = _draw_intervals(values, learner, stream)
+    entitle(pictures, values)
     return pictures
+
+
+def entitle(pictures, values):
+    """Give each figure of a run its title: what it shows, and of which run."""
+    from ibpcl.evaluation.figures.canvas import entitle as write
+
+    method = values["method"].rpartition(":")[2]
+    for name, axes in pictures.items():
+        write(axes, f"{TITLES[name]}\n{values['experiment']}, {method}, seed {values['seed']}")
+
+
+def numbers_of(weights):
+    """Return the weights of the objective that are numbers."""
+    return {name: value for name, value in weights.items() if isinstance(value, int | float)}
 
 
 def _draw_reliability(values):

@@ -57,7 +57,7 @@ class Run:
         """
         if self.config.generative:
             raise UserError(f"figures: those of a generative model are the .png files of {self.folder}")
-        stream = make_stream(self.config) if self.config.measure == "R^2" else None
+        stream = make_stream(self.config) if self.config.stream == "strips" else None
         return results.figures_of(self.result, self.history, self.learner, stream)
 
 

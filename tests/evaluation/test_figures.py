@@ -14,12 +14,14 @@ from matplotlib.figure import Figure
 
 from ibpcl.evaluation import figures, metrics, structure
 from ibpcl.evaluation.figures import canvas
+from ibpcl.evaluation.figures.structure import structured_units
 
 R = np.array([[0.9, np.nan, np.nan], [0.8, 0.95, np.nan], [0.7, 0.9, 0.99]])
 RNG = np.random.default_rng(0)
 MASKS = [RNG.random((16, 5)) < 0.4 for _ in range(3)]
 NAMES = ["A/B", "C/D", "E/F"]
-HISTORY = {"step": [10, 20, 30, 40], "task": [0, 0, 1, 1], "elbo": [-9.0, -5.0, -8.0, -4.0], "kl_masks": [1.0, 2, 3, 4]}
+HISTORY = {"task": [0, 0, 1, 1], "phase": ["masked", "finetune"] * 2, "elbo": [-9.0, -5.0, -8.0, -4.0],
+           "log_likelihood": [-8.0, -3.0, -5.0, 0.0], "kl_masks": [1.0, 2, 3, 4]}
 EACH = [
     lambda **ax: figures.accuracy_curves(R, **ax),
     lambda **ax: figures.accuracy_matrix(R, **ax),
@@ -31,7 +33,9 @@ EACH = [
 
 
 def words(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+    """Return the names of lines: of the legend, or at their ends."""
+    legend = ax.get_legend()
+    return [text.get_text() for text in (ax.texts if legend is None else legend.get_texts())]
 
 
 def test_accuracy_curves_start_when_a_task_is_learned():
@@ -41,7 +45,7 @@ def test_accuracy_curves_start_when_a_task_is_learned():
         np.testing.assert_array_equal(line.get_xdata(), np.arange(j + 1, 4))
         np.testing.assert_allclose(line.get_ydata(), 100 * R[j:, j])
     np.testing.assert_allclose(ax.lines[3].get_ydata(), 100 * metrics.average_accuracy_so_far(R))
-    assert words(ax) == [*NAMES, "mean so far"]
+    assert words(ax) == ["A/B  70.00", "C/D  90.00", "E/F  99.00", "mean so far  86.33"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("tasks learned", "test accuracy (%)")
     low, high = ax.get_ylim()
     assert low < 70 and 99 < high < 101
@@ -50,13 +54,29 @@ def test_accuracy_curves_start_when_a_task_is_learned():
 
 def test_accuracy_curves_of_many_tasks_name_three():
     ax = figures.accuracy_curves(np.full((30, 30), 0.5))
-    assert words(ax) == ["task 1", "task 16", "task 30", "mean so far"] and len(ax.lines) == 31
-    assert len(ax.get_xticks()) <= 10
+    assert words(ax) == ["task 1  50.00", "task 16  50.00", "task 30  50.00", "mean so far  50.00"]
+    assert len(ax.lines) == 31 and len(ax.get_xticks()) <= 10
 
 
-def test_equal_accuracies_do_not_fill_the_figure_with_noise():
-    low, high = figures.accuracy_curves(np.full((3, 3), 0.9999)).get_ylim()
-    assert 98.9 < low < 99 and 100 < high < 100.1
+def test_names_stand_at_the_ends_of_lines_and_not_on_each_other():
+    ax = figures.accuracy_curves(np.tril(np.full((6, 6), 0.99)) + np.triu(np.full((6, 6), np.nan), 1))
+    heights = sorted(text.xy[1] for text in ax.texts)
+    assert len(heights) == 7 and np.diff(heights).min() > 0.06 and heights[0] >= 0 and heights[-1] <= 1
+    high, low = figures.accuracy_curves(R, NAMES).texts[2].xy[1], figures.accuracy_curves(R, NAMES).texts[0].xy[1]
+    assert high > 0.9 and low < 0.1
+
+
+def test_lines_that_lie_on_each_other_are_drawn_apart():
+    ax = figures.accuracy_curves(np.where(np.tri(3, dtype=bool), 0.99, np.nan))
+    places = {tuple(line.get_transform().transform((3, 99.0))) for line in ax.lines[:3]}
+    assert len(places) == 3
+    apart = figures.accuracy_curves(R)                     # where nothing is hidden, nothing is moved
+    assert len({tuple(line.get_transform().transform((3, 99.0))) for line in apart.lines[:3]}) == 1
+
+
+def test_half_a_point_does_not_look_like_a_fall():
+    low, high = figures.accuracy_curves(np.array([[0.999, np.nan], [0.994, 0.998]])).get_ylim()
+    assert high - low > 5
     figures.accuracy_curves(np.full((3, 3), np.nan))      # nothing known: no limits to choose
 
 
@@ -65,7 +85,7 @@ def test_accuracy_matrix_shows_and_prints_its_numbers():
     shown = ax.images[0].get_array()
     np.testing.assert_allclose(shown.filled(np.nan), 100 * R)
     printed = {(round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in ax.texts}
-    assert printed == {(i, j): f"{100 * R[i, j]:.1f}" for i in range(3) for j in range(i + 1)}
+    assert printed == {(i, j): f"{100 * R[i, j]:.2f}" for i in range(3) for j in range(i + 1)}
     assert ax.images[0].get_clim() == (70, 100)
     assert [t.get_text() for t in ax.get_yticklabels()] == NAMES
 
@@ -124,17 +144,44 @@ def test_mask_matrices_are_the_masks():
     assert white.sum() > ink.sum()                        # darker means active
 
 
-def test_receptive_fields_are_columns_of_the_masks():
-    first, second = np.zeros((2, 6, 3), dtype=bool)
-    first[[0, 5], 1] = True
-    second[[0, 1], 1] = True
-    sheet = figures.receptive_fields([first, second], units=2, image_shape=(2, 3)).images[0].get_array()
-    assert sheet.shape == (2 * 2 + 1, 2 * 3 + 1, 3)       # tiles of 2 x 3 and a gap of 1
+def test_mask_maps_are_the_shares_of_units_in_use():
+    first, second = np.zeros((2, 6, 4), dtype=bool)
+    first[:3, 0], first[0, 1] = True, True                 # two of four units are in use
+    axes = figures.mask_maps([first, second], ["A/B", "a name that does not fit"], image_shape=(2, 3))
+    np.testing.assert_allclose(axes[0].images[0].get_array(), [[100, 50, 50], [0, 0, 0]])
+    assert (axes[1].images[0].get_array() == 0).all()
+    assert axes[0].get_title() == f"A/B\n{100 * 4 / 24:.1f} %" and axes[0].get_xlabel() == "2 of 4 units"
+    assert len(axes[1].get_title().split("\n")[0]) <= 16
+    with pytest.raises(ValueError, match=r"figures\.mask_maps: image_shape must have 6 pixels"):
+        figures.mask_maps([first], image_shape=(2, 2))
+
+
+def picture(rows, fill=1.0):
+    image = np.zeros((8, 8))
+    image[:rows] = fill
+    return image.ravel() > 0.5
+
+
+def test_receptive_fields_are_pictures_sorted_by_use_and_no_noise():
+    noise = np.random.default_rng(1).random(64) < 0.5
+    mask = np.stack([noise, picture(2), np.zeros(64, bool), picture(4), np.ones(64, bool)], axis=1)
+    assert structured_units([mask], (8, 8), 10).tolist() == [3, 1]
+    assert structured_units([mask], (8, 8), 1).tolist() == [3]
+    ax = figures.receptive_fields([mask, mask])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["4", "2"]
+    sheet = ax.images[0].get_array()
     off, new, shared = to_rgb("white"), to_rgb("#0072B2"), to_rgb("#E69F00")
-    np.testing.assert_allclose(sheet[:2, 4:], [[new, off, off], [off, off, new]])
-    np.testing.assert_allclose(sheet[3:, 4:], [[shared, new, off], [off, off, off]])
-    np.testing.assert_allclose(sheet[:2, :3], 1.0)        # unit 1 is off
-    assert (sheet[2] < 1).all() and (sheet[:, 3] < 1).all()
+    assert sheet.shape == (2 * 8 + 1, 2 * 8 + 1, 3)        # tiles of 8 x 8 and a gap of 1
+    np.testing.assert_allclose(sheet[:4, :8], np.broadcast_to(new, (4, 8, 3)))
+    np.testing.assert_allclose(sheet[4:8, :8], np.broadcast_to(off, (4, 8, 3)))
+    np.testing.assert_allclose(sheet[9:11, 9:], np.broadcast_to(shared, (2, 8, 3)))
+    assert (sheet[8] < 1).all() and (sheet[:, 8] < 1).all()
+
+
+def test_receptive_fields_of_noise_alone_are_the_units_most_in_use():
+    masks = [np.stack([np.arange(16) % 2 == 0, np.zeros(16, bool), np.arange(16) < 16], axis=1)]
+    ax = figures.receptive_fields(masks, units=2, image_shape=(4, 4))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["3", "1"]
 
 
 def test_receptive_fields_need_pixels():
@@ -168,25 +215,37 @@ def test_sharing_matrix_ends_in_the_chance_level():
     assert many.get_yticklabels()[-1].get_text() == "chance"
 
 
-def test_history_is_drawn_by_column():
-    above, below = figures.training_history(HISTORY, x="step", xlabel="gradient step")
-    np.testing.assert_array_equal(above.lines[0].get_data(), [HISTORY["step"], HISTORY["elbo"]])
-    np.testing.assert_array_equal(below.lines[0].get_data(), [HISTORY["step"], HISTORY["kl_masks"]])
-    assert words(above) == ["ELBO"] and words(below) == ["KL of masks"]
-    assert [list(ax.lines[1].get_xdata()) for ax in (above, below)] == [[30, 30]] * 2      # the second task begins
-    assert below.get_xlabel() == "gradient step"
-    above, _ = figures.training_history({"elbo": [-2.0, -1.0]})
-    np.testing.assert_array_equal(above.lines[0].get_xdata(), [1, 2])
+def test_the_history_shows_the_objective_that_is_trained_and_the_bound():
+    objective, fit, costs, bound = figures.training_history(HISTORY, {"mask_kl_weight": 0.5}, ["A/B", "C/D"])
+    np.testing.assert_array_equal(objective.lines[0].get_data(), [[1, 2, 3, 4], [-8.5, -4.0, -6.5, -2.0]])
+    np.testing.assert_array_equal(fit.lines[0].get_ydata(), HISTORY["log_likelihood"])
+    np.testing.assert_array_equal(costs.lines[0].get_ydata(), [0.5, 1.0, 1.5, 2.0])
+    np.testing.assert_array_equal(bound.lines[0].get_ydata(), HISTORY["elbo"])
+    assert words(objective) == ["what is trained", "fine-tuning, masks fixed"]
+    assert words(costs) == [r"$0.5 \times$ KL of masks"]
+    assert words(bound) == ["ELBO, all weights 1"]
+    for ax in (objective, fit, costs, bound):
+        assert list(ax.lines[1].get_xdata()) == [2.5, 2.5]                   # the second task begins
+        assert [(patch.get_x(), patch.get_width()) for patch in ax.patches] == [(1.5, 1.0), (3.5, 1.0)]
+    assert [(text.get_text(), text.xy[0]) for text in objective.texts] == [("A/B", 1.5), ("C/D", 3.5)]
+    (alone,) = figures.training_history({"log_likelihood": [-2.0, -1.0], "kl_weights": [0.0, 0.0]})
+    np.testing.assert_array_equal(alone.lines[0].get_data(), [[1, 2], [-2, -1]])
 
 
-@pytest.mark.parametrize(("history", "x", "what"), [
-    ({"loss": [1.0]}, None, "history must have one of"),
-    ({"elbo": [1.0]}, "step", "x must be a column of history"),
-    ({"elbo": [1.0], "kl_masks": [1.0, 2.0]}, None, "one length"),
+def test_a_likelihood_that_ends_near_zero_is_not_squashed():
+    values = -np.geomspace(1000, 0.5, 200)
+    (ax,) = figures.training_history({"log_likelihood": values})
+    heights = ax.transData.transform(np.column_stack([np.ones(200), values]))[:, 1]
+    assert heights[-1] - heights[100] > 0.15 * (heights[-1] - heights[0])    # from -22 to -0.5
+
+
+@pytest.mark.parametrize(("history", "what"), [
+    ({"loss": [1.0]}, "history must have log_likelihood"),
+    ({"log_likelihood": [1.0], "kl_masks": [1.0, 2.0]}, "one length"),
 ])
-def test_history_without_its_columns_is_refused(history, x, what):
+def test_history_without_its_columns_is_refused(history, what):
     with pytest.raises(ValueError, match=r"figures\.training_history: .*" + what):
-        figures.training_history(history, x=x)
+        figures.training_history(history)
 
 
 @pytest.mark.parametrize("draw", EACH)
@@ -202,7 +261,7 @@ def test_several_axes_that_are_given_are_used_or_refused():
     assert list(figures.mask_matrices(MASKS, axes=axes)) == list(axes)
     with pytest.raises(ValueError, match=r"figures\.mask_matrices: axes must be 3 Axes, one a panel, got 2"):
         figures.mask_matrices(MASKS, axes=axes[:2])
-    with pytest.raises(ValueError, match="axes must be 2 Axes"):
+    with pytest.raises(ValueError, match="axes must be 4 Axes"):
         figures.training_history(HISTORY, axes=axes)
 
 

@@ -90,6 +90,6 @@ def test_few_labels_have_a_line_and_a_band_in_percent():
 
 
 def test_a_history_of_codes_is_drawn_and_one_without_is_not():
-    history = {"elbo": [-2.0, -1.0], "kl_weights": [1.0, 1.0], "kl_latent": [3.0, 2.0]}
-    assert words(figures.training_history(history)[1]) == ["KL of weights", "KL of codes"]
-    assert words(figures.training_history(history | {"kl_latent": [0.0, 0.0]})[1]) == ["KL of weights"]
+    history = {"log_likelihood": [-2.0, -1.0], "kl_weights": [1.0, 1.0], "kl_latent": [3.0, 2.0]}
+    assert words(figures.training_history(history)[2]) == ["KL of weights", "KL of codes"]
+    assert words(figures.training_history(history | {"kl_latent": [0.0, 0.0]})[2]) == ["KL of weights"]

@@ -102,6 +102,23 @@ def test_own_data_make_a_run_like_any_other(stream, tmp_path, method):
     assert ibpcl.run(stream, tmp_path / "mine", method=method, **settings).made is None      # kept
 
 
+def test_own_regressions_make_a_run_and_images_say_what_learns_them(tmp_path):
+    def line(name, slope):
+        x = np.linspace(-1, 1, 60)[:, None]
+        return ibpcl.Task(name, x, slope * x, x[::3] + 0.01, slope * (x[::3] + 0.01))
+
+    run = ibpcl.run([line("up", 1.0), line("down", -1.0)], tmp_path / "lines", **TINY, finetune_epochs=1, samples=1)
+    assert run.result["measure"] == "R^2" and "coverage" in run.result and run.config.stream == "own-regression"
+    assert {"reliability", "accuracy_curves"} <= ibpcl.load_run(tmp_path / "lines").figures().keys()
+    with pytest.raises(UserError, match="ewc does not do regression"):
+        ibpcl.run([line("up", 1.0)], method="ewc")
+    images = ibpcl.Task("a", x_train=INPUTS / 2, x_test=INPUTS / 2)
+    with pytest.raises(UserError, match=r"images without labels are for ibpcl\.learn"):
+        ibpcl.run([images])
+    with pytest.raises(UserError, match="of one kind, got images and regression"):
+        ibpcl.run([images, line("up", 1.0)])
+
+
 def test_an_interrupted_run_on_own_data_goes_on_and_on_no_other(stream, tmp_path, interrupted):
     whole = ibpcl.run(stream, method=Mine, **TINY)
     with interrupted(3), pytest.raises(KeyboardInterrupt):

@@ -9,7 +9,7 @@ from .accuracy import accuracy_curves, accuracy_matrix, method_comparison
 from .canvas import save
 from .latent import code_maps, few_labels, image_rows, likelihood_curves, likelihood_matrix
 from .regression import intervals, reliability
-from .structure import mask_matrices, receptive_fields, share_used, sharing_matrix
+from .structure import mask_maps, mask_matrices, receptive_fields, share_used, sharing_matrix
 from .training import training_history
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "intervals",
     "likelihood_curves",
     "likelihood_matrix",
+    "mask_maps",
     "mask_matrices",
     "method_comparison",
     "receptive_fields",

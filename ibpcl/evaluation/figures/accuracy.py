@@ -22,25 +22,44 @@ def accuracy_curves(R, task_names=None, ax=None):
     Returns
     -------
     Axes
-        With T + 1 lines: the tasks in their order, then the mean.
+        With T + 1 lines: the tasks in their order, then the mean; names and last values stand at their ends.
     """
     R = as_accuracy_matrix(R, "figures.accuracy_curves")
     T = len(R)
     names = canvas.task_labels(T, task_names, "figures.accuracy_curves")
     ax = canvas.new_axes() if ax is None else ax
     steps, colors = np.arange(1, T + 1), canvas.task_colors(T)
-    few = len(canvas.PALETTE) > T
+    few, mean = len(canvas.PALETTE) > T, 100 * average_accuracy_so_far(R)
+    labels = []
     for j in range(T):
-        named = few or j in (0, T // 2, T - 1)            # a legend of thirty names would hide the figure
         ax.plot(steps[j:], 100 * R[j:, j], color=colors[j], linewidth=1.2 if few else 0.8,
-                marker=canvas.MARKERS[j] if few else None, markersize=3.5, label=_task(names[j]) if named else None)
-    ax.plot(steps, 100 * average_accuracy_so_far(R), color=canvas.INK, linewidth=2.2, label="mean so far")
+                marker=canvas.MARKERS[j] if few else None, markersize=3.5)
+        if few or j in (0, T // 2, T - 1):                # thirty names would hide the figure
+            labels.append((f"{_task(names[j])}  {100 * R[-1, j]:.2f}", 100 * R[-1, j], colors[j]))
+    ax.plot(steps, mean, color=canvas.INK, linewidth=2.2)
+    labels.append((f"mean so far  {mean[-1]:.2f}", mean[-1], canvas.INK))
     canvas.style(ax, "tasks learned", "test accuracy (%)", grid="y")
-    canvas.percent_axis(ax)
+    canvas.percent_axis(ax, least=5.0)                    # half a point shall not look like a fall
+    _separate(ax.lines[:T] if few else (), ax)
     canvas.whole_ticks(ax, T)
     ax.set_xlim(0.8, T + 0.2)
-    canvas.legend(ax)
+    canvas.label_lines(ax, labels)
     return ax
+
+
+def _separate(lines, ax):
+    """Move lines that lie on each other apart, by a little on paper; their data stay as they are."""
+    from matplotlib.transforms import ScaledTranslation
+
+    low, high = ax.get_ylim()
+    ends = []                                             # of the lines before
+    for line in lines:
+        end = np.nan_to_num(line.get_ydata()[-1])
+        same = sum(abs(end - other) < 0.015 * (high - low) for other in ends)
+        ends.append(end)
+        if same:
+            points = 1.6 * (-1) ** same * ((same + 1) // 2)
+            line.set_transform(line.get_transform() + ScaledTranslation(0, points / 72, ax.figure.dpi_scale_trans))
 
 
 def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
@@ -66,16 +85,17 @@ def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
     R = as_accuracy_matrix(R, "figures.accuracy_matrix")
     T = len(R)
     names = canvas.task_labels(T, task_names, "figures.accuracy_matrix")
-    ax = canvas.new_axes(height=72) if ax is None else ax
+    own_figure = ax is None
+    ax = canvas.new_axes(max(canvas.WIDTH + 15, 35 + 9 * T), max(72, 25 + 6 * T)) if own_figure else ax
     learned = 100 * R[np.tril_indices(T)]
     if lowest is None:
         lowest = min(95.0, 5 * np.floor(np.nanmin(learned, initial=100.0) / 5))
-    draw_map(ax, 100 * R, names, names, "{:.1f}", lowest, 100.0)
+    draw_map(ax, 100 * R, names, names, "{:.2f}", lowest, 100.0, own_figure)
     canvas.style(ax, "test accuracy (%) on task", "after learning task")
     return canvas.bare(ax)
 
 
-def draw_map(ax, values, row_names, column_names, number, lowest, highest):
+def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=False):
     """Draw a matrix of percentages: dark is much; numbers in the cells up to ten columns, a colour bar beyond."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
@@ -84,10 +104,11 @@ def draw_map(ax, values, row_names, column_names, number, lowest, highest):
     scale = Normalize(lowest, highest, clip=True)
     colors = colormaps["Blues"].with_extremes(bad=canvas.EMPTY)
     image = ax.imshow(np.ma.masked_invalid(values), cmap=colors, norm=scale, aspect="auto")
-    if columns > 10:
+    if bar or columns > 10:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.ax.tick_params(labelsize=canvas.TICK, width=0.6, length=2.5)
         bar.outline.set_visible(False)
+    if columns > 10:
         step = -(-columns // 10)
         row_names, column_names = (               # a row below those of the tasks keeps its name
             [name if t % step == 0 or t >= columns else "" for t, name in enumerate(names)]

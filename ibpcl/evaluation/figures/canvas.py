@@ -12,6 +12,9 @@ from ibpcl.storage import write_bytes
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
+# More colours, for figures with more lines: Tol (2021), "muted", and greys and earths between them.
+MORE = ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499", "#777777",
+        "#8C564B", "#AAAAAA", "#6699CC", "#997700")
 INK, GRID, EMPTY = "#222222", "#DDDDDD", "#F2F2F2"
 LABEL, TICK = 8, 7                                        # font sizes in points
 DASHED = 3.2                                              # length of a legend's line on which dashes show, font sizes
@@ -70,10 +73,10 @@ def legend(ax, **options):
 
 
 def looks(names):
-    """Return a look for each name, options of ``Axes.plot``; any two of 21 differ in two of colour, marker and dash."""
-    n = len(PALETTE)
-    return {name: {"color": PALETTE[i % n], "marker": MARKERS[(i + i // n) % n], "linestyle": DASHES[i // n % 3]}
-            for i, name in enumerate(dict.fromkeys(names))}
+    """Return a look for each name, options of ``Axes.plot``: 21 colours, and with them markers or dashes."""
+    n, colors = len(PALETTE), (*PALETTE, *MORE)
+    return {name: {"color": colors[i % len(colors)], "marker": MARKERS[(i + i // n) % n],
+                   "linestyle": DASHES[i // n % 3]} for i, name in enumerate(dict.fromkeys(names))}
 
 
 def task_colors(count):
@@ -106,13 +109,42 @@ def whole_ticks(ax, count, axis="x"):
 
 
 def percent_axis(ax, least=1.0):
-    """Fit the y axis to percentages, over at least one point: noise of a hundredth shall not fill the figure."""
+    """Fit the y axis to percentages, over at least so many points: noise of a hundredth shall not fill the figure."""
     low, high = ax.dataLim.intervaly
     if not np.isfinite([low, high]).all():                # nothing was drawn yet
         return
     span = max(high - low, least)
     top = min(high + (span - (high - low)) / 2, 100.0)
     ax.set_ylim(min(low, top - span) - 0.04 * span, top + 0.04 * span)        # room for markers
+
+
+def entitle(axes, title):
+    """Give the figure of some Axes a title over all of them."""
+    np.ravel(np.asarray(axes, dtype=object))[0].figure.suptitle(title, fontsize=LABEL, color=INK)
+
+
+def label_lines(ax, labels, text_height=0.065):
+    """Write the name of each line at its right end, in its colour, without one name over another.
+
+    Parameters
+    ----------
+    labels : list of (str, float, color)
+        The name, the height of the line's end, in the units of the y axis, and the colour.
+    text_height : float
+        Of a line of text, as a share of the axis.
+    """
+    low, high = ax.get_ylim()
+    places = {i: (value - low) / (high - low) for i, (_, value, _) in enumerate(labels) if np.isfinite(value)}
+    order = sorted(places, key=lambda i: -places[i])                      # from the top down
+    top = 1.0
+    for left, i in zip(range(len(order), 0, -1), order, strict=True):
+        # As high as the line, but below the name above, and with room for those below.
+        places[i] = min(max(places[i], (left - 1) * text_height), top)
+        top = places[i] - text_height
+    for i, place in places.items():
+        name, _, color = labels[i]
+        ax.annotate(name, (1.02, place), xycoords="axes fraction", va="center", fontsize=TICK, color=color,
+                    annotation_clip=False)
 
 
 def save(axes_or_figure, path, dpi=150):

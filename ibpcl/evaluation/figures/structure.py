@@ -9,6 +9,7 @@ from ibpcl.evaluation import structure
 from . import canvas
 from .accuracy import draw_map
 
+COHERENT, USED = 0.1, 0.01                                # least correlation of neighbouring pixels, and share in use
 NEW, SHARED, OFF = "#0072B2", "#E69F00", "#FFFFFF"        # blue and orange of the palette
 
 
@@ -53,11 +54,98 @@ def mask_matrices(masks, task_names=None, axes=None):
     return axes
 
 
-def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None):
-    """Draw the mask of each of the first units as an image over the input pixels: a row for each task.
+def mask_maps(masks, task_names=None, image_shape=None, axes=None):
+    """Draw, for each task, which pixels its first layer uses: the share of the units in use that are on there.
 
-    Kumar et al. (2021), "Learned Network Structures": the masks lie where the images have ink, and thin out from the
-    first unit on.
+    The percentage in the title is the mask's density.
+
+    Kumar et al. (2021), "Learned Network Structures": the masks lie where the images have ink.
+
+    Parameters
+    ----------
+    masks : sequence of ndarray of bool, shape (D, K)
+        The first layer's mask for each task.
+    task_names : sequence of str, optional
+    image_shape : (int, int), optional
+        Height and width of an input image, D pixels; square by default.
+    axes : sequence of Axes, optional
+        One for each task.
+
+    Returns
+    -------
+    ndarray of Axes, shape (T,)
+        Each with one image, in percent.
+    """
+    layers = [structure.as_mask(mask, "figures.mask_maps") for mask in masks]
+    T, shape = len(layers), _shape(layers[0], image_shape, "figures.mask_maps")
+    names = canvas.task_labels(T, task_names, "figures.mask_maps")
+    if axes is None:
+        columns = min(T, 5)
+        rows = -(-T // columns)
+        axes = canvas.new_axes(max(canvas.WIDTH, 30 * columns + 18), 12 + 38 * rows, rows=rows, columns=columns,
+                               squeeze=False)
+        for ax in axes.ravel()[T:]:
+            ax.remove()
+        axes = axes.ravel()[:T]
+    axes = canvas.given_axes(axes, T, "figures.mask_maps")
+    shares = [100 * mask[:, mask.any(axis=0)].mean(axis=1) if mask.any() else np.zeros(len(mask)) for mask in layers]
+    highest = max(1.0, max(share.max() for share in shares))
+    for ax, mask, share, name in zip(axes, layers, shares, names, strict=True):
+        image = ax.imshow(share.reshape(shape), cmap="Blues", vmin=0, vmax=highest, interpolation="nearest")
+        used = int(mask.any(axis=0).sum())
+        canvas.style(ax, f"{used} of {mask.shape[1]} units", None, f"{_fitting(name)}\n{100 * mask.mean():.1f} %")
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set(visible=True, linewidth=0.6, color=canvas.INK)
+    bar = axes[0].figure.colorbar(image, ax=list(axes), shrink=0.7)
+    bar.set_label("units in use that are on (%)", fontsize=canvas.TICK)
+    bar.ax.tick_params(labelsize=canvas.TICK, width=0.6, length=2.5)
+    bar.outline.set_visible(False)
+    return axes
+
+
+def _shape(mask, image_shape, caller):
+    height, width = image_shape or (math.isqrt(len(mask)), math.isqrt(len(mask)))
+    if height * width != len(mask):
+        raise ValueError(f"{caller}: image_shape must have {len(mask)} pixels, the inputs of the masks, got {height} x "
+                         f"{width}")
+    return height, width
+
+
+def _fitting(name, width=16):
+    """Shorten a name that is wider than its panel."""
+    return name if len(name) <= width else f"{name[:width - 1]}\u2026"
+
+
+def structured_units(masks, image_shape, count):
+    """Return the units whose masks are most of all pictures and not noise: at most ``count``, those most in use first.
+
+    A mask is noise where neighbouring pixels do not go together: their correlation over the image is near 0.
+
+    >>> stripe, noise = np.zeros((4, 4)), np.indices((4, 4)).sum(axis=0) % 2
+    >>> stripe[:2] = 1
+    >>> structured_units([np.stack([noise.ravel(), stripe.ravel()], axis=1)], (4, 4), 2).tolist()
+    [1]
+    """
+    images = np.array([np.asarray(mask, float).T.reshape(-1, *image_shape) for mask in masks])      # (T, K, h, w)
+    use = images.mean(axis=(0, 2, 3))
+    centred = images - images.mean(axis=(2, 3), keepdims=True)
+    spread = (centred**2).mean(axis=(2, 3))
+    together = sum((first * second).mean(axis=(2, 3)) for first, second in (
+        (centred[..., 1:, :], centred[..., :-1, :]), (centred[..., 1:], centred[..., :-1]))) / 2
+    # Over the tasks that use the unit; a mask that is all on or off has no correlation.
+    coherence = np.where(spread > 0, together, 0).sum(axis=0) / np.maximum(spread.sum(axis=0), 1e-12)
+    found = np.flatnonzero((coherence > COHERENT) & (use > USED))
+    found = found[np.argsort(-coherence[found], kind="stable")][:count]
+    return found[np.argsort(-use[found], kind="stable")]
+
+
+def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None):
+    """Draw the masks of single units as images over the input pixels: a row for each task.
+
+    Shown are units whose masks are pictures and not noise, those most in use first: :func:`structured_units`; where
+    there are none, those most in use.
+
+    Kumar et al. (2021), "Learned Network Structures": the masks lie where the images have ink.
 
     Parameters
     ----------
@@ -65,7 +153,7 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
         The first layer's mask for each task.
     task_names : sequence of str, optional
     units : int
-        How many units to show, at most K.
+        How many units to show at most.
     image_shape : (int, int), optional
         Height and width of an input image, D pixels; square by default.
     ax : Axes, optional
@@ -81,27 +169,29 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
         If D is not the number of pixels of ``image_shape``.
     """
     layers = _colored(masks, "figures.receptive_fields")
-    T, (D, K, _) = len(layers), layers[0].shape
+    T, K = len(layers), layers[0].shape[1]
     names = canvas.task_labels(T, task_names, "figures.receptive_fields")
-    height, width = image_shape or (math.isqrt(D), math.isqrt(D))
-    if height * width != D:
-        raise ValueError(f"figures.receptive_fields: image_shape must have {D} pixels, the inputs of the masks, "
-                         f"got {height} x {width}")
+    height, width = _shape(layers[0], image_shape, "figures.receptive_fields")
     if units < 1:
         raise ValueError(f"figures.receptive_fields: units must be at least 1, got {units}")
-    units = min(units, K)
+    chosen = structured_units(masks, (height, width), units)
+    if not len(chosen):
+        use = np.mean([np.asarray(mask, bool).mean(axis=0) for mask in masks], axis=0)
+        chosen = np.argsort(-use, kind="stable")[:min(units, K)]
+    units = len(chosen)
     gap = max(1, width // 10)
     sheet = np.full((T * (height + gap) - gap, units * (width + gap) - gap, 3), 0.87)      # light grey between tiles
     for t, colors in enumerate(layers):
-        for k in range(units):
-            top, left = t * (height + gap), k * (width + gap)
+        for i, k in enumerate(chosen):
+            top, left = t * (height + gap), i * (width + gap)
             sheet[top:top + height, left:left + width] = colors[:, k].reshape(height, width, 3)
     own_figure = ax is None
     if own_figure:
-        height_of_sheet = 0.85 * canvas.WIDTH * sheet.shape[0] / sheet.shape[1]
-        ax = canvas.new_axes(canvas.WIDTH + 1.3 * max(map(len, names)) - 4, 18 + height_of_sheet)  # room for names
+        wide = 12.5 * units
+        ax = canvas.new_axes(max(canvas.WIDTH, wide + 14 + 1.3 * max(map(len, names))),          # room for names
+                             30 + wide * sheet.shape[0] / sheet.shape[1])
     ax.imshow(sheet, interpolation="nearest")
-    ax.set_xticks(np.arange(units) * (width + gap) + width / 2, [str(k + 1) for k in range(units)])
+    ax.set_xticks(np.arange(units) * (width + gap) + width / 2, [str(k + 1) for k in chosen])
     ax.set_yticks(np.arange(T) * (height + gap) + height / 2, names)
     canvas.style(ax, "unit", "task")
     _color_key(ax, own_figure)

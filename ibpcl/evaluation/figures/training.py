@@ -1,73 +1,120 @@
-"""The ELBO and its parts during training."""
+"""What training did: the objective that is trained, its parts, and the bound."""
+
+import itertools
 
 import numpy as np
 
 from . import canvas
 
-FIT = {"elbo": "ELBO", "log_likelihood": "log-likelihood"}
 COST = {"kl_weights": "KL of weights", "kl_masks": "KL of masks", "kl_sticks": "KL of sticks",
         "kl_latent": "KL of codes"}
+# Whose weight in the objective each divergence has; one without a name here has weight 1.
+WEIGHTS = {"kl_weights": "weight_kl_weight", "kl_masks": "mask_kl_weight", "kl_sticks": "stick_kl_weight",
+           "kl_latent": "beta"}
+HEIGHT = 33                                               # of a panel, mm
 
 
-def training_history(history, x=None, xlabel=None, axes=None):
-    r"""Draw the ELBO and the expected log-likelihood above, and below the KL terms that lie between them.
+def training_history(history, weights=None, task_names=None, xlabel="epoch, all tasks", axes=None):
+    r"""Draw what training maximized, its parts, and the bound: a panel each, tasks and phases marked.
 
-    .. math:: \mathrm{ELBO} = \mathbb E[\log p(y)] - \mathrm{KL_{weights}} - \mathrm{KL_{masks}} - \mathrm{KL_{sticks}}
+    .. math:: \mathcal J = \mathbb E[\log p(y)] - \sum_i w_i \mathrm{KL}_i, \qquad
+              \mathrm{ELBO} = \mathbb E[\log p(y)] - \sum_i \mathrm{KL}_i
 
     Parameters
     ----------
     history : dict of str to sequence
-        Columns of ``history.csv``, in nats for the whole task: any of ``elbo``, ``log_likelihood``, ``kl_weights``,
-        ``kl_masks``, ``kl_sticks``, ``kl_latent``.  Where a column ``task`` changes, a line is drawn.
-    x : str, optional
-        The column to draw over; the number of the record by default.
-    xlabel : str, optional
-        Its name with unit.
-    axes : two Axes, optional
+        Columns of ``history.csv``, in nats for the whole task: ``log_likelihood`` and any of ``elbo``, ``kl_weights``,
+        ``kl_masks``, ``kl_sticks``, ``kl_latent``, ``task``, ``phase``.
+    weights : dict of str to float, optional
+        The weights of the divergences in the objective, as ``elbo_weights`` in ``result.json``; 1 if not given.
+    task_names : sequence of str, optional
+        Written above the panels.
+    xlabel : str
+        What the records are.
+    axes : sequence of Axes, optional
+        One a panel: one, or four for a history with divergences.
 
     Returns
     -------
-    ndarray of Axes, shape (2,)
+    ndarray of Axes
+        Objective, log-likelihood, weighted divergences, bound; only the log-likelihood where nothing else is trained.
 
     Raises
     ------
     ValueError
-        If ``history`` has none of the columns, or not the column ``x``, or columns differ in length.
+        If ``history`` has no column ``log_likelihood``, or columns differ in length.
     """
     columns = {name: np.asarray(values) for name, values in history.items()}
-    known = [name for name in (FIT | COST) if name in columns]
-    if not known:
-        raise ValueError(f"figures.training_history: history must have one of {list(FIT | COST)}, got {list(columns)}")
-    if x is not None and x not in columns:
-        raise ValueError(f"figures.training_history: x must be a column of history, one of {list(columns)}, got {x!r}")
+    if "log_likelihood" not in columns:
+        raise ValueError(f"figures.training_history: history must have log_likelihood, got {list(columns)}")
     if len({column.shape for column in columns.values()}) != 1:
         raise ValueError("figures.training_history: columns of history must have one length, "
                          f"got {({name: column.shape for name, column in columns.items()})}")
-    where = np.arange(1, columns[known[0]].size + 1) if x is None else columns[x]
+    fit, where = columns["log_likelihood"], np.arange(1, columns["log_likelihood"].size + 1)
+    factors = {name: float((weights or {}).get(WEIGHTS[name], 1.0)) for name in COST}
+    costs = {name: factors[name] * columns[name] for name in COST if name in columns and np.any(columns[name])}
+    panels = [("log-likelihood", {r"$\mathbb{E}[\log p(y)]$": fit}, canvas.PALETTE[1:])]
+    if costs:
+        named = {COST[name] if factors[name] == 1 else rf"${factors[name]:.2g} \times$ {COST[name]}": cost
+                 for name, cost in costs.items()}
+        bound = columns.get("elbo", fit - sum(columns[name] for name in costs))
+        panels = [("objective", {"what is trained": fit - sum(costs.values())}, canvas.PALETTE), *panels,
+                  ("divergences", named, canvas.PALETTE[2:]), ("bound", {"ELBO, all weights 1": bound}, canvas.INK)]
     if axes is None:
-        axes = canvas.new_axes(height=90, rows=2, sharex=True)
-    axes = canvas.given_axes(axes, 2, "figures.training_history")
-    for ax, names, first in ((axes[0], FIT, 0), (axes[1], COST, 2)):
-        for i, name in enumerate(names):
-            if name in columns and (name != "kl_latent" or columns[name].any()):       # a classifier has no codes
-                ax.plot(where, columns[name], color=canvas.PALETTE[first + i], linewidth=1.2, label=names[name])
-        canvas.style(ax, ylabel="nats per task", grid="y")
-        _short_numbers(ax.yaxis)
-        if ax.lines:
-            canvas.legend(ax)
-        for start in where[1:][_changes(columns.get("task"), where.size)]:
-            ax.axvline(start, color=canvas.INK, linewidth=0.6, linestyle=":")
-    axes[1].set_xlabel(xlabel or x or "record", fontsize=canvas.LABEL)
+        axes = canvas.new_axes(150, 14 + HEIGHT * len(panels), rows=len(panels), sharex=True, squeeze=False)
+    axes = canvas.given_axes(axes, len(panels), "figures.training_history")
+    for ax, (title, lines, colors) in zip(axes, panels, strict=True):
+        for i, (label, values) in enumerate(lines.items()):
+            ax.plot(where, values, color=colors if isinstance(colors, str) else colors[i], linewidth=1.2, label=label)
+        canvas.style(ax, ylabel=f"{title}\n(nats)", grid="y")
+        if title != "divergences":
+            _stretch(ax, np.concatenate(list(lines.values())))
+        _mark(ax, where, columns, named=ax is axes[0])
+        canvas.legend(ax)
+    _name_tasks(axes[0], where, columns.get("task"), task_names)
+    axes[-1].set_xlabel(xlabel, fontsize=canvas.LABEL)
     return axes
 
 
-def _changes(task, size):
-    """Return where a new task begins, for all records but the first."""
-    return np.zeros(max(size - 1, 0), dtype=bool) if task is None else task[1:] != task[:-1]
+def _stretch(ax, values):
+    """Show small changes near 0 beside large ones: a scale that is linear near 0 and logarithmic far from it."""
+    from matplotlib.ticker import EngFormatter, NullLocator
+
+    sizes = np.abs(values[np.isfinite(values)])
+    if sizes.size and sizes.max() > 20 * max(np.median(sizes), 1e-12):
+        linear = max(np.median(sizes), 1e-3 * sizes.max())
+        ax.set_yscale("asinh", linear_width=linear)
+        decades = 10.0 ** np.arange(np.ceil(np.log10(linear)), np.floor(np.log10(sizes.max())) + 1)
+        low, high = ax.get_ylim()
+        ax.set_yticks([tick for tick in (*-decades, 0.0, *decades) if low <= tick <= high])
+        ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(EngFormatter(sep=" "))                      # 12 k for 12000
 
 
-def _short_numbers(axis):
-    """Write 12 k for 12000."""
-    from matplotlib.ticker import EngFormatter
+def _mark(ax, where, columns, named):
+    """Draw a line where a task begins, and shade the epochs of fine-tuning, which is named once."""
+    for start in where[1:][_changes(columns.get("task"), where.size)]:
+        ax.axvline(start - 0.5, color=canvas.INK, linewidth=0.6, linestyle=":")
+    phase = columns.get("phase")
+    if phase is not None:
+        edges = [0, *(np.flatnonzero(_changes(phase, where.size)) + 1), where.size]
+        for first, last in itertools.pairwise(edges):
+            if phase[first] == "finetune":
+                ax.axvspan(where[first] - 0.5, where[last - 1] + 0.5, color=canvas.EMPTY, zorder=0,
+                           label="fine-tuning, masks fixed" if named else None)
+                named = False
 
-    axis.set_major_formatter(EngFormatter(sep=" "))
+
+def _name_tasks(ax, where, task, names):
+    """Write the name of each task over its records."""
+    if task is None or names is None:
+        return
+    for t in np.unique(task):
+        middle = where[task == t].mean()
+        ax.annotate(str(names[int(t)]), (middle, 1.03), xycoords=("data", "axes fraction"), ha="center", va="bottom",
+                    fontsize=canvas.TICK, color=canvas.INK, annotation_clip=False)
+
+
+def _changes(column, size):
+    """Return where a column changes, for all records but the first."""
+    return np.zeros(max(size - 1, 0), dtype=bool) if column is None else column[1:] != column[:-1]
