@@ -41,7 +41,7 @@ class Hole(NamedTuple):
     telling : bool
         Whether most changes of the gradients could not be made here.
     right : list of ndarray or None
-        The values that belong there, if there are no others that make the gradients right.
+        The values that belong there in the first trials, if there are no others that make the gradients right.
     """
 
     place: object
@@ -170,12 +170,12 @@ def _hole(bench, make, place, n, wrong, recordings):
             return False if result is not None and np.allclose(
                 result, linear @ change.ravel(), rtol=1e-7, atol=1e-9 * scale) else None
         telling |= rank < len(lack)
-        right += [value + solution.reshape(value.shape)] if rank == value.size else []
+        right += [value + solution.reshape(value.shape)] if rank == value.size and len(right) == t else []
         values.append(value)
         maps.append(linear)
         lacks.append(lack)
         size = max(size, scale)
-    return Hole(place, values, maps, lacks, [], size, telling, right if len(right) == len(values) else None)
+    return Hole(place, values, maps, lacks, [], size, telling, right if len(right) > 1 else None)
 
 
 class _Watch:

@@ -135,7 +135,7 @@ def match_words(hole, match):
 
 def patterned(hole):
     """Return (kind, words) for what the right values of a place have in common with its own, or None."""
-    pairs = list(zip(hole.values, hole.right, strict=True)) if hole.right is not None else []
+    pairs = list(zip(hole.values, hole.right, strict=False)) if hole.right is not None else []
     off = [np.abs(true - own) > FITS * np.max(np.abs(true)) for own, true in pairs]
     if not off or not all(map(np.any, off)) or off[0].size < 2:
         return None

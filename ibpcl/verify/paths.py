@@ -124,9 +124,12 @@ def forgotten_path(forward, wrong):
     dict of int to Finding
     """
     found = {}
-    for j in wrong:
+    for done, j in enumerate(wrong):
         lacks, classes, fits = _lacking(forward.evidence, j), [], []
-        for n in forward.places if forward.left >= 0 else ():
+        rest = forward.left - forward.left // (len(wrong) - done)       # runs for the inputs after this one
+        for n in forward.places:
+            if forward.left < rest:
+                break
             constant, paths = _share(forward, lacks, j, (n,))
             if constant is not None:
                 fits.append(((n,), constant))

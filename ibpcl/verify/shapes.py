@@ -131,10 +131,6 @@ def permuted(evidence, j):
                      evidence.expected(j, t)[1]) for t in range(len(evidence.trials))):
             return "shifted", f"right numbers in another order along axis {axis} (permuted, as by a sort that was " \
                 "not undone)"
-    for way in (lambda true: true.T.reshape(shape), lambda true: true.reshape(shape[::-1]).T):
-        if len(shape) > 1 and equals(evidence, j, way):
-            return "transposed", "right numbers in another order (columns before rows): transposed before or after " \
-                "a reshape"
     return None
 
 

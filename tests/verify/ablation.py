@@ -18,13 +18,14 @@ from test_students import MISTAKES, verdict_on
 
 import ibpcl.verify.diagnosis as diagnosis
 import ibpcl.verify.edits as edits
-import ibpcl.verify.edits.expressions as expressions
-import ibpcl.verify.edits.indices as indices
+import ibpcl.verify.edits.names as names
+import ibpcl.verify.edits.rules as rules
 import ibpcl.verify.edits.statements as statements
-import ibpcl.verify.edits.variables as variables
 import ibpcl.verify.gradcheck as gradcheck
+import ibpcl.verify.matches as matches
 import ibpcl.verify.paths as paths
 import ibpcl.verify.shapes as shapes
+import ibpcl.verify.whole as whole
 
 
 def without(module, name, result=None):
@@ -32,56 +33,48 @@ def without(module, name, result=None):
     return lambda: setattr(module, name, lambda *arguments, **options: result() if callable(result) else result)
 
 
-def without_stage(stage):
-    """Return a change that leaves out one stage of the search for what a place would have to be."""
+def without_rules(kind):
+    """Return a change that leaves out the rows of one kind of the table of rules."""
     def change():
-        match = diagnosis.Search._match
-        diagnosis.Search._match = lambda self, hole, at, views: None if at == stage else match(self, hole, at, views)
+        rules.RULES[:] = [rule for rule in rules.RULES if rule[1] != kind]
     return change
 
 
-def without_steps():
-    """Leave out the paths that are lost in some steps of a loop only."""
-    for way in [way for way in paths.WAYS if way]:
-        del paths.WAYS[way]
+def without_stage(stage):
+    """Return a change that leaves out one stage of the search for what a place would have to be."""
+    def change():
+        candidates = matches.candidates
+        diagnosis.candidates = lambda hole, known, at: [] if at == stage else candidates(hole, known, at)
+    return change
 
 
 PARTS = {
     "nothing": lambda: None,
     "changes of one place of the source": without(diagnosis, "edits_of", list),
-    "... of calls": without(expressions, "of_call", list),
-    "... of constants": without(expressions, "_of_constant", list),
-    "... of signs and transposes": without(expressions, "_of_value", list),
-    "... of what stands beside a name": without(expressions, "_beside_name", list),
-    "... of matrix products": without(expressions, "of_matrix_product", list),
-    "... of indices and slices": without(indices, "other_indices", list),
-    "... of indices one off": without(expressions, "of_index", list),
-    "... of strides": without(expressions, "of_counter", list),
+    **{f"... rules of kind {kind}": without_rules(kind) for kind in dict.fromkeys(rule[1] for rule in rules.RULES)},
+    "... of numbers": without(edits, "of_number", list),
+    "... of indices one off": without(edits, "of_index", list),
+    "... of slices and subscripts": lambda: [setattr(module, "of_subscript", lambda place: ())
+                                             for module in (edits, statements)],
+    "... of einsum": without(edits, "of_einsum", list),
     "... of statements": without(edits, "of_statements", list),
-    "... ... another step at the end of a loop": without(statements, "_last_step", list),
-    "... of names": without(edits, "of_variables", list),
-    "... ... exchanged": without(variables, "_exchanged", list),
-    "... ... other entries of the cache": without(variables, "_other_entries", list),
-    "expressions grafted into loops": without(diagnosis, "grafts_of", list),
+    "... ... one more term": without(statements, "_one_more_term", list),
+    "... of names": without(edits, "of_names", list),
+    "... ... exchanged": without(names, "_exchanged", list),
+    "... ... in every use": without(names, "_in_every_use", list),
+    "... ... as a further factor in a loop": without(names, "_beside", list),
     "paths held constant": without(diagnosis, "forgotten_path", dict),
-    "paths in some steps of a loop": without_steps,
-    "two paths at once": without(paths, "_pair"),
+    "two paths at once": without(paths, "_pair", list),
     "places measured": without(diagnosis, "holes", lambda: ([], set())),
     "what a place would have to be": without(diagnosis.Search, "_match"),
-    "... known arrays and constants": without_stage("plain"),
-    "... functions of them": without_stage("one"),
-    "... products of matrices": without_stage("matrix"),
-    "... sums": without_stage("sum"),
-    "... in a part of the entries": without_stage("part"),
-    "... two factors": without_stage("two"),
+    **{f"... {stage}": without_stage(stage) for stage in matches.STAGES},
     "what right values and own have in common": without(diagnosis, "patterned"),
-    "transposed, reversed, shifted": without(shapes, "rearranged"),
+    "transposed, reversed, shifted, summed": without(shapes, "rearranged"),
     "permuted": without(shapes, "permuted"),
     "rearranged cotangents": without(shapes, "by_cotangent"),
-    "sums over other axes": without(shapes, "resummed"),
-    "outputs ignored or turned": without(diagnosis, "_outputs"),
-    "one constant": without(diagnosis, "_constant"),
-    "right to some digits": without(diagnosis, "_digits"),
+    "sums over axes of one output": without(shapes, "of_one_output"),
+    "one constant": without(whole, "_constant"),
+    "right to some digits": without(whole, "digits_of"),
     "a few entries": without(diagnosis, "few_entries"),
     "the second point": without(gradcheck, "neighbour"),
 }

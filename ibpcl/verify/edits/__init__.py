@@ -12,8 +12,6 @@ from ibpcl.verify.edits.names import of_names
 from ibpcl.verify.edits.rules import LATE, by_rule
 from ibpcl.verify.edits.statements import of_statements
 
-MOST_SLICES = 8         # of a function that stand for one another
-
 __all__ = ["LATE", "edits_of"]
 
 
@@ -28,21 +26,16 @@ def edits_of(code, recording, suspects):
     suspects : ibpcl.verify.suspects.Suspects
         Edits of other places are left out.
     """
-    values, scopes = recording.values, recording.scopes
-    found, alike, slices = [], {}, {name: _slices(tree) for name, tree in code.trees.items()}
-    places = [place for place in code.places if suspects.suspect(place.node)]
-    for place in places:
-        edits = list(_of_expression(place, values, slices[place.function]))
-        alike.setdefault((place.function, place.inside, place.text), []).append(edits)
-        found += edits
-    found += [edit for edits in alike.values() if len(edits) > 1 for edit in _in_all(edits)]
+    found = [edit for place in code.places if suspects.suspect(place.node)
+             for edit in _of_expression(place, recording.values)]
     for name, tree in code.trees.items():
-        found += of_statements(tree, scopes.get(name, {}), slices[name])
-        found += of_names([place for place in places if place.function == name], recording, scopes.get(name, {}))
+        scope = recording.scopes.get(name, {})
+        found += of_statements(tree, scope)
+        found += of_names([place for place in code.places if place.function == name], recording, scope, suspects)
     return sorted(filter(suspects.allow, found), key=lambda edit: edit.rank)
 
 
-def _of_expression(place, values, slices):
+def _of_expression(place, values):
     """Yield the edits of one expression."""
     node = place.node
     if place.inside in ("index", "range"):
@@ -52,21 +45,6 @@ def _of_expression(place, values, slices):
         if isinstance(node, ast.Constant):
             yield from of_number(place)
         elif isinstance(node, ast.Subscript):
-            yield from of_subscript(place, slices)
+            yield from of_subscript(place)
         elif isinstance(node, ast.Call) and name_of(node.func) == "einsum" and isinstance(node.args[0], ast.Constant):
             yield from of_einsum(place)
-
-
-def _slices(tree):
-    """Return some slices of a function, each once."""
-    slices = {ast.dump(node): node for node in ast.walk(tree) if isinstance(node, ast.Slice)}
-    return list(slices.values())[:MOST_SLICES]
-
-
-def _in_all(edits):
-    """Yield the edits that do the same to every occurrence of an expression."""
-    if len({len(item) for item in edits}) == 1:
-        for same in zip(*edits, strict=True):
-            if same[0].rank < LATE - 2 and len({edit.kind for edit in same}) == 1:
-                yield same[0]._replace(rank=same[0].rank + 2, puts=tuple(put for edit in same for put in edit.puts),
-                                       words=lambda first=same[0]: f"{first.words()} (wherever it stands)")

@@ -34,19 +34,8 @@ def of_index(place):
             yield replaced(3, kind, place, ast.BinOp(node, operator, ast.Constant(1)), why)
 
 
-def of_subscript(place, slices):
-    """Yield other indices and slices of an array that is read or written to, and the whole array.
-
-    Parameters
-    ----------
-    place : ibpcl.verify.source.Place or Slot
-    slices : list of ast.Slice
-        Some slices of the function.
-
-    Yields
-    ------
-    Edit
-    """
+def of_subscript(place):
+    """Yield other indices and slices of an array that is read or written to."""
     node = place.node
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
@@ -60,18 +49,12 @@ def of_subscript(place, slices):
             for new, why in _other_slices(part):
                 for some in ([n], alike) if alike[1:] and alike[0] == n else ([n],):
                     yield edit(2 + len(some), "shifted", [new if m in some else p for m, p in enumerate(parts)], why)
-            for new in slices:
-                if ast.dump(new) != ast.dump(part):
-                    yield edit(4.5, "shifted", [*parts[:n], new, *parts[n + 1:]], "another slice is meant (exchanged)")
     for changed, a, b in exchanges(parts):
         if ast.dump(a) != ast.dump(b):
             yield edit(4, "transposed", changed, "two indices are exchanged")
     if any(map(_mirrored, parts)):
         yield edit(3, "shifted", [part.right if _mirrored(part) else part for part in parts],
                    "an index is mirrored (the order is reversed)")
-    if all(isinstance(part, ast.Slice) for part in parts) and isinstance(node.ctx, ast.Load):
-        yield replaced(4, "shifted", place, node.value,
-                       "only a part is taken (or the order is reversed) where the whole array belongs")
 
 
 def of_einsum(place):

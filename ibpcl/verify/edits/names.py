@@ -12,7 +12,7 @@ from ibpcl.verify.edits.rules import LATE
 MOST_USES = 6           # of a variable, of which some may stand for another one
 
 
-def of_names(found, recording, scope):
+def of_names(found, recording, scope, suspects):
     """Yield another array of the same shape in the place of one: in one of its uses, in several, in all.
 
     Parameters
@@ -23,6 +23,8 @@ def of_names(found, recording, scope):
         Of a run of it.
     scope : dict
         The variables that it had when it returned.
+    suspects : ibpcl.verify.suspects.Suspects
+        Only of these one use is changed alone.
 
     Yields
     ------
@@ -46,12 +48,13 @@ def of_names(found, recording, scope):
         for name, places in uses.items():
             for other, value in arrays.items():
                 rank = None if other == name else _rank(arrays[name], value)
-                for place in places if types == (ast.Name,) else ():
+                alone = [place for place in places if suspects.suspect(place.node)]
+                for place in alone if types == (ast.Name,) else ():
                     if recording.counts[place.node.place] > 1 and _fits(value, arrays[name]):
                         yield from _beside(place, other)
                 if rank is not None and (types == (ast.Name,) or rank == 4):
                     several = _subsets(places) if rank == 4 and types == (ast.Name,) else ()
-                    for size, chosen in ((0, [[place] for place in places]), (1, several)):
+                    for size, chosen in ((0, [[place] for place in alone]), (1, several)):
                         for some in chosen:
                             more = size + (1 < len(some) < len(places))
                             yield _renamed(name, other, some, rank + more, arrays)

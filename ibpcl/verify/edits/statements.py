@@ -1,17 +1,15 @@
-"""Edits of whole statements: written elsewhere, unpacked in another order, one more term, a loop run backwards."""
+"""Edits of whole statements: written elsewhere, one more term, a loop run backwards."""
 
 import ast
 
 import numpy as np
 
-from ibpcl.verify.edits.edit import Edit, Slot, exchanges, in_place, is_numeric, name_of, replaced
+from ibpcl.verify.edits.edit import Edit, Slot, in_place, is_numeric, name_of, replaced
 from ibpcl.verify.edits.indices import of_subscript
 from ibpcl.verify.edits.rules import by_rule
 
-MOST_UNPACKED = 6       # names on the left of one assignment that are exchanged
 
-
-def of_statements(tree, scope, slices):
+def of_statements(tree, scope):
     """Yield the edits of the statements of a function.
 
     Parameters
@@ -19,8 +17,6 @@ def of_statements(tree, scope, slices):
     tree : ast.FunctionDef
     scope : dict
         The variables that it had when it returned.
-    slices : list of ast.Slice
-        Some slices of the function.
 
     Yields
     ------
@@ -39,25 +35,16 @@ def of_statements(tree, scope, slices):
                 if isinstance(statement, ast.For):
                     yield _other_order(statement)
                 elif element:
-                    place = Slot(target, statement, *(("targets", 0) if isinstance(statement, ast.Assign)
-                                                      else ("target", None)))
-                    yield from of_subscript(place, slices)
-                elif isinstance(statement, ast.Assign):
-                    yield from _of_assignment(slot, target, scope)
+                    held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
+                    yield from of_subscript(Slot(target, statement, *held))
+                elif isinstance(statement, ast.Assign) and is_numeric(scope.get(store), "fiubc"):
+                    yield from _one_more_term(slot, target, scope)
 
 
-def _of_assignment(slot, target, scope):
-    """Yield names unpacked in another order, and one more term of the shape of what is assigned."""
-    if isinstance(target, ast.Tuple) and len(target.elts) <= MOST_UNPACKED:
-        for items, a, b in exchanges(target.elts):
-            a, b = ast.unparse(a), ast.unparse(b)
-            indices = all(isinstance(scope.get(name), (int, np.integer)) for name in (a, b))
-            yield replaced(5, "transposed" if indices else "shifted", slot,
-                           ast.Assign([ast.Tuple(items, ast.Store())], slot.node.value),
-                           f"`{a}` and `{b}` are unpacked in the wrong order (exchanged)")
-    value = scope.get(getattr(target, "id", None))
-    for name, other in scope.items() if is_numeric(value, "fiubc") else ():
-        if name != target.id and is_numeric(other) and np.shape(other) == np.shape(value):
+def _one_more_term(slot, target, scope):
+    """Yield one more term of the shape of what is assigned."""
+    for name, other in scope.items():
+        if name != target.id and is_numeric(other) and np.shape(other) == np.shape(scope[target.id]):
             for operator, sign in ((ast.Add(), "+"), (ast.Sub(), "-")):
                 new = ast.BinOp(slot.node.value, operator, ast.Name(name, ast.Load()))
                 yield replaced(5, "missing_term", slot, ast.Assign([target], new),
