@@ -1,5 +1,4 @@
-"""What pages need beyond their text: MathJax beside them, names of docstrings resolved as Python would, words of figures.
-"""
+"""What pages need beyond their text: MathJax beside them, names of docstrings looked up, words for figures."""
 
 import importlib
 import importlib.util

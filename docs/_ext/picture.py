@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 520, 320, 64, 14, 14, 48
+WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 520, 320, 80, 14, 14, 52
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
