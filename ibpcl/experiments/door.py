@@ -40,7 +40,7 @@ def learner(method: Method = "npbcl", preset: str = "default", seed: int = 0, ba
     seed : int
         Everything random is a function of it.
     backend : {"numba", "numpy"}
-        Who computes.
+        The backend that computes: numba or numpy.
     **settings
         Settings that differ from the preset's; ``ibpcl settings METHOD`` lists them.
 
