@@ -8,7 +8,7 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.config import OPTIONAL, RunConfig, as_table, configure, keys, run_keys
 from ibpcl.experiments.presets import PRESETS
 from ibpcl.inference.backend import BACKENDS
-from ibpcl.methods import ABOUT, METHODS, method
+from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
 
 
 def write(tmp_path, text, name="mine.toml"):
@@ -36,6 +36,10 @@ def test_every_preset_is_a_configuration_for_every_method_that_can(name):
         assert (config.experiment, config.method) == (name, method_name)
         for key, value in {**PRESETS[name].run, **PRESETS[name].methods.get(method_name, {})}.items():
             assert as_table(config)[key] == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_every_method_for_images_has_settings_for_the_small_ones():
+    assert PRESETS["vae-glyphs"].methods.keys() == {*GENERATIVE}
 
 
 def test_an_experiment_with_one_head_has_one_whatever_else_is_chosen(tmp_path):
