@@ -94,8 +94,8 @@ def of_twin(pair, seed):
     """Compare a compiled function and its gradient with their reference, whose gradient is checked elsewhere."""
     from ibpcl.paper import pairs
     error, entries = pairs.check_twin(pair, seed)
-    return Outcome(error <= pairs.TWIN_TOLERANCE, f"its reference within {error:.0e} at {entries} entries",
-                   {"error": error})
+    return Outcome(error <= pairs.TWIN_TOLERANCE, f"{error:.0e} from the reference",
+                   {"error": error, "compared": entries})
 
 
 def of_report(report):

@@ -170,6 +170,13 @@ def test_without_numba_numpy_computes_and_a_line_says_why():
     assert done.stdout == "numpy False\n" and done.stderr.startswith("ibpcl: Numba is not installed: the NumPy backend")
 
 
+def test_the_first_process_says_that_it_compiles_and_the_next_one_does_not(tmp_path):
+    first, second = (python(LOAD, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first.stdout == "numba True\n" and first.stderr.startswith("compiling the kernels, once after installing")
+    assert len(first.stderr.splitlines()) == 1
+    assert second.stdout == "numba False\n" and second.stderr == ""
+
+
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
     """Return a folder with machine code of one module and its record, and what the module drew."""
