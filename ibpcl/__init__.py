@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ibpcl.experiments.door import compare, learn, learner, load, load_run, run
     from ibpcl.verify import check
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Task", "__version__", "check", "compare", "datasets", "learn", "learner", "load", "load_run", "primitives",
            "run", "tasks_from_arrays"]
 # Where each name is; of a module without a name, the module itself is meant.

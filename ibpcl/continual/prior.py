@@ -33,7 +33,7 @@ def standard(shape, sigma, dtype=np.float32):
     }
 
 
-def assemble(network, layers, sticks, known=None, flat=False):
+def assemble(network, layers, sticks, known=None, flat=False, own=None):
     """Return the prior of a network from those of its layers.
 
     Parameters
@@ -48,6 +48,8 @@ def assemble(network, layers, sticks, known=None, flat=False):
         Which weights have a Gaussian prior, and with them their units' biases; all of them if not given.
     flat : bool
         Whether all others have a flat one, or none at all.
+    own : object, optional
+        The prior of all others, with ``kl`` and ``kl_vjp``: see :class:`ibpcl.models.elbo.Prior`.
     """
     values, informative = np.zeros(network.layout.size, np.float32), np.zeros(network.layout.size, bool)
     views, flags = network.layout.layers(values), network.layout.layers(informative)
@@ -57,4 +59,4 @@ def assemble(network, layers, sticks, known=None, flat=False):
         write(flags[name], {"weight.mu": used, "bias.mu": used.any(axis=0)})
     mu, log_sigma = (network.layout.block(block) for block in ("mu", "log_sigma"))
     return Prior(values[mu], values[log_sigma], sticks,
-                 None if known is None else np.flatnonzero(informative[mu]), flat)
+                 None if known is None else np.flatnonzero(informative[mu]), flat, own)

@@ -84,7 +84,7 @@ def _downloader(name, folder, progress):
     try:
         import pooch
     except ModuleNotFoundError as error:
-        raise DataError(f'downloading {name} needs the package pooch: pip install "ibpcl[data]", '
+        raise DataError(f"downloading {name} needs the package pooch: pip install pooch, "
                         f"or put the files into {folder}, or name another folder with --data-dir or IBPCL_DATA"
                         ) from error
     get = pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16, timeout=TIMEOUT)

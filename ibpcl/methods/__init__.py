@@ -117,6 +117,17 @@ BOUNDS = {"at_least": (operator.ge, "at least"), "above": (operator.gt, "above")
           "at_most": (operator.le, "at most"), "below": (operator.lt, "below")}
 
 
+class OrOwn(tuple):
+    """Choices beside which one may name something of one's own, ``package.module:Name``.
+
+    >>> "flat" in OrOwn(("flat",)), "mine:Prior" in OrOwn(("flat",)), "mine" in OrOwn(("flat",))
+    (True, True, False)
+    """
+
+    def __contains__(self, value):
+        return super().__contains__(value) or ":" in str(value)
+
+
 def option(default, doc=None, *, at_least=None, above=None, at_most=None, below=None, choices=None):
     """Declare a field of a dataclass of settings: its default, one sentence of documentation, and what is allowed.
 

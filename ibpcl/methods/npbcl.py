@@ -24,6 +24,7 @@ from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Growing, Weighted
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
+from ibpcl.methods.own import own_prior
 from ibpcl.models import likelihoods, packing, prediction, starts
 from ibpcl.models.elbo import Elbo, Prior
 from ibpcl.models.masked import Masked, sticks
@@ -246,7 +247,8 @@ class NPBCL(Saved):
         if settings.unused_prior != "gaussian":
             informative = {name: known.get(name, np.zeros(layer.shape, bool)) if name in network.masked
                            else np.ones(layer.shape, bool) for name, layer in network.layers.items()}
-        return priors.assemble(network, layers, sticks_prior, informative, settings.unused_prior == "flat")
+        own = own_prior(settings.unused_prior) if ":" in settings.unused_prior else None
+        return priors.assemble(network, layers, sticks_prior, informative, settings.unused_prior == "flat", own)
 
     def _embedded(self, name, like):
         """Return the posterior of a layer in the corner of arrays as large as those of ``like``."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
-from ibpcl.methods import Training, option
+from ibpcl.methods import OrOwn, Training, option
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_CLASSES, OF_PIXELS
 from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
@@ -60,8 +60,9 @@ class Settings(MaskedSettings):
     alpha_prior_shape: float = option(2.0, "Shape of a learned alpha's Gamma prior of mean alpha (supp. E.2).", above=0)
     masked_prior: bool = option(True, "Prior p0 for weights that no task uses yet; else the last posterior (Eq. 11).")
     reset_unused: bool = option(True, "Set what a mask drops to its prior, the ELBO's maximum (not in the paper).")
-    unused_prior: str = option("none", "p0 of weights not used yet (Sec. 4.1: flat); none has no divergence.",
-                               choices=("gaussian", "flat", "none"))
+    unused_prior: str = option("none", "p0 of weights not used yet (Sec. 4.1: flat); none has no divergence; "
+                                       "package.module:Prior is your own (docs/own-prior.md).",
+                               choices=OrOwn(("gaussian", "flat", "none")))
     start_spread: float = option(0.052, "Standard deviation of the random means of unused weights.", above=0)
     start_rho: float = option(0.0, "Rho of all masks as a task starts; at 0 they follow the sticks alone.")
     row_sticks: bool = option(False, "Sticks, an IBP, for each input of a layer; else all share them (Sec. 3.1).")

@@ -18,6 +18,8 @@ import sys
 from dataclasses import dataclass, is_dataclass
 from importlib import import_module
 
+import numpy as np
+
 from ibpcl.errors import UserError
 from ibpcl.methods import OF_LEARNER, Method, Presets, presets_of
 
@@ -56,7 +58,9 @@ def own_method(name):
     UserError
         If the name has another form, the module cannot be imported, or there is no such class, or it is no learner.
     """
-    learner = _given.get(name) or _imported(name)
+    learner = _given.get(name) or _imported(name, "method")
+    if not isinstance(learner, type):
+        raise UserError(f"method {name} must be a class, got {type(learner).__name__}")
     missing = [one for one in FACE if not callable(getattr(learner, one, None))]
     if missing:
         raise UserError(f"method {name} has no {', '.join(missing)}; a method is a class with {', '.join(FACE)}")
@@ -72,18 +76,45 @@ def own_method(name):
     return Method(name, settings, learner, (learner.__doc__ or name).strip().splitlines()[0], presets)
 
 
-def _imported(name):
+def own_prior(name):
+    """Return the prior of a name ``package.module:Prior``, tried on three weights; its module is imported.
+
+    It has ``kl(mu, log_sigma) -> (nats, cache)``, the divergence of Gaussians from it, summed over weights, and
+    ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``; a class is made without arguments.
+
+    Raises
+    ------
+    UserError
+        If it cannot be imported, has not both functions, or they do not return what they should.
+    """
+    found = _imported(name, "prior")
+    try:
+        prior = found() if isinstance(found, type) else found
+        kl, cache = prior.kl(np.array([0.0, 0.5, -2.0], np.float32), np.array([-1.0, 0.0, 0.5], np.float32))
+        gradients = prior.kl_vjp(1.0, cache)
+    except Exception as error:                               # whatever the user's own file raises
+        raise UserError(f"prior {name}: {type(error).__name__}: {error} (it needs kl(mu, log_sigma) -> (nats, cache) "
+                        "and kl_vjp(dkl, cache) -> (dmu, dlog_sigma))") from error
+    if np.ndim(kl) or not np.isfinite(kl):
+        raise UserError(f"prior {name}: kl must return a finite number of nats and a cache, got {kl!r}")
+    if len(gradients) != 2 or any(np.shape(gradient) != (3,) for gradient in gradients):
+        raise UserError(f"prior {name}: kl_vjp must return dmu and dlog_sigma of the weights' shape (3,), got shapes "
+                        f"{[np.shape(gradient) for gradient in gradients]}")
+    return prior
+
+
+def _imported(name, what):
     if not re.fullmatch(r"\w+(\.\w+)*:\w+(\.\w+)*", name):
-        raise UserError(f"method must be the name of one, or package.module:Class, got {name!r}")
+        raise UserError(f"{what} must be a name, or package.module:Class, got {name!r}")
     module, _, path = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())                         # last: no file there hides a module of Python
     try:
         found = import_module(module)
     except Exception as error:                               # whatever the user's own file raises
-        raise UserError(f"method {name}: {module} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UserError(f"{what} {name}: {module} cannot be imported: {type(error).__name__}: {error}") from error
     for part in path.split("."):
         found = getattr(found, part, None)
-    if not isinstance(found, type):
-        raise UserError(f"method {name}: {module} has no class {path}")
+    if found is None:
+        raise UserError(f"{what} {name}: {module} has no class {path}")
     return found

@@ -46,7 +46,8 @@ class Prior(NamedTuple):
     ``mu`` and ``log_sigma``: the Gaussian block, element by element.  ``sticks``: the prior of each layer's sticks, as
     its ``kl_sticks`` asks.  ``informative``: the indices of those elements of the Gaussian block that have a
     Gaussian prior; None for all of them.  ``flat``: the others have a flat one, whose divergence is
-    :math:`-\sum\log\sigma` up to a constant; else they have none at all.
+    :math:`-\sum\log\sigma` up to a constant; else they have none at all, or ``own``: an object with
+    ``kl(mu, log_sigma) -> (nats, cache)`` and ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``.
     """
 
     mu: np.ndarray
@@ -54,6 +55,7 @@ class Prior(NamedTuple):
     sticks: dict
     informative: np.ndarray | None = None
     flat: bool = False
+    own: object = None
 
 
 def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=None, tau=None):
@@ -131,18 +133,23 @@ def _kl_weights(layout, vector, prior, backend):
     arrays = (vector[layout.block("mu")], vector[layout.block("log_sigma")], prior.mu, prior.log_sigma)
     if prior.informative is None:
         kl, cache = backend.gaussian.kl(*arrays)
-        return kl, (cache, prior)
+        return kl, (cache, prior, None, None)
     known = tuple(array[prior.informative] for array in arrays)
     kl, cache = backend.gaussian.kl(*known)
     if prior.flat:                                           # what the entropy of all others leaves of the divergence
         kl = kl - (arrays[1].sum() - known[1].sum())
-    return kl, (cache, prior)
+    others = own_cache = None
+    if prior.own is not None:
+        others = np.delete(np.arange(len(prior.mu)), prior.informative)
+        own_kl, own_cache = prior.own.kl(arrays[0][others], arrays[1][others])
+        kl = kl + own_kl
+    return kl, (cache, prior, others, own_cache)
 
 
 def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
     if cache is None:
         return
-    inner, prior = cache
+    inner, prior, others, own_cache = cache
     dmu, dlog_sigma, _, _ = backend.gaussian.kl_vjp(dkl_weights, inner)
     if prior.informative is None:
         gradient[layout.block("mu")] += dmu
@@ -154,3 +161,7 @@ def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
         dlog_sigmas -= dkl_weights
         dlog_sigma = dlog_sigma + dkl_weights
     dlog_sigmas[prior.informative] += dlog_sigma
+    if others is not None:
+        own_dmu, own_dlog_sigma = prior.own.kl_vjp(dkl_weights, own_cache)
+        gradient[layout.block("mu")][others] += own_dmu
+        dlog_sigmas[others] += own_dlog_sigma

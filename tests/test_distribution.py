@@ -1,0 +1,94 @@
+"""What is shipped: the source distribution has everything, the wheel what is needed, and both work where they land."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import ibpcl
+from ibpcl import storage
+
+ROOT = Path(ibpcl.__file__).parents[1]
+pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").exists(), reason="needs the source tree")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Build both distributions from a copy of what git knows; give their files."""
+    pytest.importorskip("build")
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT, text=True,
+                           capture_output=True, check=True).stdout.split("\0")[:-1]
+    for name in names:
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, source / name)
+    subprocess.run([sys.executable, "-m", "build", "--outdir", str(out), str(source)], check=True, capture_output=True)
+    (sdist,), (wheel,) = out.glob("*.tar.gz"), out.glob("*.whl")
+    return sdist, wheel, [name for name in names if (ROOT / name).is_file()]
+
+
+@pytest.mark.slow
+def test_the_source_distribution_has_all_tests_docs_and_tutorials_and_its_tests_run(built, tmp_path):
+    sdist, _, names = built
+    with tarfile.open(sdist) as tar:
+        there = {name.partition("/")[2] for name in tar.getnames()}
+        tar.extractall(tmp_path, filter="data")
+    wanted = {name for name in names if name.split("/")[0] in ("ibpcl", "tests", "docs", "tutorials")}
+    assert not wanted - there
+    assert {"CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "ruff.toml"} <= there
+    (folder,) = tmp_path.iterdir()
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider",
+                           "tests/test_numerics.py", "tests/experiments/test_values.py"], cwd=folder, text=True,
+                          capture_output=True, env=os.environ | {"PYTHONPATH": str(folder)})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_package_and_its_page_is_sound(built):
+    sdist, wheel, names = built
+    with zipfile.ZipFile(wheel) as archive:
+        there = set(archive.namelist())
+    assert {name for name in names if name.startswith("ibpcl/")} <= there and "ibpcl/py.typed" in there
+    assert not {name for name in there if name.split("/")[0] not in ("ibpcl", f"ibpcl-{ibpcl.__version__}.dist-info")}
+    pytest.importorskip("twine")
+    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist)], text=True,
+                          capture_output=True)
+    assert done.returncode == 0, done.stdout
+
+
+BLOCKED = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] in ("numba", "llvmlite"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+import numpy as np
+import ibpcl
+from ibpcl.cli import main
+assert ibpcl.check(ibpcl.primitives.gaussian.kl, ibpcl.primitives.gaussian.kl_vjp, (np.ones(3),) * 4).ok
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_without_numba_what_is_numpy_works(tmp_path):
+    tiny = [f"--set={text}" for text in ("backend=numpy", "hidden=6", "samples=1", "epochs=1", "finetune_epochs=1",
+                                         "tasks=1", "train_limit=40", "test_limit=20")]
+    done = subprocess.run([sys.executable, "-c", BLOCKED, "run", "--quiet", "--out", str(tmp_path / "run"), *tiny],
+                          text=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert storage.read_sealed_json(tmp_path / "run" / "result.json")["backend"] == "numpy"
+
+
+def test_the_citation_names_this_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {ibpcl.__version__}\n" in text and "1912.03624" in text
+    assert f"## {ibpcl.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
