@@ -73,8 +73,10 @@ def adapt(app, docname, source):
         text = text.replace("project/*\n", "\n".join(["project/*", *more, ""]))
     elif docname.startswith("tutorials/") and docname != "tutorials/index":
         name = docname.removeprefix("tutorials/")
-        text = re.sub(r"^(# # .+\n)", rf"\1#\n# Download: {{download}}`notebook <{name}.ipynb>`, {{download}}`script "
-                      rf"<{name}.py>`\n", text, count=1, flags=re.MULTILINE)
+        files = {"notebook": f"{name}.ipynb", "script": f"{name}.py", "solutions": f"solutions/{name}.py"}
+        line = ", ".join(f"{{download}}`{word} <{file}>`" for word, file in files.items()
+                         if (DOCS / "tutorials" / file).exists())
+        text = re.sub(r"^(# # .+\n)", rf"\1#\n# Download: {line}\n", text, count=1, flags=re.MULTILINE)
     if not docname.startswith(FOLDERS[1:4]):
         here = ROOT if docname.startswith("project/") else (DOCS / docname).parent
         here = ROOT / "tutorials" if docname.startswith("tutorials/") else here
@@ -96,8 +98,8 @@ def link(match, here, page):
     """
     text, path, anchor = match[1], match[2], match[3] or ""
     target = (here / path).resolve()
-    if not target.is_relative_to(ROOT):
-        return match[0]
+    if not (target.is_relative_to(ROOT) and target.exists()):
+        return match[0]                                      # for Sphinx to complain of; or code of a tutorial
     name = target.relative_to(ROOT).as_posix()
     module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     pages = {"README.md": "/index.md", "docs": "/index.md", "tutorials": "/tutorials/index.md",

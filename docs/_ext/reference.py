@@ -53,8 +53,20 @@ def api(package=ibpcl, above=()):
         parts.append(f":doc:`{child} <{child}>`\n   {first}")
         pages |= api(module, (*above, name))
     if not above:
+        parts.insert(2, "Their pages: " + ", ".join(door()) + ".")
         parts.append(":doc:`ibpcl.primitives </derivations/index>`\n   The derivations, a page for each.")
     return {f"reference/{name if above else 'index'}.rst": "\n\n".join(parts) + "\n", **pages}
+
+
+def door():
+    """Return references to the names that ``ibpcl`` itself offers."""
+    for name in getattr(ibpcl, "__all__", ()):
+        value = getattr(ibpcl, name)
+        if inspect.ismodule(value):
+            page = "/derivations/index" if value.__name__ == "ibpcl.primitives" else value.__name__
+            yield f":doc:`{name} <{page}>`"
+        elif callable(value):
+            yield f":py:obj:`{name} <{value.__module__}.{value.__qualname__}>`"
 
 
 def commands():
