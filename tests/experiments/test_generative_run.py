@@ -161,6 +161,10 @@ def test_many_tasks_fit_a_terminal():
     assert table.row(Report(done, None, list("ABCDEFGHIJ"))).split() == ["10", "J", "-109.0", "-104.5", "+0.00", "3.0"]
 
 
+def test_the_small_experiment_has_settings_for_every_method():
+    assert PRESETS["vae-glyphs"].methods.keys() == set(GENERATIVE)
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("short", [full.removeprefix("vae_") for full in GENERATIVE])
 def test_a_short_name_means_the_generative_learner(name, short):
