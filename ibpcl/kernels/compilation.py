@@ -4,6 +4,7 @@ A kernel has one signature, of float32, and is compiled when its module is impor
 seconds for all modules together, later the machine code is read from the disk.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -26,7 +27,9 @@ HERE = Path(__file__).parent
 # The digest of all kernels names the folder: Numba itself would notice a change of the file of the function that is
 # called, but not of a function in another file that was compiled into it.
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))).hexdigest()[:12]
-BELOW = Path(numba.config.CACHE_DIR or HERE / "__pycache__")   # the user's choice is NUMBA_CACHE_DIR
+USERS = Path.home() / ".cache" / "ibpcl"                     # of a package that is installed for all users
+# The user's choice is NUMBA_CACHE_DIR.
+BELOW = Path(numba.config.CACHE_DIR or (HERE / "__pycache__" if os.access(HERE, os.W_OK) else USERS))
 FOLDER = BELOW / f"ibpcl-{DIGEST}"
 RECORD = FOLDER / "digests.json"
 # No "nnan" and no "ninf": not-a-numbers must come out again, they are how a diverging run is noticed.  No "reassoc"
@@ -50,11 +53,9 @@ def digests():
 def record():
     """Write down what the files of machine code are, when all kernels are compiled; without room, nothing is."""
     there = RECORD.with_suffix(f".{os.getpid()}")
-    try:
+    with contextlib.suppress(OSError):
         there.write_text(json.dumps(digests()), encoding="utf-8")
         os.replace(there, RECORD)
-    except OSError:
-        there.unlink(missing_ok=True)
 
 
 def complete():
@@ -68,7 +69,7 @@ def complete():
             shutil.rmtree(folder, ignore_errors=True)
     try:
         whole = json.loads(RECORD.read_text(encoding="utf-8")) == digests()
-    except FileNotFoundError:                                # nobody has finished yet
+    except (FileNotFoundError, NotADirectoryError):          # nobody has finished yet
         return False
     except (OSError, ValueError):
         whole = False

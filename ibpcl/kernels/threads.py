@@ -59,7 +59,7 @@ def each(function, arguments):
     [8, 9]
     """
     arguments = list(arguments)
-    helpers, results, turns = min(count(), len(arguments)) - 1, [None] * len(arguments), iter(range(len(arguments)))
+    threads, results, turns = count(), [None] * len(arguments), iter(range(len(arguments)))
 
     def work():
         for i in turns:                                      # each number comes once, to whichever thread asks
@@ -67,8 +67,8 @@ def each(function, arguments):
 
     started = []
     try:
-        for _ in range(helpers):
-            started.append(_pool(os.getpid(), helpers).submit(work))
+        for _ in range(min(threads, len(arguments)) - 1):
+            started.append(_pool(os.getpid(), threads - 1).submit(work))
     except RuntimeError:                                     # no thread can be started: this one does it all
         pass
     work()

@@ -24,7 +24,7 @@ SIZES = {"S": 3, "N": 4, "D": 5, "K": 2, "C": 3, "P": 6, "T": 3, "G": 4, "M": 6}
 
 # More than one piece and one tile, where a compiled function cuts its work.
 TWIN_SIZES = {"S": 3, "N": 150, "D": 140, "K": 120, "C": 5, "M": 1000}
-# Some units of the last place of float32; the slope of tanh, 1 - h^2, is known to a hundred of them where h is near one.
+# Some units of the last place of float32; the slope of tanh, 1 - h^2, has lost a hundred of them where h is near one.
 TWIN_TOLERANCE = 2e-5
 
 # Noise, data and settings: inputs that are not differentiated.

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,6 +123,15 @@ def test_without_a_thread_to_be_had_the_caller_does_it_all(many_cores, monkeypat
     threads._pool.cache_clear()
 
 
+def test_one_pool_serves_few_and_many_pieces(many_cores):
+    threads.set_count(6)
+    threads.each(abs, [(1,)] * 20)
+    pool = threads._pool(os.getpid(), 5)
+    for pieces in (2, 3, 20, 2):
+        threads.each(abs, [(1,)] * pieces)
+        assert threads._pool(os.getpid(), 5) is pool
+
+
 def test_never_more_threads_than_cores_that_may_be_used(monkeypatch, tmp_path):
     threads.set_count(5)
     assert threads.count() == min(5, threads.available()) <= len(os.sched_getaffinity(0))
@@ -208,6 +218,12 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_costs_only_time(cache)
                   NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator")
     assert done.stdout == cache[1]
     assert len(done.stderr.splitlines()) == 1 and "compiled kernels cannot be kept in" in done.stderr
+
+
+def test_a_record_that_cannot_be_written_costs_only_time(monkeypatch):
+    monkeypatch.setattr(compilation, "RECORD", Path(os.devnull, "folder", "digests.json"))
+    compilation.record()
+    assert not compilation.RECORD.exists()
 
 
 def test_a_full_disk_is_said_once_and_costs_only_time(cache, tmp_path):
