@@ -177,7 +177,8 @@ def test_the_real_glyphs_and_the_default_backend(capsys):
     (["run", "--set", "hidden=[]"], ["hidden must be a list of whole numbers"]),
     (["run", "--seed", "x"], ["seed must be a whole number", "'x'"]),
     (["run", "--seed", "-1"], ["seed must be in 0", "-1"]),
-    (["run", "--set", "samples=0"], ["samples must be at least 1", "0"]),
+    (["run", "--set", "samples=2147483647"], ["samples must be in 1 .. 1000"]),
+    (["run", "--set", "samples=0"], ["samples must be in 1 .. 1000", "0"]),
     (["run", "--set", "backend=torch"], ["backend must be one of", "'torch'"]),
     (["run", "--set", "dataset=cifar"], ["dataset must be one of", "'cifar'"]),
     (["run", "--set", "tasks=6"], ["tasks must be at most 5", "6"]),
@@ -200,7 +201,7 @@ def test_a_slip_of_the_keyboard(capsys, arguments, words):
 @pytest.mark.parametrize("text, words", [
     ("epoch = 3", ["unknown key 'epoch'", "'epochs'"]), ('epochs = "3"', ["epochs must be a whole number", "text"]),
     ("epochs = ", ["not TOML"]), ('experiment = "split-mnits"', ["'split-mnits'", "'split-mnist'"]),
-    ("samples = 0", ["samples must be at least 1"]),
+    ("samples = 0", ["samples must be in 1 .. 1000"]),
     ("hidden = [2.5]", ["hidden must be a list of whole numbers"]),
 ])
 def test_a_slip_in_a_file(capsys, own_folder, text, words):

@@ -7,8 +7,10 @@ import os
 import sys
 from pathlib import Path
 
-from ibpcl import checkpoints
+from ibpcl import checkpoints, storage
 from ibpcl.data.dataset import DataError
+
+OLD = 3600.0                                                # seconds: what a killed write left is removed after these
 
 
 def cache_folder():
@@ -76,6 +78,7 @@ def write_arrays(path, arrays):
     """
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+        storage.sweep(Path(path).parent, OLD)
         checkpoints.save(path, arrays, {}, keep_previous=False)
     except OSError:
         return False

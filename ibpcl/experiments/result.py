@@ -23,8 +23,8 @@ OBJECTIVE = ("mask_kl", "mask_link", "unused_prior", "beta")
 
 
 TITLES = {
-    "accuracy_curves": "Test result on each task, after each task", "accuracy_matrix": "Test result after each task",
-    "history": "Training", "masks": "Pixels that the first layer uses", "receptive_fields": "Masks of single units",
+    "accuracy_curves": "Each task's test result, after each task", "accuracy_matrix": "Test results after each task",
+    "history": "Training", "masks": "Inputs that the first layer uses", "receptive_fields": "Masks of single units",
     "sharing": "Use of the network, and what tasks share", "reliability": "Coverage of predictive intervals",
     "intervals": "A line through all strips, with recalibrated intervals",
     "likelihood_curves": "Log-likelihood of each task, after each task", "likelihood_matrix": "Log-likelihood",

@@ -20,7 +20,8 @@ class MaskedSettings(Training):
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer: the truncation level K (Sec. 3.1).")
     activation: str = option("relu", "Activation of hidden units (Sec. 6.1: ReLU).", choices=ACTIVATIONS)
-    samples: int = option(4, "Monte-Carlo samples S of a training step (supplement D: 10).", at_least=1)
+    samples: int = option(4, "Monte-Carlo samples S of a training step (supplement D: 10).", at_least=1,
+                           at_most=1000)
     epochs: int = option(10, "Epochs of masked training a task (supplement B.1: 5).")
     finetune_epochs: int = option(40, "Epochs of selective fine-tuning (Sec. 4.5; supplement B.1: 5).", at_least=0)
     batch: int = option(256, "Examples in a minibatch (not in the paper).")
@@ -48,7 +49,8 @@ class Settings(MaskedSettings):
 
     likelihood: str = option("softmax", "Of classes: logistic and probit are of two (Sec. 3).", choices=OF_CLASSES)
     single_head: bool = option(False, "One head for all tasks instead of one a task (Sec. 4.2).")
-    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction (supplement D: 100).", at_least=1)
+    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction (supplement D: 100).", at_least=1,
+                                      at_most=100_000)
     likelihood_epochs: int = option(0, "Maximum-likelihood epochs before the first task (supp. B.1).", at_least=0)
     max_steps: int = option(3600, "Steps a task at most, roughly: large tasks have fewer epochs (not in the paper).",
                             at_least=1)
@@ -170,7 +172,8 @@ class ImageSettings(MaskedSettings):
                          choices=("own", "shared"))
     latent_prior: str = option("per_task", "The codes' prior; learned is one for all tasks (supplement G).",
                                choices=("standard", "learned", "per_task"))
-    mask_samples: int = option(100, "Samples of the sticks from which hard masks are cut.", at_least=1)
+    mask_samples: int = option(100, "Samples of the sticks from which hard masks are cut.", at_least=1,
+                                      at_most=100_000)
     latent_alpha: float = option(60.0, "Alpha in the two layers of the codes (supplement B.2: 20).", above=0)
     alpha_rule: str = option("max", "Alpha of later tasks; max: of alpha and a (supplement B.2).",
                              choices=("fixed", "max"))

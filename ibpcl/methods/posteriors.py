@@ -26,8 +26,10 @@ class PosteriorSettings(OneRate):
 
     activation: str = option("relu", "Activation of hidden units.", choices=ACTIVATIONS)
     single_head: bool = option(False, "One head for all tasks instead of one a task.")
-    samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1)
-    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction.", at_least=1)
+    samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1,
+                           at_most=1000)
+    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction.", at_least=1,
+                                      at_most=100_000)
     likelihood_epochs: int = option(5, "Maximum-likelihood epochs before the first task.", at_least=0)
     rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
     prior_sigma: float = option(1.0, "Standard deviation of the first prior of a weight.", above=0)

@@ -290,7 +290,7 @@ def test_an_elbo_that_is_not_finite_stops_the_run():
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"samples": 0}, "samples must be at least 1, got 0"),
+    ({"samples": 0}, "samples must be in 1 .. 1000, got 0"),
     ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
     ({"finetune_average": 1.5}, "finetune_average must be in 0 .. 1, got 1.5"),
     ({"alpha": -1.0}, "alpha"), ({"mask_kl_weight": -1.0}, "mask_kl_weight"), ({"hidden": ()}, "hidden"),

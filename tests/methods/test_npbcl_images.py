@@ -240,7 +240,7 @@ def test_an_elbo_that_is_not_finite_stops_the_run(make_images):
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"samples": 0}, "samples must be at least 1"), ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
+    ({"samples": 0}, "samples must be in 1 .. 1000"), ({"tau_end": 0.0}, "tau_end must be finite and above 0"),
     ({"hidden": ()}, "hidden"), ({"beta": -1.0}, "beta"), ({"latent_prior": "vamp"}, "latent_prior must be one of"),
     ({"likelihood": "poisson"}, "likelihood"), ({"latent": 0}, "latent")])
 def test_settings_that_make_no_sense_are_refused(change, message):
