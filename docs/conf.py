@@ -30,7 +30,6 @@ suppress_warnings = ["config.cache"]                         # the reader of per
 nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "executed")
-nb_execution_raise_on_error = True
 nb_execution_timeout = 300                                   # seconds; the tests hold a tutorial to less
 nb_execution_in_temp = True
 nb_output_stderr = "warn"                                    # and a warning stops the build

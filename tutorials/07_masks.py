@@ -196,7 +196,7 @@ print(check(concrete.sample, concrete.sample_vjp, (logistic, logit_theta, tau), 
 
 # %%
 def familiar_vjp(dz, cache):
-    z, _ = cache
+    z, *_ = cache
     return dz * z * (1 - z)                              # and the temperature?
 
 

@@ -68,7 +68,7 @@ def adapt(app, docname, source):
     """Complete pages as they are read: downloads of a tutorial, links that leave this folder, pages not yet listed."""
     text = source[0]
     if docname == "index":
-        listed = re.findall(r"^[\w/*]+$", text, re.MULTILINE)
+        listed = re.findall(r"^[\w/*-]+$", text, re.MULTILINE)
         more = sorted(path.stem for path in DOCS.glob("*.md") if path.stem not in [*listed, "index"])
         text = text.replace("project/*\n", "\n".join(["project/*", *more, ""]))
     elif docname.startswith("tutorials/") and docname != "tutorials/index":

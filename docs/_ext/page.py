@@ -1,12 +1,10 @@
-"""What pages need beyond their text: MathJax beside them, names of docstrings looked up, words for figures."""
+"""What pages need beyond their text: MathJax beside them, and names of docstrings looked up."""
 
 import importlib
 import importlib.util
-import re
 import shutil
 from pathlib import Path
 
-from docutils import nodes
 from docutils.utils import get_source_line
 from sphinx.util.nodes import make_refnode
 
@@ -23,7 +21,6 @@ def setup(app):
     }
     app.connect("build-finished", copy)
     app.connect("missing-reference", resolve)
-    app.connect("doctree-read", describe)
     app.connect("html-page-context", levels, priority=900)   # after the theme has made its navigation
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -40,20 +37,6 @@ def copy(app, error):
             shutil.copytree(source / name, target, dirs_exist_ok=True)
         else:
             shutil.copyfile(source / name, target)
-
-
-def describe(app, doctree):
-    """Give a figure of a tutorial that has no words of its own those of its titles, or of its section."""
-    for image in doctree.findall(nodes.image):
-        cell = image
-        while cell is not None and "cell" not in cell.get("classes", ()):
-            cell = cell.parent
-        if cell is None or image.get("alt"):
-            continue
-        code = "".join(block.astext() for block in cell.findall(nodes.literal_block))
-        titles = re.findall(r"title\(\s*r?\"([^\"]+)\"", code)
-        heading = next(iter(cell.parent.findall(nodes.title)), None)
-        image["alt"] = f"Figure: {'; '.join(titles) or heading.astext()}".replace("$", "")
 
 
 def levels(app, pagename, templatename, context, doctree):

@@ -33,7 +33,7 @@ def learner(method: Method = "npbcl", preset: str = "default", seed: int = 0, ba
     Parameters
     ----------
     method : str or class
-        A name that ``ibpcl methods`` lists, for images without labels with "vae_" before it;
+        A name that ``ibpcl methods`` lists, for images without labels with ``vae_`` before it;
         ``package.module:Class``; or a class with the face of a learner.
     preset : str
         Named settings of the method.

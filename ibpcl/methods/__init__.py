@@ -197,7 +197,7 @@ class Checked(type):
 
     @property
     def method(cls):
-        """The name of the method whose settings they are, for messages: its module's, for images after "vae_"."""
+        """The name of the method whose settings they are, for messages: its module's, for images after ``vae_``."""
         return "vae_" * cls.images + cls.__module__.rsplit(".", 1)[-1].removesuffix("_settings")
 
     def __call__(cls, *values, **given):

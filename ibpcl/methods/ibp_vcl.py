@@ -53,8 +53,8 @@ class Settings(PosteriorSettings):
 class IBPVCL(Posteriors):
     """Learn tasks by Bayes' rule, for weights and for the probabilities of units.
 
-    Parameters and attributes as in :class:`Sequential`; of the hidden layers tasks share the sticks, too, and a task's
-    offsets are its own.
+    Parameters and attributes as in :class:`~ibpcl.methods.sequential.Sequential`; of the hidden layers tasks share the
+    sticks, too, and a task's offsets are its own.
     """
 
     settings_type = Settings
