@@ -1,17 +1,23 @@
 # %% [markdown]
-# # 7. A generative model that learns one class after another
+# # 12. A continual autoencoder
 #
 # So far a task had labels.  Now it has none: a task is a pile of images of one class, and what is learned is a model of
 # the images themselves, from which new ones can be drawn.  The paper does this with an autoencoder whose weights are
-# masked as those of the classifier are (Kumar, Chatterjee and Rai, Sec. 3.3 and supplement G).  This tutorial
+# masked as those of the classifier are (Kumar, Chatterjee and Rai, Sec. 3.3 and supplement G).  We measure $\log p(x)$
+# where the answer is known, let one network learn three letters one after another, and find that three numbers which
+# look alike are not the same, and that what codes know of a class depends on who encodes them.
 #
-# 1. says what there is to measure, $\log p(x)$, and measures it where the answer is known;
-# 2. lets one network learn three letters, one after another, and looks at what is left of the first;
-# 3. shows why three numbers that look alike are not: a likelihood, its bound, and a reconstruction score;
-# 4. asks what the codes know of the class, and finds that it depends on who encodes them.
+# **Prerequisites:** tutorials 8 and 9; what an autoencoder is.  **Time:** about 60 minutes.
 #
-# The objective's gradient is tutorial 5's with one part more, the divergence of the codes.  Names: `x` images (N, D),
-# `z` codes (..., L), `K` samples of z for each image, `T` tasks.
+# **You will be able to**
+#
+# - estimate $\log p(x)$ by importance sampling, and judge the estimate by its weights;
+# - read a matrix of likelihoods as one reads a matrix of accuracies;
+# - tell a likelihood, its bound and a reconstruction score apart;
+# - recognize an evaluation in which the label goes in at one end and comes out at the other.
+#
+# The objective's gradient is tutorial 8's with one part more, the divergence of the codes.  Names: `x` images (N, D),
+# `z` codes (..., L), $K$ samples of $z$ for each image, $T$ tasks.
 
 # %%
 import matplotlib.pyplot as plt
@@ -52,6 +58,15 @@ rng = np.random.default_rng(7)
 # logarithm is concave: $\mathbb E \log \hat p(x) \le \log \mathbb E\, \hat p(x) = \log p(x)$.  The estimate is too low
 # on average, less so for larger $K$.  For $K = 1$ it is $\mathbb E_q \log w$, an old friend: the evidence lower bound.
 #
+# > **Stop and predict.**  With more samples, does the estimate of $\log p(x)$ rise, fall or only become less noisy?
+#
+# <details><summary>Answer</summary>
+#
+# It rises, on average, from the ELBO at one sample to $\log p(x)$: the logarithm of a noisy average is too low, and the
+# less noise there is the less it is.
+#
+# </details>
+#
 # An estimator should be tried where the answer is known.  If all is linear and Gaussian, $x = z W + b + \sigma
 # \epsilon$, then $x$ is Gaussian and its density is a formula (`LinearModel.exact`).
 
@@ -67,14 +82,14 @@ print(f"ELBO, by formula                    {exact - linear.gap():.3f}")
 for K, told in zip(counts, found, strict=True):
     print(f"K = {K:4}: {told['log_likelihood']:.3f}, worth {told['effective_samples']:.0f} samples")
 
-# %%
+# %% mystnb={"image": {"alt": "Estimates of log p(x) against the number of samples: they climb from the ELBO's level at one sample to the exact value."}}
 fig, ax = plt.subplots(figsize=(5, 3), layout="constrained")
 ax.axhline(exact, color="k", label="exact")
 ax.axhline(exact - linear.gap(), color="k", linestyle=":", label="ELBO, by formula")
 ax.errorbar(counts, [told["log_likelihood"] for told in found], fmt="o-",
             yerr=[0 if K == 1 else 2 * told["monte_carlo_error"] for K, told in zip(counts, found, strict=True)],
             label="importance sampling")
-ax.set(xscale="log", xlabel="samples K", ylabel="log p(x), nats")
+ax.set(xscale="log", xlabel="samples $K$", ylabel=r"$\log p(x)$, nats", title="From the bound to the likelihood")
 ax.legend()
 plt.show()
 
@@ -89,7 +104,7 @@ plt.show()
 # $\sqrt{(K / \mathrm{ESS} - 1) / (K - 1)}$.  Where ESS is near one, do not believe that error either: the samples that
 # would tell are those that were not drawn.  And do not believe it where $q$ is much *narrower* than the posterior in
 # some direction: $w$ may then have no variance at all, although every single estimate of it is finite.  ESS gives a
-# hint, for its share $\mathrm{ESS} / K$ goes on falling as $K$ grows.  Try it without the factor 0.3 above: the codes
+# hint, for its share $\mathrm{ESS} / K$ goes on falling as $K$ grows.  Try it without the factor $0.3$ above: the codes
 # of that model depend on each other so strongly that the $q$ of best ELBO, independent Gaussians, is too narrow.
 #
 # ## Three letters, one after another
@@ -99,12 +114,12 @@ plt.show()
 # letters are blurred; `ibpcl run vae-glyphs` takes minutes.
 
 # %%
-stream = limited(ClassStream(load("glyphs"), (0, 1, 2)), train=500, test=100)
+stream = limited(ClassStream(load("glyphs"), (0, 1, 2)), train=400, test=100)
 names, T = [task.name for task in stream], len(stream)
-settings = ImageSettings(hidden=(40, 40), latent=6, epochs=8, finetune_epochs=20, batch=50, activation="tanh",
+settings = ImageSettings(hidden=(40, 40), latent=6, epochs=8, finetune_epochs=15, batch=50, activation="tanh",
                          weight_rate=0.01, finetune_rate=0.01, prior_sigma=0.3, start_sigma=0.01,
                          weight_kl_weight=1.0, hold_used=False, latent_prior="standard")
-learner = ImageNPBCL(settings, seed=0)
+learner = ImageNPBCL(settings, 0, "numpy")
 
 R, stages = np.full((T, T), np.nan), []
 for t, task in enumerate(stream):
@@ -116,23 +131,26 @@ for t, task in enumerate(stream):
 print(R.round(1))
 
 # %% [markdown]
-# Row $i$ is what the test images are worth after task $i$, in nats an image; column $j$ is one letter.  Down a column
+# Row $i$ is what the test images are worth after task $i$, in nats per image; column $j$ is one letter.  Down a column
 # you see forgetting, if there is any.  Masked weights with yesterday's posterior as their prior are what works against
 # it: a weight that A does not use may move freely, one that A uses has A's posterior to stay near.  (For that the
 # weights' divergence counts in full here.  The package's default is another: `hold_used=True` holds used weights where
 # they are, so that a column does not change at all, and their divergence counts a thousandth.)
 
-# %%
-figures.likelihood_curves(R, names, axes=plt.subplots(1, 2, figsize=(8, 3), layout="constrained")[1])
+# %% mystnb={"image": {"alt": "Log likelihood of the test images of A, B and C after each task: three nearly level lines."}}
+fig, both = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+figures.likelihood_curves(R, names, axes=both)
+fig.suptitle("What later letters do to earlier ones")
 plt.show()
 
 # %% [markdown]
 # And in pictures: the same codes, drawn from the prior, decoded after each task.  A row is a stage.
 
-# %%
+# %% mystnb={"image": {"alt": "Blurred letters drawn from the model of each task, after each task: the A's drawn after B and after C look as they did."}}
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 figures.image_rows(stages, stream[0].image_shape, names, names, group=2, ax=ax,
                    labels=("sample of task", "after learning task"))
+ax.set_title("The same codes, decoded after each task")
 plt.show()
 
 # %% [markdown]
@@ -142,6 +160,14 @@ plt.show()
 # and takes the cross-entropy between that mean image and $x$: a *reconstruction score*.  Nothing is paid for the code,
 # which was chosen after having seen $x$.  VCL's code, with which the paper compares, does importance sampling.  For the
 # same model and the same images:
+#
+# > **Stop and predict.**  Put ELBO, $\log p(x)$ and reconstruction score in order, the least first.
+#
+# <details><summary>Answer</summary>
+#
+# ELBO, $\log p(x)$, score.  The first two must be in this order.  The score leaves out what the codes cost.
+#
+# </details>
 
 # %%
 models = [learner.latent_model(t) for t in range(T)]
@@ -245,28 +271,39 @@ print(f"noise, which encoder? 3-NN error {codes.mask_leak(unmoved, noise, (3,))[
 # a new image gets the label of the nearest of them.  Are codes better than pixels then?  (Careful: that each task *was*
 # a class is a kind of label too, and the inferred encoder, with codes moved as above, lives on it.)
 
-# %%
+# %% mystnb={"image": {"alt": "Error against labelled images per class, for pixels and two encoders: pixels are best or near, the common encoder is worst."}}
 results = {"pixels": few_label_error(train, labels, test, test_labels)}
 for way in ("inferred", "common"):
     known, asked = coded(way)
     results[f"{way} encoder"] = few_label_error(known, labels, asked, test_labels)
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 figures.few_labels(results, ax)
+ax.set_title("Nearest of a few labelled images")
 plt.show()
 
 # %% [markdown]
-# ## To try
+# ## What a model makes of others' letters
 #
-# 1. Give `LinearModel` a weight matrix with orthogonal rows.  How many samples does importance sampling need now, and
-#    why?
-# 2. The picture below shows what the model of A makes of B's.  Which letters does it find in noise?
-# 3. Replace the learner by `ImageNaive` of `ibpcl.methods.naive`.  What happens to the first column of $R$?
-# 4. `task_scores` in `ibpcl.evaluation.codes` gives $\log p(x)$ under every task: that is a classifier.  What is its
-#    error, and how does it depend on the number of samples?
+# Last, a look: the model of A and the model of B encode and decode letters B.
 
-# %%
+# %% mystnb={"image": {"alt": "Eight letters B, what the model of B makes of them, and what the model of A makes of them: B's model returns B's, A's model returns shapes that resemble A's."}}
 shown = [stream[1].x_test[:8], reconstructions(unmoved[1], stream[1].x_test[:8]),
          reconstructions(unmoved[0], stream[1].x_test[:8])]
 fig, ax = plt.subplots(figsize=(6, 2.4), layout="constrained")
 figures.image_rows(shown, stream[0].image_shape, ["image", "model of B", "model of A"], ax=ax)
+ax.set_title("Letters B, reconstructed")
 plt.show()
+
+# %% [markdown]
+# ## Exercises
+#
+# Solutions are in `solutions/12_continual_autoencoder.py`; `ibpcl check` proves their gradients.
+#
+# 1. **The divergence of the codes.**  Derive $KL[\mathcal N(m, s^2) \,\|\, \mathcal N(0, 1)]$ with its gradients at $m$
+#    and $\log s$, for each image, and write it as a pair.  *Hint:* tutorial 2 with a special prior.
+# 2. **How many samples?**  Give `LinearModel` a weight matrix with orthogonal rows.  How many samples does importance
+#    sampling need now, and why?  *Hint:* when are the codes independent given $x$?
+# 3. **A bound in one line.**  Show that the estimate with $K + 1$ samples is on average no lower than with $K$, and see
+#    it in numbers.  *Hint:* the average of $K + 1$ weights is the average of its leave-one-out averages.
+# 4. **A label leak of your own.**  Draw codes for images without any information, give each class's codes another mean,
+#    and classify by nearest neighbours.  Which error do you get with the oracle, and without it?

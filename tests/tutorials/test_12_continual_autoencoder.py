@@ -1,0 +1,58 @@
+"""What tutorial 12 says in words is what its numbers show."""
+
+import numpy as np
+from tutorial import Tutorial
+
+found = Tutorial(__file__)
+
+
+def errors(after):
+    """Return the 3-NN errors in percent that are printed after a text, by the way of encoding."""
+    lines = found.printed.split(after)[1].splitlines()
+    return {line.split()[0]: float(line.split("error ")[1].rstrip("%")) for line in lines if "3-NN error" in line
+            and "noise" not in line}
+
+
+def test_every_number_in_the_text_is_held_by_a_test():
+    assert found.missing() == ([], [])
+
+
+@found.says("It rises, on average, from the ELBO at one sample to $\\log p(x)$",
+            "At the left end the estimate is the ELBO, and it climbs to the exact value.")
+def test_importance_sampling_climbs_from_the_bound_to_the_likelihood():
+    values = [told["log_likelihood"] for told in found["found"]]
+    bound = found["exact"] - found["linear"].gap()
+    assert abs(values[0] - bound) < 0.1 and values[0] < values[3] < values[5]
+    assert abs(values[-1] - found["exact"]) < 3 * found["found"][-1]["monte_carlo_error"] + 0.02
+
+
+@found.says("Down a column you see forgetting, if there is any.")
+def test_the_first_letter_is_kept():
+    R = found["R"]
+    assert np.isfinite(R[np.tril_indices(3)]).all() and abs(R[2, 0] - R[0, 0]) < 5
+
+
+@found.says("ELBO, $\\log p(x)$, score.", "The ELBO is the least of the three, and must be.")
+def test_the_three_numbers_are_in_this_order():
+    rows = [line.split() for line in found.printed.split("reconstruction score")[1].splitlines()[1:4]]
+    for _, elbo, likelihood, score in rows:
+        assert float(elbo) < float(likelihood) < float(score)
+
+
+@found.says("its table has an error of 0.37 % on MNIST", "So how does the paper come to 0.37 %?",
+            "The codes are worse than pixels, even with the right encoder.",
+            "The oracle's error is zero now, for a model that has learned nothing new.",
+            "Not one probability changes", "The common encoder has not changed at all.")
+def test_a_shift_of_codes_gives_the_oracle_an_error_of_zero():
+    before, after = errors("reconstruction score"), errors("before, ")
+    assert min(before["oracle"], before["common"]) > before["pixels"] + 5
+    assert after["oracle"] == 0 and after["common"] == before["common"]
+    for line in found.printed.splitlines():
+        if " before, " in line:
+            first, last = (float(part.split()[-1]) for part in line.replace(" after", "").split(" before, "))
+            np.testing.assert_allclose(first, last, atol=0.01)
+
+
+@found.says("push the same uniform noise through each of the three (unmoved) encoders, and tell which one it was")
+def test_noise_tells_which_encoder_it_went_through():
+    assert float(found.printed.split("noise, which encoder? 3-NN error ")[1].split("%")[0]) < 40
