@@ -197,7 +197,7 @@ wrong = own.probabilities.argmax(axis=1) != stream[0].y_test
 print(f"entropy where it is right {own.entropy[~wrong].mean():.3f}, where it is wrong {own.entropy[wrong].mean():.3f} "
       f"({wrong.sum()} images)")
 
-# %% mystnb={"image": {"alt": "Cumulative distributions of entropy and of mutual information for three kinds of images. In entropy own letters lie left of strangers and noise; in mutual information noise lies far to the right."}}
+# %% mystnb={"image": {"alt": "Cumulative distributions of entropy and of mutual information for three kinds of images: those of A or B and of E or F coincide, noise lies far to the right in both."}}
 figure, panels = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
 for name, found in uncertain.items():
     for axes, values in zip(panels, (found.entropy, found.mutual_information), strict=True):

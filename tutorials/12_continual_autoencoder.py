@@ -271,7 +271,7 @@ print(f"noise, which encoder? 3-NN error {codes.mask_leak(unmoved, noise, (3,))[
 # a new image gets the label of the nearest of them.  Are codes better than pixels then?  (Careful: that each task *was*
 # a class is a kind of label too, and the inferred encoder, with codes moved as above, lives on it.)
 
-# %% mystnb={"image": {"alt": "Error against labelled images per class, for pixels and two encoders: pixels are best or near, the common encoder is worst."}}
+# %% mystnb={"image": {"alt": "Error against labelled images per class. The inferred encoder with moved codes makes next to no errors, pixels fall from a third to a twentieth, the common encoder is worst."}}
 results = {"pixels": few_label_error(train, labels, test, test_labels)}
 for way in ("inferred", "common"):
     known, asked = coded(way)
