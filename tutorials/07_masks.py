@@ -172,8 +172,9 @@ plt.show()
 #
 # $$ \frac{\partial z}{\partial \operatorname{logit}\theta} = \frac{z (1 - z)}{\tau}. $$
 #
-# Nothing is broadcast here (`logit_theta` has the full shape), so nothing is summed.  The proof: two lines by complex
-# step for one entry, the loop over all the entries, and `check`.
+# Nothing is broadcast here (`logit_theta` has the full shape), so nothing is summed.  (The package keeps $1 - z =
+# \sigma(-Y)$ beside $z$: computed from a $z$ that has rounded to one it would be zero.)  The proof: two lines by
+# complex step for one entry, the loop over all the entries, and `check`.
 
 # %%
 dz = rng.standard_normal((S, D, K))
@@ -196,8 +197,8 @@ print(check(concrete.sample, concrete.sample_vjp, (logistic, logit_theta, tau), 
 
 # %%
 def familiar_vjp(dz, cache):
-    z, *_ = cache
-    return dz * z * (1 - z)                              # and the temperature?
+    z, complement, _ = cache                             # the complement is 1 - z
+    return dz * z * complement                           # and the temperature?
 
 
 print(check(concrete.sample, familiar_vjp, (logistic, logit_theta, tau), wrt=("logit_theta",)))

@@ -395,8 +395,8 @@ plt.show()
 # Solutions are in `solutions/09_algorithm_1.py`; `ibpcl check` proves their gradients.
 #
 # 1. **The weight of the masks' divergence.**  Multiply `dkl_masks` by $0.05$ and learn both tasks again.  What do the
-#    masks look like now, and how many weights do the two tasks share?  *Hint:* the package with `mask_kl_weight=0.05` must
-#    still give the same numbers.
+#    masks look like now, and how many weights do the two tasks share?  *Hint:* the package with `mask_kl_weight=0.05`
+#    must still give the same numbers.
 # 2. **What Eq. 11 holds.**  The pull of the prior on one weight is the gradient of $KL[q \,\|\, q_{t-1}]$ at its mean.
 #    Write that divergence with equal widths as a pair.  How much stiffer is a weight with $\sigma = 0.05$ than one
 #    under $p_0$?  *Hint:* $\frac{(\mu - \mu_0)^2}{2 \sigma_0^2}$.

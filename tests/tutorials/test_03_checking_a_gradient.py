@@ -30,7 +30,8 @@ def test_the_v_curves_have_their_depths():
     assert small.max() < 1e-14
 
 
-@found.says("the error of the forward difference falls like $h$, that of the central one like $h^2$, and both rise like")
+@found.says("the error of the forward difference falls like $h$, that of the central one like $h^2$, and "
+            "both rise like")
 def test_the_sides_of_the_v_have_the_slopes_that_taylor_says():
     steps = found["steps"]
     falling = (steps < 1e-2) & (steps > 1e-4)

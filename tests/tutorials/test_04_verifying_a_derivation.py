@@ -13,10 +13,12 @@ def test_every_number_in_the_text_is_held_by_a_test():
     assert found.missing() == ([], [])
 
 
-@found.says("There are five mistakes.", "Begin with what is said clearly, here the shapes, and check again after each step.",
+@found.says("There are five mistakes.", "Begin with what is said clearly, here the shapes, and check again "
+            "after each step.",
             "Shapes are right now and numbers are not; every input is wrong.")
 def test_the_first_attempt_has_wrong_shapes_and_the_second_wrong_numbers():
-    kinds = {name: {item.name: item.kind for item in check(found["log_likelihood"], found[name], found["inputs"]).inputs}
+    kinds = {name: {item.name: item.kind for item in
+                    check(found["log_likelihood"], found[name], found["inputs"]).inputs}
              for name in ("first_vjp", "second_vjp")}
     assert kinds["first_vjp"]["w"] == kinds["first_vjp"]["b"] == "wrong_shape"
     assert set(kinds["second_vjp"].values()) == {"wrong"} and len(kinds["second_vjp"]) == 4

@@ -29,7 +29,8 @@ def test_the_plain_sample_loses_both_ends():
 
 
 @found.says("The report knows that `a` is right and says what is missing in `b`.",
-            "Not at all: dividing by one changes nothing", "\"right at the inputs given, wrong near by\", it says there")
+            "Not at all: dividing by one changes nothing", "\"right at the inputs given, wrong near by\", "
+            "it says there")
 def test_the_hasty_gradient_is_named_except_at_one():
     report = check(found["kumaraswamy"].sample, found["hasty_vjp"], (found["u"], found["a"], found["b"]),
                    wrt=("a", "b"))
@@ -43,7 +44,8 @@ def test_the_hasty_gradient_is_named_except_at_one():
 
 
 @found.says("At $a = \\alpha$, $b = 1$, where posterior and prior are equal, it must be zero.",
-            "The derived form agrees with the integral everywhere.", "The printed one is off in every row, gives negative",
+            "The derived form agrees with the integral everywhere.", "The printed one is off in every row, "
+            "gives negative",
             "it does not even exist")
 def test_the_printed_term_fails_where_the_derived_one_holds():
     printed = []

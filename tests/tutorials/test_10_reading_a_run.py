@@ -36,7 +36,8 @@ def test_the_union_is_nearly_that_of_random_masks():
 def test_the_elbo_falls_while_the_objective_rises():
     parts, masked = found["parts"], found["masked"]
     assert found["weight"] == 0.0021
-    assert parts["elbo"][masked - 1] < parts["elbo"][0] - 1000 and parts["elbo"][masked] > parts["elbo"][masked - 1] + 1000
+    first, last, next_one = parts["elbo"][[0, masked - 1, masked]]
+    assert last < first - 1000 and next_one > last + 1000
     assert found["objective"][masked - 1] > found["objective"][0] + 100
     assert parts["kl_masks"][masked - 1] > 1000 and parts["kl_masks"][masked - 1] * found["weight"] < 20
     assert (parts["kl_masks"][masked:] == 0).all()
@@ -48,7 +49,8 @@ def test_faint_pixels_have_fewer_weights():
     assert faint < 0.7 * strong
 
 
-@found.says("96 % of the strangers get more than 95 % for one of the two letters, as many as of the letters that it knows",
+@found.says("96 % of the strangers get more than 95 % for one of the two letters, as many as of the letters "
+            "that it knows",
             "Noise has none, and there the samples disagree.")
 def test_strangers_are_met_with_confidence_and_noise_is_not():
     sure = {name: np.mean(one.probabilities.max(axis=1) > 0.95) for name, one in found["uncertain"].items()}
@@ -82,5 +84,6 @@ def test_a_learned_alpha_jumps_once_and_the_ratchet_rises():
         assert first > start and max(abs(alpha - first) / first for alpha in later) < 0.1
         ends.append(later[-1])
     assert ends[1] > 2 * ends[0] and ends[2] > 2 * ends[1]
-    means = [float(line.split()[-1].rstrip("%")) for line in found.printed.splitlines() if "alpha " in line and "->" in line]
+    means = [float(line.split()[-1].rstrip("%")) for line in found.printed.splitlines()
+             if "alpha " in line and "->" in line]
     assert len(means) == 4 and max(means) - min(means) < 1.5

@@ -10,7 +10,8 @@ def test_every_number_in_the_text_is_held_by_a_test():
     assert found.missing() == ([], [])
 
 
-@found.says("At $\\lambda = 0$ it is naive training, to the last bit.", "A/B is kept, and the third task gets what a coin gets",
+@found.says("At $\\lambda = 0$ it is naive training, to the last bit.", "A/B is kept, and the third task "
+            "gets what a coin gets",
             "In between it is a compromise that no $\\lambda$ makes well here")
 def test_ewc_goes_from_naive_training_to_a_frozen_network():
     springs = found["springs"]
@@ -33,7 +34,8 @@ def test_widths_shrink_where_the_pixels_vary_with_every_task():
     assert (strong < faint - 0.1).all() and (np.diff(strong) < 0).all()
 
 
-@found.says("Few units are enough, later tasks use units of earlier ones as they are, and A/B's predictions have not moved.")
+@found.says("Few units are enough, later tasks use units of earlier ones as they are, and A/B's predictions "
+            "have not moved.")
 def test_hat_shares_few_units_and_moves_nothing():
     open_gates = found["gates"] > 0.5
     assert open_gates.any(axis=0).sum() < 16 and open_gates.sum() > open_gates.any(axis=0).sum()
@@ -45,7 +47,8 @@ def test_hat_shares_few_units_and_moves_nothing():
 def test_den_copies_what_moved_further_than_its_threshold():
     units = [found["den"][threshold][0][-1] for threshold in (np.inf, 0.05, 0.0)]
     changes = [found["den"][threshold][2] for threshold in (np.inf, 0.05, 0.0)]
-    assert units == sorted(units) and changes == sorted(changes, reverse=True) and changes[0] > 0.01 and changes[-1] == 0
+    assert units == sorted(units) and changes == sorted(changes, reverse=True)
+    assert changes[0] > 0.01 and changes[-1] == 0
 
 
 @found.says("the best network of all trials is kept", "With so few trials the controller hardly learns")
