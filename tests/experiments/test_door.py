@@ -70,7 +70,7 @@ def test_every_name_is_there_and_listed():
 
 
 def test_importing_it_takes_a_moment():
-    code = "import time; t = time.perf_counter(); import ibpcl; print(time.perf_counter() - t)"
+    code = "import time; t = time.process_time(); import ibpcl; print(time.process_time() - t)"
     times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
              for _ in range(5)]
     assert min(times) < 0.05
