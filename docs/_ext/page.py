@@ -19,16 +19,20 @@ def setup(app):
         "options": {"enableMenu": False},                    # it would load more, and speaks to a server
         "chtml": {"displayAlign": "left", "displayIndent": "0"},
     }
-    app.connect("build-finished", copy)
+    app.connect("build-finished", finish)
     app.connect("missing-reference", resolve)
     app.connect("html-page-context", levels, priority=900)   # after the theme has made its navigation
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def copy(app, error):
-    """Copy what is needed of the package that ships MathJax."""
+def finish(app, error):
+    """Copy what is needed of the package that ships MathJax, and remove pages that an older build has left."""
     if error is not None:
         return
+    for path in Path(app.outdir).rglob("*.html"):
+        name = path.relative_to(app.outdir).with_suffix("").as_posix()
+        if not name.startswith("_") and name not in (*app.env.found_docs, "genindex", "py-modindex", "search"):
+            path.unlink()
     source = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
     for name in NEEDED:
         target = Path(app.outdir) / "_static" / "mathjax" / name

@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from site_files import SITE, built
+from site_files import ROOT, SITE, built
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MISSING = [name for name, found in (("a Chromium", CHROMIUM), ("playwright", importlib.util.find_spec("playwright")),
@@ -18,8 +18,8 @@ MISSING = [name for name, found in (("a Chromium", CHROMIUM), ("playwright", imp
            if not found]
 pytestmark = [built, pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)} (extra 'browser')")]
 
-TUTORIAL = min(SITE.glob("tutorials/[0-9]*.html"), default=Path("none")).name
-PAGES = ("index.html", f"tutorials/{TUTORIAL}", "derivations/kumaraswamy.html", "explore.html")
+TUTORIAL = min((ROOT / "tutorials").glob("[0-9]*.py")).stem
+PAGES = ("index.html", f"tutorials/{TUTORIAL}.html", "derivations/kumaraswamy.html", "explore.html")
 VIEWS = [(name, scheme, width) for name in PAGES for scheme in ("light", "dark") for width in (1280, 360)]
 VIEWS += [("paper/index.html", "light", 360), ("reference/commands.html", "dark", 360),
           ("reproduction.html", "light", 360)]
