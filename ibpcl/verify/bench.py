@@ -7,7 +7,7 @@ from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
 from ibpcl.verify.source import Code
 
 COMPILING, RUNNING = 3e-4, 2e-6     # seconds, about: to compile a function, and to run one expression of it
-QUICK, EDITING, FILLING = 0.15, 0.6, 0.4        # seconds that each search may take, by these numbers
+QUICK, EDITING, FILLING = 0.15, 0.8, 0.4        # seconds that each search may take, by these numbers
 OTHER = object()        # stands for a value that is no array or number
 
 
