@@ -95,7 +95,7 @@ def finished(cell):
     try:
         check_form(checkpoints.load(cell.folder / LEARNER).meta, cell.folder / LEARNER)
     except ValueError as error:                              # of a version whose learners this one cannot read
-        warnings.warn(f"{error}; it is", stacklevel=2)
+        warnings.warn(f"{error} (it is run again now)", stacklevel=2)
         return None
     return Measured(cell, found.result)
 
