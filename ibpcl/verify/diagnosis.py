@@ -73,7 +73,7 @@ class Search:
         self.left = [j for j in wrong if findings[j] is None or findings[j].kind == "wrong_shape"]
         self.shaped = [j for j in wrong if evidence.fits(j)]
         self.found, self.bench = {}, Bench(evidence)
-        self.code = self.bench.code()
+        self.code = self.bench.code() or self.bench.shell()
         self.recordings = recorded(self.bench, self.code) if self.code is not None else []
         self.suspects = Suspects(self.bench, self.code, self.recordings[0]) if self.code is not None else None
         self.edits, self.known, self.untried = {}, {}, 0
@@ -109,7 +109,7 @@ class Search:
             if few:
                 self.found[j] = Finding("few_entries", few)
         if self._open() and self.code is not None:
-            self._edit(late, FILLING)
+            self._edit(late, EDITING)
             self._name_edits()
         self._fill("two", views)
         self._pattern()
