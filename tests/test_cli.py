@@ -390,7 +390,8 @@ sys.exit(main(["run", "split-glyphs"]))
 @pytest.mark.parametrize("setting", ["prior_sigma=1e-300", "rate_end=1e8"])
 def test_absurd_settings_end_in_a_line(process, setting, backend):
     refusal = process("run", *QUICK, "--set", setting, "--set", f"backend={backend}", "--set", "epochs=5")
-    assert refusal.returncode in (1, 2) and len(refusal.stderr.splitlines()) == 1, refusal.stderr
+    told = [line for line in refusal.stderr.splitlines() if not line.startswith("compiling the kernels, once")]
+    assert refusal.returncode in (1, 2) and len(told) == 1, refusal.stderr
 
 
 def test_a_folder_without_image_sets_is_not_verified(capsys, tmp_path):

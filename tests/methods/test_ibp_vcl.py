@@ -52,7 +52,7 @@ def start(model, alpha, sigma=1e-9, spread=1e-9, dtype=np.float64):
 def all_on(logistic, logit_theta, tau):
     """Masks at one, whatever the noise: the limit of large log-odds."""
     ones = np.ones_like(logistic)
-    return ones, (ones, tau)
+    return ones, (ones, np.zeros_like(ones), tau)
 
 
 def test_with_all_masks_at_one_the_elbo_is_vcls():

@@ -13,7 +13,7 @@ from mutants.mutations import KINDS, mutations
 from mutants.subject import Subject
 
 from ibpcl.paper import pairs
-from ibpcl.primitives import activations, bernoulli, gaussian
+from ibpcl.primitives import activations, gaussian, likelihoods
 from ibpcl.verify import InputVerdict
 
 
@@ -79,7 +79,7 @@ def test_mutations_change_one_place_and_no_two_are_alike():
 
 
 def test_axes_indices_and_signatures_are_no_constants():
-    words = [mutation.words for mutation in mutations(bernoulli.kl_vjp, {}) if mutation.kind == "constant"]
+    words = [mutation.words for mutation in mutations(likelihoods.gaussian_vjp, {}) if mutation.kind == "constant"]
     assert words == ["2 for the constant 1", "0.5 for the constant 1"]
 
 

@@ -174,10 +174,10 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
     height, width = _shape(layers[0], image_shape, "figures.receptive_fields")
     if units < 1:
         raise ValueError(f"figures.receptive_fields: units must be at least 1, got {units}")
-    chosen = structured_units(masks, (height, width), units)
+    grown = structure.used_weights(masks, "figures.receptive_fields").reshape(T, -1, K)      # as wide as the last one
+    chosen = structured_units(grown, (height, width), units)
     if not len(chosen):
-        use = np.mean([np.asarray(mask, bool).mean(axis=0) for mask in masks], axis=0)
-        chosen = np.argsort(-use, kind="stable")[:min(units, K)]
+        chosen = np.argsort(-grown.mean(axis=(0, 1)), kind="stable")[:min(units, K)]
     units = len(chosen)
     gap = max(1, width // 10)
     sheet = np.full((T * (height + gap) - gap, units * (width + gap) - gap, 3), 0.87)      # light grey between tiles
