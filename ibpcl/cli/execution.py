@@ -28,7 +28,7 @@ def execute(arguments):
         if sys.flags.optimize >= 2 and options.command in READS_DOCSTRINGS:
             raise UserError(f"ibpcl {options.command} reads docstrings, which Python leaves out with -OO; unset "
                             "PYTHONOPTIMIZE")
-        for stream in (sys.stdout, sys.stderr):            # a terminal that has no "±" shall not end a command
+        for stream in (sys.stdout, sys.stderr):            # a terminal without "±" must not end a command
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
         with warnings.catch_warnings():

@@ -11,7 +11,7 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.runs import load
 from ibpcl.methods.own import own_method
 
-MOST = 2**33                                                 # bytes of the inputs; nobody's by accident
+MOST = 2**33                                                 # bytes of the inputs; more is surely a mistake
 
 
 def execute(options):

@@ -95,7 +95,7 @@ def claimed(folder, config, force=False):
                 _check(chosen, as_table(config), True)       # before a lock is left in a folder of something else
                 chosen.mkdir(parents=True, exist_ok=True)
                 lock.enter_context(storage.locked(chosen / LOCK, WAIT))
-                _check(chosen, as_table(config), force)      # somebody may have been faster
+                _check(chosen, as_table(config), force)      # another process may have been faster
                 storage.sweep(chosen)
                 break
             except BlockingIOError as error:

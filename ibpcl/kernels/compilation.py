@@ -69,7 +69,7 @@ def complete():
             shutil.rmtree(folder, ignore_errors=True)
     try:
         whole = json.loads(RECORD.read_text(encoding="utf-8")) == digests()
-    except (FileNotFoundError, NotADirectoryError):          # nobody has finished yet
+    except (FileNotFoundError, NotADirectoryError):          # no process has finished yet
         return False
     except (OSError, ValueError):
         whole = False

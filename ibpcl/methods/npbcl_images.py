@@ -9,7 +9,7 @@ task has its own; in the released code all tasks share it, and what the last tas
 Both are here.  ``own``: a task keeps the rows that lead on from the units it uses; the others cannot be seen.
 ``shared``: Eq. 11 applies to rows, for a unit that a task has switched off outputs zero.  The rows of units that an
 earlier task uses are known and have its posterior as their prior, all others are free.  The biases of the pixels are
-each task's own in both, one number a pixel: a task's mean image is nobody else's.
+each task's own in both, one number a pixel: no other task needs this task's mean image.
 
 **Useless weights.**  First columns are on for all rows, also where inputs are always zero; a mask is cut without what
 changes nothing (:func:`ibpcl.models.packing.useful`), so that it is free for the next task.

@@ -39,7 +39,7 @@ def accuracy_curves(R, task_names=None, ax=None):
     ax.plot(steps, mean, color=canvas.INK, linewidth=2.2)
     labels.append((f"mean so far  {mean[-1]:.2f}", mean[-1], canvas.INK))
     canvas.style(ax, "tasks learned", "test accuracy (%)", grid="y")
-    canvas.percent_axis(ax, least=5.0)                    # half a point shall not look like a fall
+    canvas.percent_axis(ax, least=5.0)                    # half a point must not look like a fall
     _separate(ax.lines[:T] if few else (), ax)
     canvas.whole_ticks(ax, T)
     ax.set_xlim(0.8, T + 0.2)

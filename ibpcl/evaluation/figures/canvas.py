@@ -109,7 +109,7 @@ def whole_ticks(ax, count, axis="x"):
 
 
 def percent_axis(ax, least=1.0):
-    """Fit the y axis to percentages, over at least so many points: noise of a hundredth shall not fill the figure."""
+    """Fit the y axis to percentages, spanning ``least`` points or more, so that noise of a hundredth stays small."""
     low, high = ax.dataLim.intervaly
     if not np.isfinite([low, high]).all():                # nothing was drawn yet
         return
