@@ -49,13 +49,24 @@ class AutoencoderSettings(OneRate):
 
 
 class Generative:
-    """What every learner of images has; a class that mixes it in defines ``latent_model(task_id)``."""
+    """What every learner of images has; a class that mixes it in defines ``assemble(task_id)``."""
 
     def predict(self, x, task_id):
         """Return the reconstructions (N, D) of images (N, D) by a learned task's model: of the means of their codes."""
         x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, self.learned)
         model = self.latent_model(task_id)
         return model.decode(model.encode(x)[0])
+
+    def latent_model(self, task_id):
+        """Return a task's model as it is evaluated: a :class:`ibpcl.models.point_autoencoder.PointAutoencoder`.
+
+        Raises
+        ------
+        ValueError
+            If the task was not learned.
+        """
+        check_task_id(f"{self.name}.latent_model", task_id, self.learned)
+        return at_means(*self.assemble(task_id))
 
 
 class OnImages(Generative):
@@ -96,14 +107,3 @@ class OnImages(Generative):
     def how(self, progress):
         """Return how the fit of a task goes."""
         return super().how(progress)._replace(samples=self.settings.samples, key=self.key("train"))
-
-    def latent_model(self, task_id):
-        """Return a task's model as it is evaluated: a :class:`ibpcl.models.point_autoencoder.PointAutoencoder`.
-
-        Raises
-        ------
-        ValueError
-            If the task was not learned.
-        """
-        check_task_id(f"{self.name}.latent_model", task_id, self.learned)
-        return at_means(*self.assemble(task_id))

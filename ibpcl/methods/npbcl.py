@@ -103,7 +103,7 @@ class NPBCL(Saved):
     def predict_with_uncertainty(self, x, task_id):
         """Return the ``Classes``, or of a regression the ``Values``, of :mod:`ibpcl.models.likelihoods`."""
         x = check_inputs("npbcl.predict", x, self.inputs, task_id, self.learned)
-        network, vector, masks = self._assemble(task_id)
+        network, vector, masks = self.assemble(task_id)
         if self._coresets:
             if task_id not in self._refined:
                 self._refined[task_id] = self._refine(network, vector, masks, task_id)
@@ -373,7 +373,7 @@ class NPBCL(Saved):
             return float(weibull.moments(k, scale)[0][0])
         return alpha
 
-    def _assemble(self, task_id):
+    def assemble(self, task_id):
         """Build the network of a learned task, as large as it was then, its parameters, and its masks by layer."""
         masks = self.masks(task_id)
         network = self._network(self.outputs[task_id], tuple(mask.shape[1] for mask in masks[:len(self.hidden)]))

@@ -32,7 +32,7 @@ tasks, docs/unsupervised.md says.
 import numpy as np
 
 from ibpcl.continual import prior as priors
-from ibpcl.continual.learner import check_task, check_task_id
+from ibpcl.continual.learner import check_task
 from ibpcl.methods.images import Generative
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import IMAGE_PRESETS, ImageSettings
@@ -41,7 +41,7 @@ from ibpcl.models.likelihoods import of_pixels
 from ibpcl.models.network import autoencoder
 from ibpcl.models.packing import ZERO_AT_ZERO
 from ibpcl.models.parameters import write
-from ibpcl.models.point_autoencoder import at_means, pixel_biases
+from ibpcl.models.point_autoencoder import pixel_biases
 from ibpcl.primitives.sticks import prior_log_odds
 
 __all__ = ["IMAGE_PRESETS", "ImageNPBCL", "ImageSettings"]
@@ -58,22 +58,6 @@ class ImageNPBCL(Generative, NPBCL):
 
     settings_type = ImageSettings
     phases = ("initial", "masked", "cut", "finetune")
-
-    def latent_model(self, task_id):
-        """Return a task's model as it is evaluated: weights at their means, hard masks.
-
-        Returns
-        -------
-        model : ibpcl.models.point_autoencoder.PointAutoencoder
-            Everything a function of the codes.
-
-        Raises
-        ------
-        ValueError
-            If the task was not learned.
-        """
-        check_task_id(f"{self.name}.latent_model", task_id, self.learned)
-        return at_means(*self._assemble(task_id))
 
     def _accept(self, task):
         """Refuse a task that does not fit; note its width, and return it."""

@@ -147,7 +147,7 @@ def coresets(seed):
         kept = before[f"task{t}.coreset.x"]
         joined = np.concatenate([turn.x, kept])
         overlap += 48 - len(np.unique(joined, axis=0)) + abs(len(joined) - len(task.x_train))
-        network, vector, masks = learner._assemble(t)
+        network, vector, masks = learner.assemble(t)
         refined = learner._refine(network, vector, masks, t)
         learner.predict(task.x_train, t)
         changed = refined[:turn.mask.size] != vector[:turn.mask.size]
