@@ -23,6 +23,7 @@ from ibpcl.experiments import run as run_module
 from ibpcl.experiments.config import keys
 from ibpcl.experiments.presets import PRESETS
 from ibpcl.experiments.run import Report
+from ibpcl.inference.backend import backend
 
 TINY = ["--set=hidden=6", "--set=samples=1", "--set=prediction_samples=2", "--set=epochs=1", "--set=finetune_epochs=1",
         "--set=batch=20", "--set=backend=numpy"]
@@ -159,6 +160,8 @@ def test_options_win_over_set(capsys, small_glyphs):
 
 
 def test_the_real_glyphs_and_the_default_backend(capsys):
+    backend()                                                # compiles, where nobody has, and says so
+    capsys.readouterr()
     code, out, err = typed(capsys, "run", "--set=tasks=2", "--set=train_limit=60", "--set=test_limit=20", *TINY[:-1])
     assert (code, err) == (0, [])
     assert "A/B" in "\n".join(out) and (run_folder() / "receptive_fields.png").is_file()

@@ -6,5 +6,6 @@ gradient.  Results do not depend on the number of threads, bit for bit: the work
 and partial sums are added in their order.
 
 What has no reference is what the twins are made of: ``compilation`` and ``threads``, the functions of ``elementary``,
-and products of ``sparse`` matrices.  Numba is imported with these modules, not with ``ibpcl``.
+and products of matrices, by ``blas`` or, where they are ``sparse``, without their zeros.  Numba is imported with these
+modules, not with ``ibpcl``.
 """

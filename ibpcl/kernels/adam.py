@@ -7,9 +7,9 @@ import numpy as np
 
 from ibpcl import adam as reference
 from ibpcl.kernels.compilation import compiled, float32, inlined, vector, void
-from ibpcl.kernels.threads import each, pieces
+from ibpcl.kernels.threads import JOB, parts, run, taken
 
-PIECE = 2**14
+PIECE = 2**12
 
 
 @inlined
@@ -27,12 +27,15 @@ def _move(vector, rates, first, second, correction1, correction2, epsilon, new_v
         new_vector[i] = vector[i] - rates[i] * (first[i] * correction1) / scale
 
 
-@compiled(void(*[vector] * 5, *[float32] * 5, *[vector] * 3))
-def _step(vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon, new_vector,
+@compiled(void(JOB, *[vector] * 5, *[float32] * 5, *[vector] * 3))
+def _step(job, vector, gradient, first, second, rates, beta1, beta2, correction1, correction2, epsilon, new_vector,
           new_first, new_second):
     """Write the new vector and its new moments; in two loops, or the compiler sees too many arrays."""
-    _moments(gradient, first, second, beta1, beta2, new_first, new_second)
-    _move(vector, rates, new_first, new_second, correction1, correction2, epsilon, new_vector)
+    for i in taken(job):
+        piece = slice(i * PIECE, (i + 1) * PIECE)
+        _moments(gradient[piece], first[piece], second[piece], beta1, beta2, new_first[piece], new_second[piece])
+        _move(vector[piece], rates[piece], new_first[piece], new_second[piece], correction1, correction2, epsilon,
+              new_vector[piece])
 
 
 def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
@@ -48,6 +51,5 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     t = state.step + 1
     scalars = [np.float32(x) for x in (beta1, beta2, factor / (1 - beta1**t), 1 / (1 - beta2**t), epsilon)]
     given, found = [np.ascontiguousarray(array) for array in arrays], [np.empty_like(vector) for _ in range(3)]
-    each(_step, [(*(array[piece] for array in given), *scalars, *(array[piece] for array in found))
-                 for piece in pieces(vector.size, PIECE)])
+    run(_step, parts(vector.size, PIECE), *given, *scalars, *found)
     return found[0], state._replace(first=found[1], second=found[2], step=t)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ibpcl.kernels.compilation import compiled, float32, float64, inlined, summing, twin_of, vector, void
 from ibpcl.kernels.elementary import exp, expm1
-from ibpcl.kernels.threads import each, pieces
+from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import gaussian as reference
 
 PIECE, STRIP = 2**14, 512
@@ -24,14 +24,15 @@ def _sum(mu, log_sigma, prior_mu, prior_log_sigma):
     return total
 
 
-@compiled(float64(vector, vector, vector, vector))
-def _divergence(mu, log_sigma, prior_mu, prior_log_sigma):
-    """Add up the divergences; strip by strip, so that rounding does not add up too."""
-    total = 0.0
-    for first in range(0, mu.size, STRIP):
-        strip = slice(first, first + STRIP)
-        total += _sum(mu[strip], log_sigma[strip], prior_mu[strip], prior_log_sigma[strip])
-    return total
+@compiled(void(JOB, vector, vector, vector, vector, float64[::1]))
+def _divergence(job, mu, log_sigma, prior_mu, prior_log_sigma, sums):
+    """Add up the divergences of each piece; strip by strip, so that rounding does not add up too."""
+    for i in taken(job):
+        total = 0.0
+        for first in range(i * PIECE, min((i + 1) * PIECE, mu.size), STRIP):
+            strip = slice(first, first + STRIP)              # as long as a piece is made of whole strips
+            total += _sum(mu[strip], log_sigma[strip], prior_mu[strip], prior_log_sigma[strip])
+        sums[i] = total
 
 
 @inlined
@@ -52,11 +53,14 @@ def _scales(d, log_sigma, prior_log_sigma, dlog_sigma, dprior_log_sigma):
         dprior_log_sigma[i] = -excess - dprior_log_sigma[i]  # which holds the square of the shift
 
 
-@compiled(void(float32, *[vector] * 8))
-def _gradients(d, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma):
+@compiled(void(JOB, float32, *[vector] * 8))
+def _gradients(job, d, mu, log_sigma, prior_mu, prior_log_sigma, dmu, dlog_sigma, dprior_mu, dprior_log_sigma):
     """Write the gradients at all four inputs, given the gradient ``d`` at the divergence."""
-    _means(d, mu, prior_mu, prior_log_sigma, dmu, dprior_mu, dprior_log_sigma)
-    _scales(d, log_sigma, prior_log_sigma, dlog_sigma, dprior_log_sigma)
+    for i in taken(job):
+        piece = slice(i * PIECE, (i + 1) * PIECE)
+        _means(d, mu[piece], prior_mu[piece], prior_log_sigma[piece], dmu[piece], dprior_mu[piece],
+               dprior_log_sigma[piece])
+        _scales(d, log_sigma[piece], prior_log_sigma[piece], dlog_sigma[piece], dprior_log_sigma[piece])
 
 
 @twin_of(reference)
@@ -68,8 +72,8 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     arrays = mu, log_sigma, prior_mu, prior_log_sigma
     if any(array.shape != mu.shape for array in arrays):
         raise ValueError(f"gaussian.kl: all inputs must have one shape, got {[array.shape for array in arrays]}")
-    flat = [array.reshape(-1) for array in arrays]
-    sums = each(_divergence, [[array[piece] for array in flat] for piece in pieces(mu.size, PIECE)])
+    sums = np.empty(parts(mu.size, PIECE))
+    run(_divergence, len(sums), *(array.reshape(-1) for array in arrays), sums)
     return np.float32(sum(sums)), arrays
 
 
@@ -77,6 +81,5 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
 def kl_vjp(ddivergence, cache):
     """Pull the gradient back to all four inputs: the twin of :func:`ibpcl.primitives.gaussian.kl_vjp`."""
     gradients = [np.empty_like(array) for array in cache]
-    flat = [array.reshape(-1) for array in (*cache, *gradients)]
-    each(_gradients, [(ddivergence, *(array[piece] for array in flat)) for piece in pieces(cache[0].size, PIECE)])
+    run(_gradients, parts(cache[0].size, PIECE), ddivergence, *(array.reshape(-1) for array in (*cache, *gradients)))
     return tuple(gradients)

@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-from ibpcl.kernels.compilation import compiled, int64, labels, matrix, summing, twin_of, vector, void
+from ibpcl.kernels.compilation import compiled, inlined, labels, matrix, summing, twin_of, vector, void
 from ibpcl.kernels.elementary import exp, log_of
-from ibpcl.kernels.threads import each, pieces
+from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import likelihoods as reference
 
 ROWS, IMAGES = 256, 16                                       # a piece
@@ -19,29 +19,31 @@ ZERO, ONE = np.float32(0), np.float32(1)
 SMALLEST = np.float32(1e-20)
 
 
-@compiled(void(int64, matrix, labels, matrix, vector))
-def _normalize(first, logits, classes, log_normalized, log_p):
-    """Write the logarithms of the softmax and those of the labels' probabilities, for rows from ``first`` on."""
-    for r in range(logits.shape[0]):
-        f, out, largest, mass = logits[r], log_normalized[r], logits[r, 0], ZERO
-        for c in range(f.size):
-            largest = f[c] if f[c] > largest else largest
-        for c in range(f.size):
-            mass += exp(f[c] - largest)
-        shift = largest + np.float32(math.log(mass))
-        for c in range(f.size):
-            out[c] = f[c] - shift
-        log_p[r] = out[classes[(first + r) % classes.size]]
+@compiled(void(JOB, matrix, labels, matrix, vector))
+def _normalize(job, logits, classes, log_normalized, log_p):
+    """Write the logarithms of the softmax and those of the labels' probabilities; all samples share the labels."""
+    for i in taken(job):
+        for r in range(i * ROWS, min((i + 1) * ROWS, logits.shape[0])):
+            f, out, largest, mass = logits[r], log_normalized[r], logits[r, 0], ZERO
+            for c in range(f.size):
+                largest = f[c] if f[c] > largest else largest
+            for c in range(f.size):
+                mass += exp(f[c] - largest)
+            shift = largest + np.float32(math.log(mass))
+            for c in range(f.size):
+                out[c] = f[c] - shift
+            log_p[r] = out[classes[r % classes.size]]
 
 
-@compiled(void(int64, vector, matrix, labels, matrix))
-def _by_logits(first, dlog_p, log_normalized, classes, dlogits):
-    """Write the gradient at the logits, for rows from ``first`` on."""
-    for r in range(dlogits.shape[0]):
-        for c in range(dlogits.shape[1]):
-            p = exp(log_normalized[r, c])
-            dlogits[r, c] = -dlog_p[r] * (p if not p < SMALLEST else ZERO)
-        dlogits[r, classes[(first + r) % classes.size]] += dlog_p[r]
+@compiled(void(JOB, vector, matrix, labels, matrix))
+def _by_logits(job, dlog_p, log_normalized, classes, dlogits):
+    """Write the gradient at the logits."""
+    for i in taken(job):
+        for r in range(i * ROWS, min((i + 1) * ROWS, dlogits.shape[0])):
+            for c in range(dlogits.shape[1]):
+                p = exp(log_normalized[r, c])
+                dlogits[r, c] = -dlog_p[r] * (p if not p < SMALLEST else ZERO)
+            dlogits[r, classes[r % classes.size]] += dlog_p[r]
 
 
 @twin_of(reference)
@@ -53,8 +55,7 @@ def categorical(logits, labels):
                          f"{labels.max()}")
     labels, rows = labels.astype(np.int64, copy=False), logits.reshape(S * N, C)
     log_normalized, log_p = np.empty_like(rows), np.empty(S * N, np.float32)
-    each(_normalize, [(piece.start, rows[piece], labels, log_normalized[piece], log_p[piece])
-                      for piece in pieces(S * N, ROWS)])
+    run(_normalize, parts(S * N, ROWS), rows, labels, log_normalized, log_p)
     return log_p.reshape(S, N), (log_normalized, labels)
 
 
@@ -62,9 +63,8 @@ def categorical(logits, labels):
 def categorical_vjp(dlog_p, cache):
     """Pull the gradient back: the twin of :func:`ibpcl.primitives.likelihoods.categorical_vjp`."""
     log_normalized, labels = cache
-    dlogits, given = np.empty_like(log_normalized), dlog_p.reshape(-1)
-    each(_by_logits, [(piece.start, given[piece], log_normalized[piece], labels, dlogits[piece])
-                      for piece in pieces(given.size, ROWS)])
+    dlogits = np.empty_like(log_normalized)
+    run(_by_logits, parts(dlog_p.size, ROWS), dlog_p.reshape(-1), log_normalized, labels, dlogits)
     return dlogits.reshape(*dlog_p.shape, dlogits.shape[1])
 
 
@@ -78,20 +78,26 @@ def _log_mass(f, y):
     return total
 
 
-@compiled(void(int64, matrix, matrix, vector))
-def _images(first, logits, targets, log_p):
-    """Write the log probabilities of images from number ``first`` on; all samples share the targets."""
-    for r in range(logits.shape[0]):
-        log_p[r] = _log_mass(logits[r], targets[(first + r) % targets.shape[0]])
+@compiled(void(JOB, matrix, matrix, vector))
+def _images(job, logits, targets, log_p):
+    """Write the log probabilities of images; all samples share the targets."""
+    for i in taken(job):
+        for r in range(i * IMAGES, min((i + 1) * IMAGES, logits.shape[0])):
+            log_p[r] = _log_mass(logits[r], targets[r % targets.shape[0]])
 
 
-@compiled(void(int64, vector, matrix, matrix, matrix))
-def _by_pixels(first, dlog_p, logits, targets, dlogits):
-    """Write the gradient at the logits of images from number ``first`` on."""
-    for r in range(logits.shape[0]):
-        d, f, y, out = dlog_p[r], logits[r], targets[(first + r) % targets.shape[0]], dlogits[r]
-        for c in range(out.size):
-            out[c] = d * (y[c] - ONE / (ONE + exp(-f[c])))
+@inlined
+def _residuals(d, f, y, out):
+    for c in range(out.size):
+        out[c] = d * (y[c] - ONE / (ONE + exp(-f[c])))
+
+
+@compiled(void(JOB, vector, matrix, matrix, matrix))
+def _by_pixels(job, dlog_p, logits, targets, dlogits):
+    """Write the gradient at the logits of images."""
+    for i in taken(job):
+        for r in range(i * IMAGES, min((i + 1) * IMAGES, logits.shape[0])):
+            _residuals(dlog_p[r], logits[r], targets[r % targets.shape[0]], dlogits[r])
 
 
 @twin_of(reference)
@@ -101,7 +107,7 @@ def bernoulli_logistic(logits, targets):
     if targets.shape != (N, C):
         raise ValueError(f"likelihoods.bernoulli_logistic: targets must have shape ({N}, {C}), got {targets.shape}")
     log_p, rows = np.empty(S * N, np.float32), logits.reshape(S * N, C)
-    each(_images, [(piece.start, rows[piece], targets, log_p[piece]) for piece in pieces(S * N, IMAGES)])
+    run(_images, parts(S * N, IMAGES), rows, targets, log_p)
     return log_p.reshape(S, N), (rows, targets)
 
 
@@ -109,7 +115,6 @@ def bernoulli_logistic(logits, targets):
 def bernoulli_logistic_vjp(dlog_p, cache):
     """Pull the gradient back: the twin of :func:`ibpcl.primitives.likelihoods.bernoulli_logistic_vjp`."""
     rows, targets = cache
-    dlogits, given = np.empty_like(rows), dlog_p.reshape(-1)
-    each(_by_pixels, [(piece.start, given[piece], rows[piece], targets, dlogits[piece])
-                      for piece in pieces(len(rows), IMAGES)])
+    dlogits = np.empty_like(rows)
+    run(_by_pixels, parts(len(rows), IMAGES), dlog_p.reshape(-1), rows, targets, dlogits)
     return dlogits.reshape(*dlog_p.shape, rows.shape[1])

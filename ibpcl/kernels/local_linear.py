@@ -10,32 +10,33 @@ BLAS or without the images' zeros.  With the gradients before it, :math:`g_s = f
 :math:`d \log\sigma = 2 \sigma^2 \odot d(\sigma^2)`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.kernels.compilation import compiled, cube, float32, inlined, int64, matrix, twin_of, vector, void
-from ibpcl.kernels.sparse import Sparse, density, efficiency, multiply, sparse
-from ibpcl.kernels.threads import each, pieces
-from ibpcl.openblas import one_thread
+from ibpcl.kernels import blas
+from ibpcl.kernels.compilation import compiled, cube, float32, inlined, matrix, summing, twin_of, vector, void
+from ibpcl.kernels.sparse import density, efficiency, multiply, sparse
+from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import activations
 from ibpcl.primitives import local_linear as reference
 
-ROWS, PRODUCT_ROWS = 64, 128                                 # of the samples, and of a product, a piece
+ROWS, THIN_ROWS = 64, 256                                    # a piece; of a product with few columns
+THIN = 16                                                    # where BLAS is slower
 # As in ibpcl.kernels.linear; here one batch has two products only, and looking for its zeros weighs more.
-DENSEST, NARROWEST = 0.3, 64
+DENSEST, NARROWEST = 0.45, 64
 # What a number that is not positive is multiplied by; other activations are apart from their layers.
 LEAN = {None: 1.0, "relu": 0.0, "leaky_relu": activations.LEAK}
-ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
+ZERO, ONE, TWO, HALF = np.float32(0), np.float32(1), np.float32(2), np.float32(0.5)
 
 
 class Cache(NamedTuple):
     """What the way back of a layer needs; ``apart`` is an activation that is not ``lean``, with its own cache."""
 
     x: np.ndarray
-    squares: np.ndarray | None
-    means: np.ndarray
-    variances: np.ndarray
+    back: Callable
+    weights: np.ndarray
     mask: np.ndarray | None
     places: np.ndarray | None
     bias_variance: np.ndarray
@@ -65,14 +66,15 @@ def _slopes(deviation):
         deviation[k] = HALF / deviation[k] if deviation[k] > ZERO else ZERO
 
 
-@compiled(void(int64, matrix, matrix, vector, vector, cube, float32, cube))
-def _draw(first, mean, variance, bias_mean, bias_variance, eps, lean, h):
-    """Sample rows of ``h`` (R, N, K) from ``first`` on, and turn the variances v into ds / dv = 1 / (2 s)."""
-    for n in range(mean.shape[0]):
-        _deviations(bias_variance, variance[n])
-        for r in range(eps.shape[0]):
-            _sample(mean[n], bias_mean, variance[n], eps[r, first + n], lean, h[r, first + n])
-        _slopes(variance[n])
+@compiled(void(JOB, matrix, matrix, vector, vector, cube, float32, cube))
+def _draw(job, mean, variance, bias_mean, bias_variance, eps, lean, h):
+    """Sample ``h`` (R, N, K), and turn the variances v into ds / dv = 1 / (2 s)."""
+    for i in taken(job):
+        for n in range(i * ROWS, min((i + 1) * ROWS, mean.shape[0])):
+            _deviations(bias_variance, variance[n])
+            for r in range(eps.shape[0]):
+                _sample(mean[n], bias_mean, variance[n], eps[r, n], lean, h[r, n])
+            _slopes(variance[n])
 
 
 @inlined
@@ -87,106 +89,146 @@ def _add_to_variance(dh, h, lean, eps, slope, out):
         out[k] += dh[k] * (ONE if h[k] > ZERO else lean) * eps[k] * slope[k]
 
 
-@compiled(void(int64, cube, cube, float32, cube, matrix, matrix, matrix))
-def _pull_back(first, dh, h, lean, eps, slope, dmean, dvariance):
-    """Add the gradients at rows of the means and of the variances, from ``first`` on."""
-    for n in range(slope.shape[0]):
-        for r in range(dh.shape[0]):                         # two loops, or the compiler sees too many arrays
-            _add_to_mean(dh[r, first + n], h[r, first + n], lean, dmean[n])
-            _add_to_variance(dh[r, first + n], h[r, first + n], lean, eps[r, first + n], slope[n], dvariance[n])
+@compiled(void(JOB, cube, cube, float32, cube, matrix, matrix, matrix))
+def _pull_back(job, dh, h, lean, eps, slope, dmean, dvariance):
+    """Write the gradients at the means and at the variances."""
+    for i in taken(job):
+        for n in range(i * ROWS, min((i + 1) * ROWS, slope.shape[0])):
+            dmean[n], dvariance[n] = ZERO, ZERO
+            for r in range(dh.shape[0]):                     # two loops, or the compiler sees too many arrays
+                _add_to_mean(dh[r, n], h[r, n], lean, dmean[n])
+                _add_to_variance(dh[r, n], h[r, n], lean, eps[r, n], slope[n], dvariance[n])
 
 
-def _spread(values, places, shape):
-    """Write the values of the kept weights where they are, and zeros elsewhere."""
-    out = np.zeros(shape, np.float32)
-    out.reshape(-1)[places] = values
-    return out
+@summing
+def _dots(x, means, variances):
+    mean = variance = ZERO
+    for d in range(x.size):
+        mean += x[d] * means[d]
+        variance += x[d] * x[d] * variances[d]
+    return mean, variance
 
 
-def _moments(x, squares, means, variances):
-    """Return both products, (2, N, K); without ``squares`` (N, D), those of a matrix without its zeros."""
-    N, K = len(x), means.shape[1]
-    out = np.empty((2, N, K), np.float32)
-    if squares is None:
-        entries, nothing = sparse(x), np.zeros(K, np.float32)
-        squared = Sparse(entries.places, entries.values * entries.values, entries.ends)
-        multiply([(entries, means, nothing), (squared, variances, nothing)], out)
-    else:
-        with one_thread():
-            each(np.matmul, [(given[rows], weights, product[rows]) for rows in pieces(N, PRODUCT_ROWS)
-                             for given, weights, product in ((x, means, out[0]), (squares, variances, out[1]))])
-    return out
+@compiled(void(JOB, matrix, cube, matrix, matrix))
+def _thin(job, x, weights, mean, variance):
+    """Write both products with few columns; ``weights`` (2, K, D) are transposed."""
+    for i in taken(job):
+        for n in range(i * THIN_ROWS, min((i + 1) * THIN_ROWS, x.shape[0])):
+            for k in range(weights.shape[1]):
+                mean[n, k], variance[n, k] = _dots(x[n], weights[0, k], weights[1, k])
+
+
+@inlined
+def _to_weights(x, dmean, dvariance, dmeans, dvariances):
+    for d in range(x.size):
+        dmeans[d] += dmean * x[d]
+        dvariances[d] += dvariance * x[d] * x[d]
+
+
+@inlined
+def _to_inputs(x, dmean, dvariance, means, variances, dx):
+    for d in range(x.size):
+        dx[d] += dmean * means[d] + TWO * x[d] * dvariance * variances[d]
+
+
+@compiled(void(JOB, cube, matrix, cube, cube, matrix))
+def _thin_vjp(job, gradients, x, weights, dweights, dx):
+    """Write the gradients at the inputs, and of each piece the one at the weights (pieces, 2 K, D)."""
+    K = weights.shape[1]
+    for i in taken(job):
+        own = dweights[i]
+        own[:] = ZERO
+        for n in range(i * THIN_ROWS, min((i + 1) * THIN_ROWS, x.shape[0])):
+            dx[n] = ZERO
+            for k in range(K):
+                dmean, dvariance = gradients[0, n, k], gradients[1, n, k]
+                _to_weights(x[n], dmean, dvariance, own[k], own[K + k])
+                _to_inputs(x[n], dmean, dvariance, weights[0, k], weights[1, k], dx[n])
+
+
+def _products(x, weights, of_images):
+    """Return both products, (2, N, K), and the way back."""
+    N, K = len(x), weights.shape[2]
+    if K < THIN:
+        out = np.empty((2, N, K), np.float32)
+        run(_thin, parts(N, THIN_ROWS), x, np.ascontiguousarray(weights.transpose(0, 2, 1)), *out)
+        return out, _thin_products_vjp
+    if of_images and K >= NARROWEST and density(x) <= DENSEST * efficiency(K):
+        return multiply(sparse(x, powers=2), weights, np.zeros((2, K), np.float32)), _sparse_products_vjp
+    return blas.multiply(np.stack([x, x * x]), weights), _dense_products_vjp
+
+
+def _thin_products_vjp(gradients, x, weights, needs_dx):
+    (_, D, K), pieces = weights.shape, parts(len(x), THIN_ROWS)
+    dx, dweights = np.empty_like(x), np.empty((pieces, 2 * K, D), np.float32)
+    run(_thin_vjp, pieces, gradients, x, np.ascontiguousarray(weights.transpose(0, 2, 1)), dweights, dx)
+    return dweights.sum(axis=0).reshape(2, K, D).transpose(0, 2, 1), dx
+
+
+def _sparse_products_vjp(gradients, x, weights, needs_dx):
+    dweights = multiply(sparse(x.T, powers=2), gradients, np.zeros((2, weights.shape[2]), np.float32))
+    return dweights, _dense_products_vjp(gradients, x, weights, needs_dx, False)[1]
+
+
+def _dense_products_vjp(gradients, x, weights, needs_dx, needs_dweights=True):
+    dweights, by_product = blas.pull_back(gradients, np.stack([x, x * x]), weights, needs_dweights, needs_dx)
+    return dweights, by_product[0] + 2 * x * by_product[1] if needs_dx else None
+
+
+def _moments_of(mu, log_sigma, mask):
+    """Return means and variances (2, D, K) of the weights under a mask, and where in it the kept ones are, or None."""
+    if mask is None:
+        return np.stack([mu, np.exp(2 * log_sigma)]), None
+    moments = np.zeros((2, *mask.shape), np.float32)
+    if mu.ndim > 1:
+        np.multiply(mu, mask, out=moments[0])
+        np.exp(2 * log_sigma, out=moments[1], where=mask)
+        return moments, None
+    places = np.flatnonzero(mask)                            # of the weights that the mask keeps
+    if not places.size == mu.size == log_sigma.size:
+        raise ValueError(f"local_linear.sample: the mask keeps {places.size} weights, got {mu.shape} means and "
+                         f"{log_sigma.shape} deviations")
+    flat = moments.reshape(2, -1)
+    flat[0, places], flat[1, places] = mu, np.exp(2 * log_sigma)
+    return moments, places
 
 
 @twin_of(reference)
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
     """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`."""
-    means, variances, bias_variance, places = mu, np.exp(2 * log_sigma), np.exp(2 * bias_log_sigma), None
+    (weights, places), bias_variance = _moments_of(mu, log_sigma, mask), np.exp(2 * bias_log_sigma)
     if mask is not None:
         active = mask.any(axis=0)
         bias_mu, bias_variance = bias_mu * active, bias_variance * active
-        if mu.ndim == 1:                                     # of the weights that the mask keeps
-            places = np.flatnonzero(mask)
-            if not places.size == mu.size == log_sigma.size:
-                raise ValueError(f"local_linear.sample: the mask keeps {places.size} weights, got {mu.shape} means and "
-                                 f"{log_sigma.shape} deviations")
-            means, variances = (_spread(values, places, mask.shape) for values in (mu, variances))
-        else:
-            means, variances = mu * mask, variances * mask
-    (D, K), of_images = means.shape, x.ndim == 2
-    rows = x.reshape(-1, D)
+    (_, D, K), of_images = weights.shape, x.ndim == 2
+    rows = x.reshape(x.size // D if D else x.shape[0], D)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
     noise, lean = eps.reshape(len(eps) if of_images else 1, len(rows), K), np.float32(LEAN.get(activation, 1.0))
-    zeros = of_images and K >= NARROWEST and density(x) <= DENSEST * efficiency(K)
-    squares = None if zeros else rows * rows
-    mean, slope = _moments(rows, squares, means, variances)
+    (mean, slope), back = _products(rows, weights, of_images)
     h = np.empty_like(noise)
-    each(_draw, [(piece.start, mean[piece], slope[piece], bias_mu, bias_variance, noise, lean, h)
-                 for piece in pieces(len(rows), ROWS)])
+    run(_draw, parts(len(rows), ROWS), mean, slope, bias_mu, bias_variance, noise, lean, h)
     out, apart = h.reshape(eps.shape), None
     if activation not in LEAN:
         out, active = getattr(activations, activation)(out)
         apart = getattr(activations, activation + "_vjp"), active
-    return out, Cache(x, squares, means, variances, mask, places, bias_variance, noise, slope, h, lean, apart)
-
-
-def _through(dmean, dvariance, means, variances, x, dx):
-    """Write the gradient at some rows of x."""
-    np.matmul(dvariance, variances.T, out=dx)
-    dx *= x
-    dx *= 2
-    dx += dmean @ means.T
+    return out, Cache(x, back, weights, mask, places, bias_variance, noise, slope, h, lean, apart)
 
 
 @twin_of(reference)
 def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
-    x, squares, means, variances, mask, places, bias_variance, noise, slope, h, lean, apart = cache
+    x, back, weights, mask, places, bias_variance, noise, slope, h, lean, apart = cache
     if apart is not None:
         pull_activation_back, active = apart
         dh = pull_activation_back(dh, active)
-    (N, K), D, dx = slope.shape, len(means), None
-    rows, given, gradients = x.reshape(N, D), dh.reshape(noise.shape), np.zeros((2, N, K), np.float32)
-    each(_pull_back, [(piece.start, given, h, lean, noise, slope[piece], *gradients[:, piece])
-                      for piece in pieces(N, ROWS)])
-    dmean, dvariance = gradients
-    dweights = np.empty((2, D, K), np.float32)
-    with one_thread():
-        if squares is None:
-            entries, nothing = sparse(np.ascontiguousarray(rows.T)), np.zeros(K, np.float32)
-            squared = Sparse(entries.places, entries.values * entries.values, entries.ends)
-            multiply([(entries, dmean, nothing), (squared, dvariance, nothing)], dweights)
-        else:
-            each(np.matmul, [(rows.T, dmean, dweights[0]), (squares.T, dvariance, dweights[1])])
-        if needs_dx:
-            dx = np.empty((N, D), np.float32)
-            each(_through, [(dmean[piece], dvariance[piece], means, variances, rows[piece], dx[piece])
-                            for piece in pieces(N, PRODUCT_ROWS)])
-            dx = dx.reshape(x.shape)
-    dmu, dlog_sigma = dweights[0], 2 * variances * dweights[1]
-    dbias_mu, dbias_log_sigma = dmean.sum(axis=0), 2 * bias_variance * dvariance.sum(axis=0)
+    (N, K), D = slope.shape, weights.shape[1]
+    rows, gradients = x.reshape(N, D), np.empty((2, N, K), np.float32)
+    run(_pull_back, parts(N, ROWS), dh.reshape(noise.shape), h, lean, noise, slope, *gradients)
+    dweights, dx = back(gradients, rows, weights, needs_dx)
+    dbias_mu, dbias_variance = gradients.sum(axis=1)
+    dmu, dlog_sigma = dweights[0], 2 * weights[1] * dweights[1]
     if mask is not None:
         dbias_mu = dbias_mu * mask.any(axis=0)
         dmu, dlog_sigma = (dmu * mask, dlog_sigma) if places is None else (
             part.reshape(-1)[places] for part in (dmu, dlog_sigma))
-    return dx, dmu, dlog_sigma, dbias_mu, dbias_log_sigma
+    return dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, dbias_mu, 2 * bias_variance * dbias_variance

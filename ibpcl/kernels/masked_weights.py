@@ -26,7 +26,6 @@ from ibpcl.kernels.compilation import (
     float32,
     float64,
     inlined,
-    int64,
     matrix,
     summing,
     twin_of,
@@ -34,7 +33,7 @@ from ibpcl.kernels.compilation import (
     void,
 )
 from ibpcl.kernels.elementary import exp, expm1, log_terms
-from ibpcl.kernels.threads import each, pieces
+from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.numerics import logistic_kl
 from ibpcl.primitives import concrete
 from ibpcl.primitives import masked_weights as reference
@@ -117,29 +116,31 @@ def _bernoulli_kl(rho, decay, gap, growth, rest, pi, not_pi):
     return total
 
 
-@compiled(void(int64, int64, cube, cube, matrix, matrix, matrix, cube, float32, boolean, cube, cube, matrix, matrix,
-               float64[::1]))
-def _forward(first, last, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, w, odds, largest, where,
+@compiled(void(JOB, cube, cube, matrix, matrix, matrix, cube, float32, boolean, cube, cube, cube, cube,
+               float64[:, ::1]))
+def _forward(job, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, w, odds, largest, where,
              divergence):
-    """Sample a block of rows; ``sticks`` (3, S, K) are logit pi, pi and 1 - pi; the last three are of this block."""
-    (S, _, K), rows = w.shape, last - first
-    scratch, z = np.empty((5, rows, K), np.float32), np.empty(K, np.float32)
+    """Sample; ``sticks`` (3, S, K) are logit pi, pi and 1 - pi; the last three have results of each block of rows."""
+    S, D, K = w.shape
+    scratch, z = np.empty((5, ROWS, K), np.float32), np.empty(K, np.float32)
     sigma, decay, gap, growth, rest = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
-    for i in range(rows):
-        _exp(log_sigma[first + i], ONE, sigma[i])
-        if bernoulli:
-            _offsets(rho[first + i], decay[i], gap[i], growth[i], rest[i])
-    for s in range(S):
-        largest[s], where[s], total = -ONE, ZERO, 0.0        # a mask is not negative
-        for i in range(rows):
-            d = first + i
-            _odds(logistic[s, d], rho[d], sticks[0, s], inverse_tau, odds[s, d])
-            _weights(odds[s, d], eps[s, d], mu[d], sigma[i], z, w[s, d])
-            _largest(z, np.float32(d), largest[s], where[s])
+    for block in taken(job):
+        first, last = block * ROWS, min((block + 1) * ROWS, D)
+        for i in range(last - first):
+            _exp(log_sigma[first + i], ONE, sigma[i])
             if bernoulli:
-                total += _bernoulli_kl(rho[d], decay[i], gap[i], growth[i], rest[i], sticks[1, s],
-                                       sticks[2, s])
-        divergence[s] = total
+                _offsets(rho[first + i], decay[i], gap[i], growth[i], rest[i])
+        for s in range(S):
+            best, its_row, total = largest[block, s], where[block, s], 0.0
+            best[:], its_row[:] = -ONE, ZERO                 # a mask is not negative
+            for d in range(first, last):
+                i = d - first
+                _odds(logistic[s, d], rho[d], sticks[0, s], inverse_tau, odds[s, d])
+                _weights(odds[s, d], eps[s, d], mu[d], sigma[i], z, w[s, d])
+                _largest(z, np.float32(d), best, its_row)
+                if bernoulli:
+                    total += _bernoulli_kl(rho[d], decay[i], gap[i], growth[i], rest[i], sticks[1, s], sticks[2, s])
+            divergence[block, s] = total
 
 
 @inlined
@@ -173,25 +174,28 @@ def _to_sticks(d, dlogit, theta, pi, dlogit_pi):
         dlogit_pi[k] += dlogit[k] + d * (pi[k] - theta[k])
 
 
-@compiled(void(int64, int64, cube, vector, cube, cube, matrix, matrix, cube, float32, matrix, matrix, matrix, matrix))
-def _backward(first, last, dw, ddivergence, w, odds, mu, rho, sticks, inverse_tau, dmu, dlog_sigma, drho, dlogit_pi):
-    """Write the gradients of a block of rows; ``sticks`` (2, S, K) are pi and (1 - pi) / pi.
+@compiled(void(JOB, cube, vector, cube, cube, matrix, matrix, cube, float32, matrix, matrix, matrix, cube))
+def _backward(job, dw, ddivergence, w, odds, mu, rho, sticks, inverse_tau, dmu, dlog_sigma, drho, dlogit_pi):
+    """Write the gradients; ``sticks`` (2, S, K) are pi and (1 - pi) / pi.
 
-    ``ddivergence`` is the gradient at the Bernoulli divergence, zero if another one is used; the last array is of this
-    block.
+    ``ddivergence`` is the gradient at the Bernoulli divergence, zero if another one is used; ``dlogit_pi`` has the
+    share of each block of rows.
     """
-    S, _, K = w.shape
-    odds_against_rho = np.empty((last - first, K), np.float32)
+    S, D, K = w.shape
+    odds_against_rho = np.empty((ROWS, K), np.float32)
     dlogit, by_value, theta = np.empty(K, np.float32), np.empty(K, np.float32), np.empty(K, np.float32)
-    for i in range(last - first):
-        _exp(rho[first + i], -ONE, odds_against_rho[i])
-    dmu[first:last], dlog_sigma[first:last], drho[first:last], dlogit_pi[:] = ZERO, ZERO, ZERO, ZERO
-    for s in range(S):
-        for d in range(first, last):
-            _by_weight(dw[s, d], w[s, d], odds[s, d], inverse_tau, dlogit, by_value)
-            _to_parameters(dw[s, d], w[s, d], by_value, mu[d], dmu[d], dlog_sigma[d])
-            _by_divergence(ddivergence[s], rho[d], odds_against_rho[d - first], sticks[1, s], dlogit, drho[d], theta)
-            _to_sticks(ddivergence[s], dlogit, theta, sticks[0, s], dlogit_pi[s])
+    for block in taken(job):
+        first, last = block * ROWS, min((block + 1) * ROWS, D)
+        for i in range(last - first):
+            _exp(rho[first + i], -ONE, odds_against_rho[i])
+        dmu[first:last], dlog_sigma[first:last], drho[first:last], dlogit_pi[block] = ZERO, ZERO, ZERO, ZERO
+        for s in range(S):
+            for d in range(first, last):
+                _by_weight(dw[s, d], w[s, d], odds[s, d], inverse_tau, dlogit, by_value)
+                _to_parameters(dw[s, d], w[s, d], by_value, mu[d], dmu[d], dlog_sigma[d])
+                _by_divergence(ddivergence[s], rho[d], odds_against_rho[d - first], sticks[1, s], dlogit, drho[d],
+                               theta)
+                _to_sticks(ddivergence[s], dlogit, theta, sticks[0, s], dlogit_pi[block, s])
 
 
 @twin_of(reference)
@@ -202,11 +206,11 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     (S, D, K), bernoulli, inverse_tau = eps.shape, mask_kl == "bernoulli", np.float32(1 / tau)
     against = np.exp(-logit_pi.clip(-LIMIT, LIMIT))          # (1 - pi) / pi
     pi = 1 / (1 + against)
-    sticks, blocks = np.stack([logit_pi, pi, against * pi]), pieces(D, ROWS)      # 1 - pi would lose digits near 1
+    sticks, blocks = np.stack([logit_pi, pi, against * pi]), parts(D, ROWS)      # 1 - pi would lose digits near 1
     w, odds = (np.empty((S, D, K), np.float32) for _ in range(2))
-    (largest, where), partial = np.empty((2, len(blocks), S, K), np.float32), np.empty((len(blocks), S))
-    each(_forward, [(block.start, block.stop, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, w,
-                     odds, largest[i], where[i], partial[i]) for i, block in enumerate(blocks)])
+    (largest, where), partial = np.empty((2, blocks, S, K), np.float32), np.empty((blocks, S))
+    run(_forward, blocks, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, w, odds, largest, where,
+        partial)
     activity, rows = np.zeros((S, K), np.float32), np.zeros((S, K), np.intp)
     if blocks:
         best = largest.argmax(axis=0)[None]                  # the first of equals
@@ -222,11 +226,11 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
 def sample_vjp(dout, cache):
     """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``."""
     w, odds, mu, rho, sticks, inverse_tau, bernoulli, rows = cache
-    (S, D, K), (dw, dactivity, ddivergence), blocks = w.shape, dout, pieces(len(mu), ROWS)
+    (S, D, K), (dw, dactivity, ddivergence) = w.shape, dout
     dmu, dlog_sigma, drho = (np.empty_like(mu) for _ in range(3))
-    partial = np.empty((len(blocks), S, K), np.float32)
-    each(_backward, [(block.start, block.stop, dw, ddivergence * np.float32(bernoulli), w, odds, mu, rho, sticks,
-                      inverse_tau, dmu, dlog_sigma, drho, partial[i]) for i, block in enumerate(blocks)])
+    partial = np.empty((parts(D, ROWS), S, K), np.float32)
+    run(_backward, len(partial), dw, ddivergence * np.float32(bernoulli), w, odds, mu, rho, sticks, inverse_tau, dmu,
+        dlog_sigma, drho, partial)
     dlogit_pi = partial.sum(axis=0)
     for s in range(S if D > 0 else 0):                       # the activity of a column is one of its masks
         place = rows[s], np.arange(K)

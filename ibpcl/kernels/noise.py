@@ -14,7 +14,7 @@ import numpy as np
 from ibpcl import noise as reference
 from ibpcl.kernels.compilation import compiled, cube, inlined, int64, uint64, void
 from ibpcl.kernels.elementary import HALF, ONE, log_of
-from ibpcl.kernels.threads import each, pieces
+from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.noise import LOW, ROUNDS, STRIP
 
 PIECE = 32                                                   # chunks
@@ -89,37 +89,40 @@ def _units(u, x):
         x[i] = value if value < ONE else BELOW_ONE
 
 
-@compiled(void(int64, uint64, uint64, uint64, uint64, uint64, cube))
-def _fill(kind, chunk, step, task, stream, seed, out):
-    """Fill ``out`` (chunks, 4, 512) with noise of a kind, from a chunk on."""
+@inlined
+def _transform(kind, words, values):
+    if kind == NORMAL:
+        for j in range(0, 4, 2):
+            _box_muller(words[j], words[j + 1], values[j], values[j + 1])
+    elif kind == LOGISTIC:
+        for j in range(4):
+            _logits(words[j], values[j])
+    else:
+        for j in range(4):
+            _units(words[j], values[j])
+
+
+@compiled(void(JOB, int64, uint64, uint64, uint64, uint64, cube))
+def _fill(job, kind, step, task, stream, seed, out):
+    """Fill ``out`` (chunks, 4, 512) with noise of a kind."""
     words = np.empty((4, STRIP), np.uint32)
-    for i in range(out.shape[0]):
-        _cipher(words, (chunk + np.uint64(i)) * np.uint64(STRIP), step, task, stream, seed)
-        values = out[i]
-        if kind == NORMAL:
-            for j in range(0, 4, 2):
-                _box_muller(words[j], words[j + 1], values[j], values[j + 1])
-        elif kind == LOGISTIC:
-            for j in range(4):
-                _logits(words[j], values[j])
-        else:
-            for j in range(4):
-                _units(words[j], values[j])
+    for i in taken(job):
+        for chunk in range(i * PIECE, min((i + 1) * PIECE, out.shape[0])):
+            _cipher(words, np.uint64(chunk) * np.uint64(STRIP), step, task, stream, seed)
+            _transform(kind, words, out[chunk])
 
 
 def draw(wanted, dtype=np.float32):
     """Draw several arrays of noise: the twin of :func:`ibpcl.noise.draw`, which serves float64."""
     if reference.check_dtype("noise.draw", dtype) != np.float32:
         return reference.draw(wanted, dtype)
-    calls, found = [], []
+    found = []
     for kind, key, shape in wanted:
         seed, task, step, stream = reference.check_key(f"noise.{kind}", key)
         shape, size, chunks = reference.check_shape(f"noise.{kind}", shape)
         out = np.empty((chunks, 4, STRIP), np.float32)
-        calls += [(KINDS.index(kind), piece.start, step, task, stream, seed, out[piece])
-                  for piece in pieces(chunks, PIECE)]
+        run(_fill, parts(chunks, PIECE), KINDS.index(kind), step, task, stream, seed, out)
         found.append(out.reshape(-1)[:size].reshape(shape))
-    each(_fill, calls)
     return found
 
 

@@ -10,18 +10,17 @@ first-level cache while all rows of the result pass and take what they need.  Th
 block after block of 64 columns, and in a block row after row.
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import int32, int64, types, void
+from numba import float32, int32, int64, types, void
 from numba.extending import intrinsic
 
-from ibpcl.kernels.compilation import compiled, inlined, matrix, vector
-from ibpcl.kernels.threads import each, pieces
+from ibpcl.kernels.compilation import compiled, cube, inlined, matrix
+from ibpcl.kernels.threads import JOB, parts, run, taken
 
-BLOCK = 64                                                   # rows of a tile
+BLOCK, ROWS = 64, 128                                        # rows of a tile; of the result, a piece
 LANES, VECTORS = 16, 7                                       # of 64 bytes: what a row of a tile is made of
 CACHE_LINE = 64                                              # bytes, as a vector
 WIDTH = LANES * VECTORS                                      # 28 KB a tile; 14 of the 16 registers of AVX2
@@ -29,10 +28,10 @@ EVERY = 8                                                    # one row in so man
 
 
 class Sparse(NamedTuple):
-    """A matrix (R, D) without its zeros.
+    """A matrix (R, D) without its zeros, and perhaps its square.
 
     The entries of row r in block b are those before ``ends[b, r]``, from ``ends[b, r - 1]`` on, or for r = 0 from
-    R b BLOCK on; ``places`` says in which column of the block each is.
+    R b BLOCK on; ``places`` says in which column of the block each is, ``values[0]`` what it is.
     """
 
     places: np.ndarray
@@ -40,18 +39,22 @@ class Sparse(NamedTuple):
     ends: np.ndarray
 
 
-@compiled(void(int64, int64, matrix, int32[::1], vector, int64[:, ::1]))
-def _compress(first_block, last_block, x, places, values, ends):
+@compiled(void(JOB, float32[:, :], int32[::1], matrix, int64[:, ::1]))
+def _compress(job, x, places, values, ends):
     """Write column and value of each entry of x (R, D), without a branch: a zero is written over by the next one."""
-    (R, D), zero = x.shape, np.float32(0)
-    for block in range(first_block, last_block):
-        first, j = block * BLOCK, R * block * BLOCK
+    (R, D), zero, found = x.shape, np.float32(0), values[0]
+    for block in taken(job):
+        begin = R * block * BLOCK
+        j = begin
         for r in range(R):
-            row = x[r]
-            for d in range(first, min(first + BLOCK, D)):
-                places[j], values[j] = d - first, row[d]
+            row = x[r, block * BLOCK:min((block + 1) * BLOCK, D)]
+            for d in range(row.size):
+                places[j], found[j] = d, row[d]
                 j += row[d] != zero
             ends[block, r] = j
+        for power in range(1, values.shape[0]):
+            for k in range(begin, j):
+                values[power, k] = values[power - 1, k] * found[k]
 
 
 @intrinsic
@@ -106,37 +109,40 @@ def _copy(x, out):
         out[k] = x[k]
 
 
-@compiled(void(int64, int64, int32[::1], vector, int64[:, ::1], matrix, vector, matrix))
-def _multiply(first, last, places, values, ends, matrix, start, out):
-    """Write rows first ... last - 1 of the product with a matrix (M, K), each of which begins with ``start``."""
-    (M, K), R = matrix.shape, ends.shape[1]
-    memory = np.zeros((BLOCK + last - first + 1) * WIDTH, np.float32)
+@compiled(void(JOB, int32[::1], matrix, int64[:, ::1], cube, matrix, cube))
+def _multiply(job, places, values, ends, factors, start, out):
+    """Write some rows of a product with one of the factors (S, M, K), each of which begins with a row of ``start``."""
+    (_, R, K), (blocks, _), M = out.shape, ends.shape, factors.shape[1]
+    memory = np.zeros((BLOCK + ROWS + 1) * WIDTH, np.float32)
     aligned = -memory.ctypes.data % CACHE_LINE // memory.itemsize      # a vector that straddles two lines costs twice
-    rows = memory[aligned:aligned + (BLOCK + last - first) * WIDTH].reshape(BLOCK + last - first, WIDTH)
-    tile, sums = rows[:BLOCK], rows[BLOCK:]
-    sums_at, addresses = sums.ctypes.data, (tile.ctypes.data, values.ctypes.data, places.ctypes.data)
-    for column in range(0, K, WIDTH):
-        strip = slice(column, min(column + WIDTH, K))
-        for r in range(last - first):
-            _copy(start[strip], sums[r])
-        for block in range(ends.shape[0]):
-            for m in range(min(BLOCK, M - block * BLOCK)):
-                _copy(matrix[block * BLOCK + m, strip], tile[m])
-            j = ends[block, first - 1] if first > 0 else R * block * BLOCK
-            for r in range(first, last):
-                if j < ends[block, r]:
-                    _add_rows(sums_at + (r - first) * WIDTH * sums.itemsize, *addresses, j, ends[block, r])
-                j = ends[block, r]
-        for r in range(last - first):
-            _copy(sums[r], out[first + r, strip])
+    rows = memory[aligned:aligned + (BLOCK + ROWS) * WIDTH].reshape(BLOCK + ROWS, WIDTH)
+    tile, sums, cuts = rows[:BLOCK], rows[BLOCK:], parts(R, ROWS)
+    for piece in taken(job):
+        s, first = piece // cuts, piece % cuts * ROWS
+        last, matrix, v = min(first + ROWS, R), factors[s], values[s % values.shape[0]]
+        sums_at, addresses = sums.ctypes.data, (tile.ctypes.data, v.ctypes.data, places.ctypes.data)
+        for column in range(0, K, WIDTH):
+            strip = slice(column, min(column + WIDTH, K))
+            for r in range(last - first):
+                _copy(start[s, strip], sums[r])
+            for block in range(blocks):
+                for m in range(min(BLOCK, M - block * BLOCK)):
+                    _copy(matrix[block * BLOCK + m, strip], tile[m])
+                j = ends[block, first - 1] if first > 0 else R * block * BLOCK
+                for r in range(first, last):
+                    if j < ends[block, r]:
+                        _add_rows(sums_at + (r - first) * WIDTH * sums.itemsize, *addresses, j, ends[block, r])
+                    j = ends[block, r]
+            for r in range(last - first):
+                _copy(sums[r], out[s, first + r, strip])
 
 
-def sparse(x):
-    """Return a matrix (R, D), float32, without its zeros."""
-    blocks = -(-x.shape[1] // BLOCK)
+def sparse(x, powers=1):
+    """Return a matrix (R, D), float32, without its zeros; with ``powers`` = 2 its square, element by element, too."""
+    blocks = parts(x.shape[1], BLOCK)
     size = blocks * BLOCK * len(x) + 1                       # one more: for a zero after the last entry
-    found = Sparse(np.empty(size, np.int32), np.zeros(size, np.float32), np.empty((blocks, len(x)), np.int64))
-    each(_compress, [(piece.start, piece.stop, x, *found) for piece in pieces(blocks, 4)])
+    found = Sparse(np.empty(size, np.int32), np.empty((powers, size), np.float32), np.empty((blocks, len(x)), np.int64))
+    run(_compress, blocks, x, *found)
     return found
 
 
@@ -148,21 +154,26 @@ def density(x):
 
 def efficiency(columns):
     """Return which share of the tiles' columns is used by a matrix with so many."""
-    return columns / (WIDTH * max(-(-columns // WIDTH), 1))
+    return columns / (WIDTH * max(parts(columns, WIDTH), 1))
 
 
-def multiply(products, out):
-    """Write products of sparse matrices.
+def multiply(entries, factors, start):
+    """Return products of a sparse matrix.
 
     Parameters
     ----------
-    products : list of tuple
-        For each a :class:`Sparse` matrix (R, M), a matrix (M, K), and a vector (K,) with which its rows begin.
-    out : ndarray, shape (len(products), R, K)
-        Where they are written; a single one is cut into two pieces.
+    entries : Sparse
+        Of a matrix (R, M); the first factor is multiplied by it, the second by its square, if that is there.
+    factors : ndarray, shape (S, M, K)
+        The other factors.
+    start : ndarray, shape (S, K)
+        What is added to each row.
+
+    Returns
+    -------
+    out : ndarray, shape (S, R, K)
     """
-    rows = out.shape[1]
-    cuts = (0, rows // 2, rows) if len(products) == 1 else (0, rows)
-    each(_multiply, [(first, last, *entries, factor, start, result)
-                     for (entries, factor, start), result in zip(products, out, strict=True)
-                     for first, last in pairwise(cuts)])
+    (S, _, K), R = factors.shape, entries.ends.shape[1]
+    out = np.empty((S, R, K), np.float32)
+    run(_multiply, S * parts(R, ROWS), *entries, factors, start, out)
+    return out

@@ -1,37 +1,52 @@
-"""Pieces of a kernel, done by several threads.
+"""The pieces of a kernel, done by several threads.
+
+A kernel is called once by each thread, with a ``job`` as its first argument, and does ``for i in taken(job)``: the
+pieces that fall to this thread.  Pieces are cut by the size of the work alone, so results do not depend on how many
+threads there are, bit for bit.
 
 Why not Numba's ``parallel=True``: it multiplies the time of compilation, its threads may not be called by several
-threads of Python's, and they do not survive a fork.  Here Python's own threads call compiled code, or BLAS, which works
-without the interpreter's lock.  The pieces are cut by the size of the work alone, so results do not depend on how many
-threads there are, bit for bit.
+threads of Python's, and they do not survive a fork.  Why not a ``ThreadPoolExecutor``: a thread that waits for the
+interpreter's lock, or for another one by way of the operating system, is woken some 50 microseconds late, as long as
+many a piece takes.  So a helper waits in compiled code, without the lock: it looks again and again, for a limited time,
+whether the next job is open, and sleeps after that.
+
+What the threads share are three numbers in cache lines of their own, each changed by one atomic addition: how many jobs
+the team has opened; of a job, which piece is next; and how many of its pieces are done.
 """
 
 import functools
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
+import queue
+import threading
+import time
 from pathlib import Path
 
 import numba
+import numpy as np
+from llvmlite import ir
+from numba import int64, types
+from numba.extending import intrinsic
+
+from ibpcl.kernels.compilation import inlined
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")                       # of the container: microseconds of work, and of time
+CACHE_LINE = 64                                              # bytes
+LOOKS = 200_000                                              # about a millisecond
+NAP = 2e-5                                                   # seconds
 _chosen = {"count": None}
+JOB = types.UniTuple(int64, 6)                               # what a kernel is told of its job
 
 
 @functools.cache
-def quota():
-    """Return how many cores the container may use; infinity where it is not limited."""
-    try:
-        work, period = QUOTA.read_text(encoding="ascii").split()
-        return math.inf if work == "max" else max(1, math.ceil(int(work) / int(period)))
-    except (OSError, ValueError):
-        return math.inf
-
-
 def available():
     """Return how many cores this process may use: more threads would only wait for each other."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, quota())
+    try:
+        work, period = QUOTA.read_text(encoding="ascii").split()
+        return cores if work == "max" else min(cores, max(1, math.ceil(int(work) / int(period))))
+    except (OSError, ValueError):
+        return cores
 
 
 def count():
@@ -46,42 +61,126 @@ def set_count(threads):
     _chosen["count"] = threads
 
 
-@functools.lru_cache(maxsize=1)
-def _pool(process, helpers):
-    """Make the threads that help; ``process`` because a forked child does not inherit its parent's."""
-    return ThreadPoolExecutor(helpers, thread_name_prefix="ibpcl-kernels")
+@inlined
+def parts(length, size):
+    """Return how many pieces of ``size`` cover a length.
 
-
-def each(function, arguments):
-    """Return ``[function(*one) for one in arguments]``; the calls are made by several threads, in any order.
-
-    >>> each(pow, [(2, 3), (3, 2)])
-    [8, 9]
+    >>> parts(5, 2)
+    3
     """
-    arguments = list(arguments)
-    threads, results, turns = count(), [None] * len(arguments), iter(range(len(arguments)))
+    return -(-length // size)
 
-    def work():
-        for i in turns:                                      # each number comes once, to whichever thread asks
-            results[i] = function(*arguments[i])
 
-    started = []
+@intrinsic
+def _add(typing_context, address, value):
+    """Add to the number at an address, in one step for all threads; return what was there."""
+    def generate(context, builder, signature, arguments):
+        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        return builder.atomic_rmw("add", place, arguments[1], "seq_cst")
+    return int64(int64, int64), generate
+
+
+@inlined
+def taken(job):
+    """Yield the numbers of the pieces that this thread takes: each comes once, to whichever thread asks.
+
+    The thread that calls the kernel opens the job, and waits at the end for those that help; a helper waits for the
+    next job.
+    """
+    helps, opened, number, following, done, pieces = job
+    if not helps:
+        _add(opened, 1)
+    i = _add(following, 1)
+    while i < pieces:
+        yield i
+        _add(done, 1)
+        i = _add(following, 1)
+    for _ in range(LOOKS):
+        if (_add(opened, 0) > number) if helps else (_add(done, 0) == pieces):
+            break
+
+
+class _Job:
+    """A kernel with its arguments, and what its threads share: in what :func:`taken` reads, all are numbers."""
+
+    def __init__(self, kernel, pieces, arguments, opened=None, number=1):
+        self.kernel, self.arguments, self.number = kernel, arguments, number
+        self.shared = np.zeros((3, CACHE_LINE // 8), np.int64)
+        following = self.shared.ctypes.data
+        self.fields = opened or following + 2 * CACHE_LINE, number, following, following + CACHE_LINE, pieces
+
+    def work(self, helps):
+        """Do pieces until none is left."""
+        self.kernel((helps, *self.fields), *self.arguments)
+
+    def is_done(self):
+        """Say whether all pieces are done; some may be with a helper that was put aside for another program."""
+        return self.shared[1, 0] == self.fields[-1]
+
+
+class _Team:
+    """Threads that help whichever thread has the lock ``busy``, with one job at a time."""
+
+    def __init__(self, helpers):
+        self.busy, self.opened = threading.Lock(), np.zeros(CACHE_LINE // 8, np.int64)
+        self.job, self.error, self.asleep = None, None, []
+        for _ in range(helpers):
+            threading.Thread(target=self.help, name="ibpcl-kernels", daemon=True).start()
+
+    def help(self):
+        """Help with each job, for ever."""
+        bell, last = queue.SimpleQueue(), 0
+        while True:
+            job = self.job
+            if job is not None and job.number > last:
+                try:
+                    job.work(1)
+                except BaseException as error:               # the caller raises it
+                    self.error = error
+                last = job.number
+                continue
+            job = None                                       # or its arrays would not be free
+            self.asleep.append(bell)
+            if self.job is None or self.job.number <= last:  # after it was said, so that no job is overslept
+                bell.get()
+
+    def run(self, kernel, pieces, arguments):
+        """Do a job together with the helpers."""
+        self.error, self.job = None, _Job(kernel, pieces, arguments, self.opened.ctypes.data, int(self.opened[0]) + 1)
+        try:
+            while self.asleep:
+                self.asleep.pop().put(None)
+            self.job.work(0)
+            while not self.job.is_done():
+                if self.error is not None:
+                    raise self.error
+                time.sleep(NAP)
+        finally:
+            self.job = None
+
+
+@functools.cache
+def _team(process, helpers):
+    """Make a team, None without threads; ``process`` because a forked child does not inherit its parent's."""
     try:
-        for _ in range(min(threads, len(arguments)) - 1):
-            started.append(_pool(os.getpid(), threads - 1).submit(work))
-    except RuntimeError:                                     # no thread can be started: this one does it all
-        pass
-    work()
-    for future in started:
-        if not future.cancel():                              # one that has not begun has nothing to do any more
-            future.result()
-    return results
+        return _Team(helpers)
+    except RuntimeError:                                     # the system gives no more threads
+        return None
 
 
-def pieces(length, size):
-    """Return slices of at most ``size`` that cover a length.
+def run(kernel, pieces, *arguments):
+    """Do the pieces 0 ... ``pieces`` - 1 of a kernel, in any order, on several threads.
 
-    >>> pieces(5, 2)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    The calling thread does all of them where there is but one, and while the team helps another thread.
     """
-    return [slice(first, min(first + size, length)) for first in range(0, length, size)]
+    if pieces == 0:
+        return
+    threads = min(count(), pieces)
+    team = _team(os.getpid(), count() - 1) if threads > 1 else None
+    if team is None or not team.busy.acquire(blocking=False):
+        _Job(kernel, pieces, arguments).work(0)
+        return
+    try:
+        team.run(kernel, pieces, arguments)
+    finally:
+        team.busy.release()

@@ -57,12 +57,13 @@ def test_every_entry_is_kept_once_and_in_order(R, D, density, seed):
     rng = np.random.default_rng(seed)
     x = np.where(rng.random((R, D)) < density, rng.standard_normal((R, D)), 0).astype(np.float32)
     x[rng.random((R, D)) < 0.01] = np.nan                    # is not zero
-    entries, found = sparse.sparse(x), np.zeros_like(x)
+    entries, found = sparse.sparse(x, powers=2), np.zeros_like(x)
     for (block, row), end in np.ndenumerate(entries.ends):
         begin = entries.ends[block, row - 1] if row else R * block * sparse.BLOCK
         columns = block * sparse.BLOCK + entries.places[begin:end]
         assert (np.diff(columns) > 0).all()                  # in order, and so none twice
-        found[row, columns] = entries.values[begin:end]
+        found[row, columns] = entries.values[0, begin:end]
+        assert np.array_equal(entries.values[1, begin:end], entries.values[0, begin:end] ** 2, equal_nan=True)
     assert np.array_equal(found, x, equal_nan=True)
 
 
@@ -70,9 +71,7 @@ def test_every_entry_is_kept_once_and_in_order(R, D, density, seed):
 def test_every_width_is_written_whole(S):
     for K in range(1, 240):
         x, w, b, _ = (array.astype(np.float32) for array in inputs(S, 5, 70, K, 0.5, True, K))
-        out = np.full((S, 5, K), np.nan, np.float32)
-        entries = sparse.sparse(x)
-        sparse.multiply([(entries, *factors) for factors in zip(w, b, strict=True)], out)
+        out = sparse.multiply(sparse.sparse(x), w, b)
         np.testing.assert_allclose(out, reference.apply(x, w, b)[0], rtol=1e-5, atol=1e-4)
 
 
@@ -87,7 +86,8 @@ def test_fine_tuning_looks_for_zeros_where_they_can_pay():
     x = inputs(2, 200, 60, 70, 0.1, True, 0)[0].astype(np.float32)
     for columns, is_sparse in ((100, True), (40, False)):
         w, b, eps = (np.ones(shape, np.float32) for shape in ((60, columns), columns, (2, 200, columns)))
-        assert (local_linear.sample(eps, x, w, w, b, b)[1].cache.squares is None) == is_sparse
+        back = local_linear.sample(eps, x, w, w, b, b)[1].cache.back
+        assert (back is local_linear._sparse_products_vjp) == is_sparse
 
 
 def test_other_types_are_served_by_the_reference():

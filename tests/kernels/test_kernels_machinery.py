@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -87,29 +88,48 @@ def test_four_callers_at_once(many_cores):
         assert all(np.array_equal(a, b) for a, b in zip(results, expected, strict=True))
 
 
+@numba.njit(nogil=True)
+def count_pieces(job, done, rounds, who):
+    """Count how often each piece is done, and take a while for it; fail on a helper (1), on the caller (0), or not."""
+    for i in threads.taken(job):
+        if job[0] == who:
+            raise FloatingPointError
+        x = 1.0
+        for _ in range(rounds):
+            x = np.sin(x)
+        done[i] += 1 if x < 2 else 0
+
+
 @pytest.mark.parametrize("count", [1, 2, 8])
-def test_each_call_is_made_once_and_results_are_in_their_order(count, many_cores):
+def test_each_piece_is_done_once(count, many_cores):
     threads.set_count(count)
     for pieces in (0, 1, 2, 7, 100):
-        for _ in range(20):
-            done = []
-            found = threads.each(lambda i, done=done: done.append(i) or 2 * i, [(i,) for i in range(pieces)])
-            assert sorted(done) == list(range(pieces)) and found == [2 * i for i in range(pieces)]
+        for rounds in (0, 1000):
+            for _ in range(20):
+                done = np.zeros(pieces, np.int64)
+                threads.run(count_pieces, pieces, done, rounds, -1)
+                assert (done == 1).all()
 
 
-def test_an_error_is_not_lost_and_does_no_harm(many_cores):
+def test_helpers_that_have_fallen_asleep_are_woken(many_cores):
     threads.set_count(3)
+    for nap in (0, 1e-4, 2e-3, 0.1) * 5:
+        done = np.zeros(9, np.int64)
+        threads.run(count_pieces, 9, done, 1000, -1)
+        assert (done == 1).all()
+        time.sleep(nap)
 
-    def fail(who):
-        if who == "all" or (threading.current_thread() is threading.main_thread()) == (who == "caller"):
-            raise FloatingPointError(who)
-        time.sleep(1e-3)                                     # so that each thread gets a turn
 
-    for who in ("all", "caller", "helper"):
-        with pytest.raises(FloatingPointError, match=who):
-            for _ in range(50):                              # a helper may come too late to fail
-                threads.each(fail, [(who,)] * 8)
-        assert threads.each(abs, [(-1,), (2,)]) == [1, 2]
+@pytest.mark.parametrize("who", [0, 1])
+def test_an_error_is_not_lost_and_does_no_harm(who, many_cores):
+    threads.set_count(3)
+    with pytest.raises(FloatingPointError):
+        for _ in range(200):                                 # a helper may come too late to fail
+            threads.run(count_pieces, 20, np.zeros(20, np.int64), 20_000, who)
+    for _ in range(20):
+        done = np.zeros(20, np.int64)
+        threads.run(count_pieces, 20, done, 1000, -1)
+        assert (done == 1).all()
 
 
 def test_without_a_thread_to_be_had_the_caller_does_it_all(many_cores, monkeypatch):
@@ -118,30 +138,24 @@ def test_without_a_thread_to_be_had_the_caller_does_it_all(many_cores, monkeypat
 
     threads.set_count(7)
     monkeypatch.setattr(threading.Thread, "start", start)
-    threads._pool.cache_clear()
-    assert threads.each(abs, [(-i,) for i in range(9)]) == list(range(9))
-    threads._pool.cache_clear()
-
-
-def test_one_pool_serves_few_and_many_pieces(many_cores):
-    threads.set_count(6)
-    threads.each(abs, [(1,)] * 20)
-    pool = threads._pool(os.getpid(), 5)
-    for pieces in (2, 3, 20, 2):
-        threads.each(abs, [(1,)] * pieces)
-        assert threads._pool(os.getpid(), 5) is pool
+    threads._team.cache_clear()
+    done = np.zeros(9, np.int64)
+    threads.run(count_pieces, 9, done, 1000, -1)
+    threads._team.cache_clear()
+    assert (done == 1).all()
 
 
 def test_never_more_threads_than_cores_that_may_be_used(monkeypatch, tmp_path):
+    threads.available.cache_clear()
     threads.set_count(5)
     assert threads.count() == min(5, threads.available()) <= len(os.sched_getaffinity(0))
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(6))
     for words, cores in (("max 100000", 6), ("400000 100000", 4), ("150000 100000", 2), ("10000 100000", 1), ("", 6)):
         (tmp_path / "cpu.max").write_text(words)
         monkeypatch.setattr(threads, "QUOTA", tmp_path / "cpu.max")
-        threads.quota.cache_clear()
+        threads.available.cache_clear()
         assert threads.available() == cores
-    threads.quota.cache_clear()
+    threads.available.cache_clear()
     with pytest.raises(ValueError, match="must be at least 1, got 0"):
         threads.set_count(0)
 

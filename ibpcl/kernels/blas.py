@@ -1,0 +1,52 @@
+"""Products of dense matrices, by BLAS on one thread, which compiled code calls (Numba's ``dot`` does).
+
+Each of our threads computes some of the products, or some rows of one: the threads of OpenBLAS would take the cores
+from ours.
+"""
+
+import numpy as np
+
+from ibpcl.kernels.compilation import compiled, cube, void
+from ibpcl.kernels.threads import JOB, parts, run, taken
+from ibpcl.openblas import one_thread
+
+ROWS = 128                                                   # of a product, a piece
+
+
+@compiled(void(JOB, cube, cube, cube))
+def _multiply(job, x, w, out):
+    """Write x w to out (S, N, K), with x (1, N, D) or (S, N, D) and w (S, D, K)."""
+    cuts = parts(out.shape[1], ROWS)
+    for i in taken(job):
+        s, rows = i // cuts, slice(i % cuts * ROWS, (i % cuts + 1) * ROWS)
+        np.dot(x[s % x.shape[0], rows], w[s], out[s, rows])
+
+
+@compiled(void(JOB, cube, cube, cube, cube, cube))
+def _pull_back(job, dh, x, w, dw, dx):
+    """Write x^T dh to dw (S, D, K), and dh w^T to dx (S, N, D); an empty one is not needed."""
+    needed, cuts = dw.shape[0], parts(dx.shape[1], ROWS)
+    for i in taken(job):
+        if i < needed:
+            np.dot(x[i % x.shape[0]].T, dh[i], dw[i])
+        else:
+            s, rows = (i - needed) // cuts, slice((i - needed) % cuts * ROWS, ((i - needed) % cuts + 1) * ROWS)
+            np.dot(dh[s, rows], w[s].T, dx[s, rows])
+
+
+def multiply(x, w):
+    """Multiply ``x`` (1, N, D) or (S, N, D) by ``w`` (S, D, K), by BLAS."""
+    out = np.empty((len(w), x.shape[1], w.shape[2]), np.float32)
+    with one_thread():
+        run(_multiply, len(w) * parts(out.shape[1], ROWS), x, w, out)
+    return out
+
+
+def pull_back(dh, x, w, needs_dw=True, needs_dx=True):
+    """Pull the gradient at :func:`multiply` back to ``w`` and to each sample's ``x``; None for what is not needed."""
+    S, N, _ = dh.shape
+    dw = np.empty((S * needs_dw, *w.shape[1:]), np.float32)
+    dx = np.empty((S * needs_dx, N, w.shape[1]), np.float32)
+    with one_thread():
+        run(_pull_back, len(dw) + len(dx) * parts(N, ROWS), dh, x, w, dw, dx)
+    return dw if needs_dw else None, dx if needs_dx else None
