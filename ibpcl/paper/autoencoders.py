@@ -19,19 +19,20 @@ from ibpcl.models.point_autoencoder import at_means
 from ibpcl.noise import Key
 from ibpcl.paper.checks import Outcome, agrees, proves
 from ibpcl.paper.definitions import gaussian_layer, masked_layer, sticks_divergence
-from ibpcl.paper.networks import NUMPY, check_forward, whole
+from ibpcl.paper.networks import NUMPY, SMALL, check_forward, whole
 from ibpcl.primitives import gaussian, latent
 
 # Each of the three kinds of layers, plain ones before the codes and behind them.
 MIXED = ("plain", "masked", "plain", "masked", "plain", "gaussian", "gaussian")
 
 
-def network(seed=0, kinds=None, likelihood="bernoulli", **options):
+def network(seed=0, kinds=None, likelihood="bernoulli", sizes=(6, 5, 4), **options):
     """Build an autoencoder with two hidden layers on each side, and a point in its parameter space: nothing special.
 
     Returns the model, its parameters, a prior, images, and hard masks by layer.
     """
-    rng, model = np.random.default_rng(seed), autoencoder(6, (5, 4), 3, of_pixels(likelihood, 0.1), kinds, **options)
+    rng = np.random.default_rng(seed)
+    model = autoencoder(sizes[0], sizes[1:], 3, of_pixels(likelihood, 0.1), kinds, **options)
     alpha = rng.uniform(2, 5, len(model.masked))
     vector = model.initial(starts.he(rng, 0.7, starts.QUIET), 0.3, alpha, np.float64)
     vector += rng.normal(scale=0.3, size=vector.size)
@@ -39,12 +40,12 @@ def network(seed=0, kinds=None, likelihood="bernoulli", **options):
     prior = Prior(rng.normal(size=count), rng.normal(scale=0.3, size=count),
                   dict(zip(model.masked, alpha, strict=True)))
     masks = {name: rng.random(layer.shape) < 0.6 for name, layer in model.masked.items()}
-    return model, vector, prior, rng.random((7, 6)), masks
+    return model, vector, prior, rng.random((7, sizes[0])), masks
 
 
 def check_elbo(seed=0, relaxed=True, samples=2, **options):
     """Check the gradient of the ELBO, part by part, for every parameter at once, at fixed noise."""
-    model, vector, prior, x, masks = network(seed, **options)
+    model, vector, prior, x, masks = network(seed, sizes=SMALL, **options)
     noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64, relaxed)
     given = (None, 0.7) if relaxed else (masks, None)
     return whole(lambda vector: bounds.elbo(model, vector, prior, x, x, noise, 70, NUMPY, *given), bounds.elbo_vjp,

@@ -21,20 +21,23 @@ from ibpcl.verify import check
 
 NUMPY = backend("numpy")
 ALPHA = np.array([4.0, 2.0])
+# Inputs and hidden units where every single parameter is checked: what is checked takes the time of their square.
+SMALL = 4, 3, 3
 
 
 def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier", link="logit", structured=True,
-            row_sticks=False, learns_alpha=False, partial=False, flat=False):
+            row_sticks=False, learns_alpha=False, partial=False, flat=False, sizes=(6, 5, 4)):
     """Build a network with two hidden layers, and a point in its parameter space that is nothing special.
 
     Returns the model, its parameters, a prior, inputs, labels (or real targets) and masks by layer.  With ``partial``
-    half of the weights have no Gaussian prior: none at all or, with ``flat``, a flat one.  ``kind`` is "classifier",
+    half of the weights have no Gaussian prior: none at all or, with ``flat``, a flat one.  ``sizes`` are those of the
+    inputs and of both hidden layers.  ``kind`` is "classifier",
     "regressor", or "probit" or "logistic" for two classes with one output.
     """
     likelihood = {"classifier": likelihoods.Softmax(), "regressor": likelihoods.Gaussian(0.1, True)}.get(kind)
     likelihood = likelihood or likelihoods.Bernoulli(kind)
     outputs = 1 if kind in likelihoods.LINKS else 3
-    model = classifier(6, (5, 4), likelihood, outputs, Masked, activation,
+    model = classifier(sizes[0], sizes[1:], likelihood, outputs, Masked, activation,
                        model=MaskModel(mask_kl, link, structured, row_sticks, learns_alpha))
     rng = np.random.default_rng(seed)
     vector = model.initial(starts.normal(rng, 0.5), 0.3, ALPHA, np.float64)
@@ -43,7 +46,7 @@ def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier"
     sticks = dict(zip(model.masked, [(2.0, 0.5)] * 2 if learns_alpha else ALPHA, strict=True))
     prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), sticks,
                   np.flatnonzero(rng.random(gaussian) < 0.5) if partial or flat else None, flat)
-    x, labels = rng.normal(size=(7, 6)), rng.integers(0, max(outputs, 2), 7)
+    x, labels = rng.normal(size=(7, sizes[0])), rng.integers(0, max(outputs, 2), 7)
     masks = {name: rng.random(layer.shape) < 0.5 for name, layer in model.masked.items()}
     return model, vector, prior, x, rng.normal(size=(7, 3)) if kind == "regressor" else labels, masks
 
@@ -58,7 +61,7 @@ def check_elbo(seed=0, mask_kl="bernoulli", activation="relu", samples=2, fixed=
 
     ``variant`` as in :func:`network`; ``fixed`` with given masks, as fine-tuning uses it.
     """
-    model, vector, prior, x, labels, masks = network(seed, mask_kl, activation, **variant)
+    model, vector, prior, x, labels, masks = network(seed, mask_kl, activation, **variant, sizes=SMALL)
     noise = model.noise(Key(seed, 0, 0, 0), samples, len(x), NUMPY, np.float64, not fixed)
     given = (masks, None) if fixed else (None, 0.7)
     return whole(lambda vector: bounds.elbo(model, vector, prior, x, labels, noise, 70, NUMPY, *given),
