@@ -53,6 +53,16 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(learned, make_im
     assert not np.array_equal(other.own[0]["pixels.bias.mu"], learned.own[0]["pixels.bias.mu"])
 
 
+def test_softplus_units_leave_the_shared_pixels_free_in_the_first_task(make_images):
+    """They are never zero, so the pixels hear all of them: yet no weight is a task's before there was one."""
+    free = {"activation": "softplus", "output": "shared", "hold_used": True, "epochs": 2, "finetune_epochs": 1}
+    short, longer = learn(1, make_images, **free), learn(1, make_images, **free | {"finetune_epochs": 2})
+    means = [learner.posterior["pixels"]["weight.mu"] for learner in (short, longer)]
+    assert (means[0] != means[1]).all()
+    longer.learn(make_images(1), progress=False)             # from now on they are held
+    np.testing.assert_array_equal(longer.posterior["pixels"]["weight.mu"], means[1])
+
+
 def test_a_task_s_model_is_deterministic(learned, make_images):
     x = make_images(1).x_test
     one, other = learned.latent_model(1), learned.latent_model(1)
