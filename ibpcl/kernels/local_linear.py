@@ -39,6 +39,7 @@ class Cache(NamedTuple):
     weights: np.ndarray
     mask: np.ndarray | None
     places: np.ndarray | None
+    heard: np.ndarray | None
     bias_variance: np.ndarray
     noise: np.ndarray
     slope: np.ndarray
@@ -196,10 +197,10 @@ def _moments_of(mu, log_sigma, mask):
 @twin_of(reference)
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
     """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`."""
-    (weights, places), bias_variance = _moments_of(mu, log_sigma, mask), np.exp(2 * bias_log_sigma)
+    (weights, places), bias_variance, heard = _moments_of(mu, log_sigma, mask), np.exp(2 * bias_log_sigma), None
     if mask is not None:
-        active = mask.any(axis=0)
-        bias_mu, bias_variance = bias_mu * active, bias_variance * active
+        heard = mask.any(axis=0)
+        bias_mu, bias_variance = bias_mu * heard, bias_variance * heard
     (_, D, K), of_images = weights.shape, x.ndim == 2
     rows = x.reshape(x.size // D if D else x.shape[0], D)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
@@ -211,24 +212,26 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     if activation not in LEAN:
         out, active = getattr(activations, activation)(out)
         apart = getattr(activations, activation + "_vjp"), active
-    return out, Cache(x, back, weights, mask, places, bias_variance, noise, slope, h, lean, apart)
+    return out, Cache(x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart)
 
 
 @twin_of(reference)
 def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
-    x, back, weights, mask, places, bias_variance, noise, slope, h, lean, apart = cache
+    x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart = cache
     if apart is not None:
         pull_activation_back, active = apart
         dh = pull_activation_back(dh, active)
     (N, K), D = slope.shape, weights.shape[1]
     rows, gradients = x.reshape(N, D), np.empty((2, N, K), np.float32)
     run(_pull_back, parts(N, ROWS), dh.reshape(noise.shape), h, lean, noise, slope, *gradients)
-    dweights, dx = back(gradients, rows, weights, needs_dx)
-    dbias_mu, dbias_variance = gradients.sum(axis=1)
-    dmu, dlog_sigma = dweights[0], 2 * weights[1] * dweights[1]
+    (dmu, dvariances), dx = back(gradients, rows, weights, needs_dx)
+    (dbias_mu, dbias_variance), variances = gradients.sum(axis=1), weights[1]
+    if places is not None:
+        dmu, dvariances, variances = (part.reshape(-1)[places] for part in (dmu, dvariances, variances))
+    elif mask is not None:
+        dmu = dmu * mask
     if mask is not None:
-        dbias_mu = dbias_mu * mask.any(axis=0)
-        dmu, dlog_sigma = (dmu * mask, dlog_sigma) if places is None else (
-            part.reshape(-1)[places] for part in (dmu, dlog_sigma))
-    return dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, dbias_mu, 2 * bias_variance * dbias_variance
+        dbias_mu = dbias_mu * heard
+    return (dx.reshape(x.shape) if needs_dx else None, dmu, 2 * variances * dvariances, dbias_mu,
+            2 * bias_variance * dbias_variance)

@@ -151,7 +151,7 @@ def pack_masks(part, masks):
 
 def _between(mask, rows, columns):
     mask = mask if rows is None else mask[rows]
-    return mask if columns is None else mask[:, columns]
+    return mask if columns is None else np.compress(columns, mask, axis=1)
 
 
 def at_rest(network, vector, prior):
