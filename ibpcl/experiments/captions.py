@@ -59,8 +59,8 @@ OF_TABLES = {
     "ladder": Caption(BY_ROW, "Each row changes one setting more than the row above it."),
     "expansion": Caption(BY_ROW, "A network that grows beside one that is large from the beginning."),
     "shared_mask": Caption(BY_ROW, "One mask for all tasks beside a mask for each."),
-    "curves": Caption(OVER_TASKS, "The mean accuracy on the tasks seen so far; bands are deviations over seeds, hollow "
-                                  "markers the paper's values."),
+    "curves": Caption(OVER_TASKS, "The mean accuracy on the tasks seen so far; bands are deviations over seeds; hollow "
+                                  "markers, if any, are the paper's values."),
     "forgetting": Caption(OVER_TASKS, "A panel for each task: a line that falls is a task that is forgotten."),
     "likelihood": Caption(OVER_TASKS, "The mean log-likelihood on the tasks seen so far, nats per image."),
     "tasks": Caption(OVER_TASKS, "A panel for each task: a line that falls is a task that is forgotten."),

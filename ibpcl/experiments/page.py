@@ -52,7 +52,7 @@ def write(folder, to=None):
     except KeyError as error:
         raise UserError(f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote them: "
                         "run it again") from error
-    storage.write_text(path, text)
+    storage.write_bytes(path, _encoded(text))
     return path
 
 
@@ -145,7 +145,12 @@ def _page(title, before, pictures, after, folder):
         return page(title, [part for part in (*before, drawn and section("Figures", drawn), *after)
                             if isinstance(part, str) and part], footer)
 
-    return whole(figures(pictures, MOST - len(whole([]).encode()) - CAPTION * len(pictures)))
+    return whole(figures(pictures, MOST - len(_encoded(whole([]))) - CAPTION * len(pictures)))
+
+
+def _encoded(text):
+    """Return text as bytes; a folder's name may hold what no Unicode has."""
+    return text.encode("utf-8", "replace")
 
 
 def _date(seconds):

@@ -82,8 +82,8 @@ def sentences(run):
         found.append(f"Its standard error is {run.result['average_standard_error']:.2f} nats, from "
                      f"{run.result['final_samples']} importance samples, which are worth "
                      f"{np.median(run.result['final']['effective_samples']):.0f}.")
-    if several:
-        drops = run.matrix.diagonal() - last
+    drops = run.matrix.diagonal() - last
+    if several and np.isfinite(drops).all():
         lowest, worst = int(np.argmin(last)), int(np.argmax(drops))
         found.append(f"The lowest is {names[lowest]} with {written(run, last[lowest])}.")
         found.append(f"{names[worst]} lost most since it was learned: {written(run, -drops[worst], signed=True)}."

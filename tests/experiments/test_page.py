@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -209,6 +210,21 @@ def test_hostile_names_are_text(tmp_path):
         assert stream[0].name in read.text and str(folder) in read.text
     storage.write_toml(path, table)
     exec("\n".join(lines(folder)), {"x": stream[0].x_test}) if page.write(folder) else None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere names are Unicode")
+def test_a_folder_whose_name_is_not_unicode_gets_its_report(tmp_path):
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    ibpcl.run(own_tasks(), folder, method="naive", hidden=6, epochs=1, backend="numpy")
+    self_contained(Read(folder / "report.html"))
+
+
+def test_a_run_of_one_task_has_a_report(tmp_path):
+    ibpcl.run(own_tasks()[:1], tmp_path / "one", method="naive", hidden=6, epochs=1, backend="numpy")
+    read = Read(tmp_path / "one" / "report.html")
+    assert f"After {own_tasks()[0].name}, the network classifies" in read.text and "ackward" not in read.text
+    page.write(tmp_path)
+    assert [row[3:5] for row in Read(tmp_path / "report.html").rows[1:]] == [["-", "-"]]
 
 
 def test_a_hostile_table_is_text(compared, tmp_path):
