@@ -84,13 +84,12 @@ def of_run(folder):
     maps = MAPS if R is not None and len(R) <= sections.MOST_TASKS else ()
     parts = [
         section("What was run", tag("p", sections.who(name)), sections.repeated(command(run))),
-        run.finished or section("Not finished", tag(
-            "p", f"The run is {run.place}. If no process is at work on it, this continues it:"),
+        not run.finished and section(
+            "Not finished", tag("p", f"The run is {run.place}. If no process is at work on it, this continues it:"),
             tag("pre", shlex.join(["ibpcl", "run", "--resume", str(folder)]))),
         run.problems and section("Damaged", [tag("p", problem) for problem in run.problems]),
         told and section("Summary", tag("p", told)),
-        maps and section(f"{sections.MEASURES[run.measure].capitalize()} after each task",
-                                  sections.matrix(run))]
+        maps and section(f"{sections.MEASURES[run.measure].capitalize()} after each task", sections.matrix(run))]
     after = [sections.objective(run), sections.settings(run), sections.times(run), sections.versions([run.result]),
              sections.use(run)]
     pictures = [(folder / f"{name}.png", heading, caption(name)) for name, heading in TITLES.items()
@@ -120,8 +119,8 @@ def of_table(folder):
     runs = [(read(place), cell["row"]) for cell in cells if is_run(place := folder / cell["folder"])]
     after = [runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
              section("Settings that differ from the default", sections.changes(cells)), sections.versions(cells)]
-    pictures = [(folder / name, Path(name).stem.replace("_", " ").capitalize(), caption(Path(name).stem, of_table=True))
-                for name in found["pictures"]]
+    files = [folder / Path(name).name for name in found["pictures"]]     # of this folder only, whatever the file says
+    pictures = [(path, path.stem.replace("_", " ").capitalize(), caption(path.stem, of_table=True)) for path in files]
     return _page(title, [top, *parts], pictures, after, folder)
 
 
@@ -138,12 +137,11 @@ def of_folder(folder):
 
 
 def _page(title, before, pictures, after, folder):
-    """Put a page together; the figures take what room there is."""
+    """Put a page together, of parts of which some may be missing; the figures take what room there is."""
     footer = f"Written by ibpcl {ibpcl.__version__} from the files of {folder}; it loads nothing from elsewhere."
 
     def whole(drawn):
-        return page(title, [part for part in (*before, drawn and section("Figures", drawn), *after)
-                            if isinstance(part, str) and part], footer)
+        return page(title, list(filter(None, (*before, drawn and section("Figures", drawn), *after))), footer)
 
     return whole(figures(pictures, MOST - len(_encoded(whole([]))) - CAPTION * len(pictures)))
 

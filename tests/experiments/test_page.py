@@ -317,6 +317,16 @@ def test_the_command_of_a_comparison_finds_the_same_runs_done(compared, capsys, 
     assert "4 runs of 2 methods with 2 seeds, 4 of them done" in capsys.readouterr().out
 
 
+def test_a_table_shows_no_file_of_another_folder(compared, tmp_path):
+    table = storage.read_json(compared / "split-glyphs" / "table.json")
+    for name in ("secret.png", "inside.png"):
+        (tmp_path / name).write_bytes(b"secret")
+    (tmp_path / "table").mkdir()
+    storage.write_json(tmp_path / "table" / "table.json", table | {"pictures": ["../secret.png", str(
+        tmp_path / "inside.png")]})
+    assert not Read(page.write(tmp_path / "table")).all("img")
+
+
 def test_a_comparison_under_way_shows_the_runs_that_are_there(tmp_path, small_images, interrupted, capsys):
     words = ["compare", "split-glyphs", "--methods=naive,ewc", "--seeds=1", "--out", str(tmp_path), *SET]
     with interrupted(8):
