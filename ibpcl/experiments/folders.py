@@ -188,7 +188,8 @@ def command(run):
                 {}, {"method": table["method"], "preset": table["preset"]}))
     if start is None:                                        # what its settings are if not given is not known
         return ["ibpcl", "run", str(run.folder / CONFIG)]
-    start |= {key: table[key] for key in (OF_OWN_DATA if own else ())} | {"experiment": base}
+    if own:
+        start |= {key: table[key] for key in OF_OWN_DATA} | {"experiment": Path(table["data"]).stem}
     words = ["ibpcl", "run", *(("--data", table["data"]) if own else (base,))]
     for key, value in table.items():
         text = value if isinstance(value, str) else values.toml(value)

@@ -197,13 +197,15 @@ def own(path):
 
 
 def test_own_data_are_named(workplace):
-    own("my data.npz")
-    config = configure("split-glyphs", {"data": "my data.npz", "classes": "[[0,1],[2,3]]", "experiment": "my-data"},
-                       method="naive")
-    (workplace / "folder").mkdir()
-    begin(workplace / "folder", config)
-    assert folders.command(folders.read("folder"))[2:4] == ["--data", str(workplace / "my data.npz")]
-    assert repeated("folder") == as_table(config)
+    for name in ("mine.npz", "my data.npz"):
+        own(name)
+        options = parser().parse_args(["run", "--data", name, "--set", "classes=[[0,1],[2,3]]", "--method", "naive"])
+        config, _ = chosen(options)
+        (workplace / config.experiment).mkdir()
+        begin(workplace / config.experiment, config)
+        words = folders.command(folders.read(config.experiment))
+        assert words[2:4] == ["--data", str(workplace / name)] and repeated(config.experiment) == as_table(config)
+        assert ("experiment=my-data" in words) == (name == "my data.npz")      # a name that is not the file's
 
 
 def test_tasks_from_python_have_no_command(workplace):
