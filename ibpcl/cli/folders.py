@@ -1,4 +1,4 @@
-"""``ibpcl runs``: a line for each folder with a run, or what two of them differ in."""
+"""``ibpcl runs``: a line for each folder with a run, or the differences of two runs."""
 
 import textwrap
 from datetime import datetime
@@ -19,7 +19,7 @@ def execute(options):
         first, second = (read(name if Path(name).is_dir() else Path(options.folder, name)) for name in options.compare)
         found = differences(first, second)
         print(storage.json_text({"runs": [str(first.folder), str(second.folder)], **found}, indent=2) if options.json
-              else told(first, second, found))
+              else compared(first, second, found))
         return
     runs = runs_in(options.folder)
     if options.json:
@@ -50,8 +50,8 @@ def date(run):
     return datetime.fromtimestamp(run.written).astimezone()
 
 
-def told(first, second, found):
-    """Return what two runs differ in as text: a table, and the names of what only one of them has."""
+def compared(first, second, found):
+    """Return the differences of two runs as text: a table, and the names of what only one of them has."""
     rows, lines = [("", first.folder.name, second.folder.name)], []
     for part in ("settings", "results", "circumstances"):
         both = {key: pair for key, pair in found[part].items() if None not in pair}

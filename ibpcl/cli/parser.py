@@ -202,9 +202,10 @@ def _add_reproduce(commands):
 
 def _add_runs(commands):
     runs = commands.add_parser(
-        "runs", help="list the runs of a folder, or say what two of them differ in",
+        "runs", help="list the runs of a folder, or compare two of them",
         description="List the runs of a folder, the oldest first: experiment, method, seed, result, date, and whether "
-                    "each is finished or where it stopped.")
+                    "each is finished or where it stopped. With --compare, the settings and results in which two "
+                    "runs differ.")
     runs.set_defaults(command="folders")
     runs.add_argument("folder", nargs="?", default="runs", metavar="DIR",
                       help="folder with runs, or of a comparison (default: runs)")

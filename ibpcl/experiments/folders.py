@@ -1,4 +1,4 @@
-"""Run folders from outside: what each holds, how far its run came, which command repeats it, how two of them differ.
+"""Run folders from outside: their contents, how far each run came, the command that repeats it, how two runs differ.
 
 Files are read and nothing that they name is imported: a folder may come from somebody else.
 """
@@ -199,7 +199,7 @@ def command(run):
 
 
 def differences(first, second):
-    """Return in what two runs differ.
+    """Return the settings and results in which two runs differ.
 
     Parameters
     ----------
