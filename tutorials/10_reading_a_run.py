@@ -54,6 +54,7 @@ print(*sorted(file.name for file in folder.iterdir() if not file.name.startswith
 # * `result.json`: what came out, for programs; with versions, seconds and memory.
 # * `history.csv`: one row per epoch of each phase, the parts of the ELBO in nats for the whole task.
 # * `learner.npz`: everything that was learned; no pickle, so opening it runs no code.
+# * `report.html`: all of it as one page to read or to send; `ibpcl report run` writes it again.
 # * the figures; and while a run is going on, a checkpoint from which `ibpcl run --resume` continues, bit for bit.
 #
 # ## `result.json`

@@ -26,6 +26,6 @@ def execute(options):
         done = comparison.compare(experiment, methods, choice, True if options.progress else None,
                                   None if options.json else print_cell)
     print(json_of(done) if options.json else
-          f"{text(done)}\n\nwritten to {done.folder}: table.md, table.json, curves.png")
+          f"{text(done)}\n\nwritten to {done.folder}: report.html, table.md, table.json, values.csv, curves.png")
     if done.failures:
         raise TrainingError(f"{len(done.failures)} of the runs could not be trained; the table is without them")

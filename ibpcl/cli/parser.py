@@ -51,6 +51,8 @@ def parser():
     _add_compare(commands)
     _add_tune(commands)
     _add_reproduce(commands)
+    _add_runs(commands)
+    _add_report(commands)
     _add_settings(commands)
     _add_methods(commands)
     _add_datasets(commands)
@@ -196,6 +198,32 @@ def _add_reproduce(commands):
     _add_set(reproduce, "set a key of every run or of npbcl, or METHOD.KEY of another method")
     _add_progress(reproduce)
     _add_json(reproduce)
+
+
+def _add_runs(commands):
+    runs = commands.add_parser(
+        "runs", help="list the runs of a folder, or compare two of them",
+        description="List the runs of a folder, the oldest first: experiment, method, seed, result, date, and whether "
+                    "each is finished or where it stopped. With --compare, the settings and results in which two "
+                    "runs differ.")
+    runs.set_defaults(command="folders")
+    runs.add_argument("folder", nargs="?", default="runs", metavar="DIR",
+                      help="folder with runs, or of a comparison (default: runs)")
+    runs.add_argument("--compare", nargs=2, metavar=("A", "B"),
+                      help="two runs, by their folders or their names in DIR: which settings and results differ")
+    _add_json(runs, "them")
+
+
+def _add_report(commands):
+    report = commands.add_parser(
+        "report", help="write the page of a run, finished or not, or of a comparison",
+        description="Write report.html, one file to send, which needs no other: what was run and the command that "
+                    "repeats it, results, figures, settings, times, and how to use the model. Of a folder of several "
+                    "runs: the runs side by side.")
+    report.set_defaults(command="report")
+    report.add_argument("folder", metavar="DIR", help="folder of a run, of a table, or of several runs")
+    report.add_argument("--out", metavar="FILE", help="file for the page (default: report.html in DIR)")
+    _add_json(report, "where the page is")
 
 
 def _add_settings(commands):

@@ -19,7 +19,8 @@ def execute(options):
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         done = reproduce(options.target, choice, True if options.progress else None,
                          None if options.json else print_cell)
-    written = ", ".join(["table.md", "table.json", "values.csv", *(f"{name}.png" for name in done.summary.pictures)])
+    written = ", ".join(["report.html", "table.md", "table.json", "values.csv",
+                         *(f"{name}.png" for name in done.summary.pictures)])
     print(json_of(done) if options.json else f"{text(done)}\n\nwritten to {done.folder}: {written}")
     if done.failures:
         raise TrainingError(f"{len(done.failures)} of the runs could not be trained; the tables are without them")

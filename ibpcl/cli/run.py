@@ -13,6 +13,7 @@ from ibpcl.evaluation import structure
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import CONFIG, free_folder, is_run
 from ibpcl.experiments.presets import DEFAULT
+from ibpcl.experiments.result import held
 from ibpcl.experiments.run import Report, run
 
 SHORTCUTS = ("method", "preset", "seed", "data_dir")                 # options that set the key of the same name
@@ -159,9 +160,8 @@ def _lines(lines, result):
 
 def intervals(coverage):
     """Return how many test examples a regression's intervals hold, over all tasks: two lines of the summary."""
-    def held(kind):
-        mean = np.average(coverage[kind], axis=0, weights=coverage["examples"])
-        return ", ".join(f"{100 * mean[coverage['levels'].index(p)]:.1f} % at {100 * p:.0f} %" for p in (0.5, 0.9))
+    def shares(kind):
+        return ", ".join(f"{100 * share:.1f} % at {100 * p:.0f} %" for p, share in held(coverage, kind).items())
 
-    return [("intervals hold", f"{held('as_predicted')} (Gaussian, as predicted)"),
-            ("", f"{held('recalibrated')} (scaled by held-out examples)")]
+    return [("intervals hold", f"{shares('as_predicted')} (Gaussian, as predicted)"),
+            ("", f"{shares('recalibrated')} (scaled by held-out examples)")]

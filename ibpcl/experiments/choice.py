@@ -84,6 +84,20 @@ class Choice:
             if owner and key in self._shared():
                 raise UserError(f"{key} is a key of every run: write --set {key}=..., without {owner}")
 
+    def words(self):
+        """Return the options of a command line that ask for the same.
+
+        >>> Choice(2, assignments={"tasks": "3"}, methods=("ewc",), out="here").words()
+        ['--seeds', '2', '--methods', 'ewc', '--set', 'tasks=3', '--out', 'here']
+        """
+        lists = {"--datasets": self.datasets, "--methods": self.methods}
+        texts = {"--seeds": self.seeds, "--preset": self.preset, "--data-dir": self.data_dir,
+                 **{name: chosen and ",".join(chosen) for name, chosen in lists.items()}}
+        return [*["--quick"] * self.quick, *["--tuned"] * self.tuned,
+                *(word for name, value in texts.items() if value is not None for word in (name, str(value))),
+                *(word for key, text in self.assignments.items() for word in ("--set", f"{key}={text}")),
+                "--out", str(self.out)]
+
     def _owner(self, given):
         """Return whose key is meant, by the module's name, and the key."""
         owner, _, key = given.rpartition(".")

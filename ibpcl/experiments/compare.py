@@ -4,6 +4,7 @@ The runs are cells (:mod:`ibpcl.experiments.cells`): resumable, and used again.
 """
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from ibpcl.errors import UserError
@@ -55,7 +56,10 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
     found = gather(planned, choice, rows, (benchmark,), progress, on_cell)
     report = Report("compare", heading(f"compare: {name}", choice), summarize(found, benchmark), choice.out / name,
                     found.failures)
-    write(report, {"experiment": name, "methods": methods, "seeds": choice.seeds,
+    about = [str(experiment)] if isinstance(experiment, str | Path) else (
+        experiment.place and ["--data", experiment.place])
+    write(report, {"experiment": name, "methods": methods, "seeds": choice.seeds, "command": about and [
+                       "ibpcl", "compare", *about, *replace(choice, methods=tuple(methods)).words()],
                    "tuned": choice.tuned, "settings": choice.assignments}, found.measured)
     return report
 

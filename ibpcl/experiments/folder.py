@@ -14,12 +14,12 @@ from ibpcl import storage
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import OPTIONAL, PLACES, as_table, run_keys
 
-CONFIG, LOCK, RESULT, LEARNER = "config.toml", ".lock", "result.json", "learner.npz"
+CONFIG, LOCK, RESULT, LEARNER, REPORT = "config.toml", ".lock", "result.json", "learner.npz", "report.html"
 RUNS = Path("runs")
 WAIT = 0.5                                                   # seconds for another process that only looks
 # What a run writes beside its configuration.
 RESULTS = (RESULT, "history.csv", LEARNER, "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
-           "receptive_fields.png", "sharing.png", "history.png")
+           "receptive_fields.png", "sharing.png", "history.png", REPORT)
 OF_REGRESSION = ("reliability.png", "intervals.png")
 OF_IMAGES = ("stages.npz", "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
              "few_labels.png")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import ibpcl
 from ibpcl import storage
 from ibpcl.evaluation import figures
-from ibpcl.experiments import tables
+from ibpcl.experiments import page, tables
 from ibpcl.experiments.config import as_table
 
 VALUES = ("table", "row", "column", "unit", "value")         # of values.csv; the values of an entry by seed
@@ -60,7 +60,7 @@ def remarks_of(report):
 
 
 def write(report, facts, measured):
-    """Write a report's tables as Markdown, JSON and CSV (a line per value), and its pictures, to its folder.
+    """Write a report's tables as Markdown, JSON and CSV (a line per value), its pictures, and its page.
 
     Parameters
     ----------
@@ -88,6 +88,7 @@ def write(report, facts, measured):
     images = [f"![{picture.removesuffix('.png')}]({picture})" for picture in pictures]
     storage.write_text(report.folder / "table.md", "\n\n".join(
         [f"# {report.heading}", *map(tables.markdown, report.summary.tables), *remarks, *images]) + "\n")
+    page.write(report.folder)
 
 
 def duration(seconds):

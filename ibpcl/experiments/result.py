@@ -131,6 +131,19 @@ def predictive(learner, stream):
             "calibration_error": error, "noise_sigma": noise}
 
 
+def held(coverage, kind):
+    """Return the share of all test examples that intervals hold, by their nominal share: of a half and of nine tenths.
+
+    Parameters
+    ----------
+    coverage : dict
+        From :func:`predictive`.
+    kind : {"as_predicted", "recalibrated"}
+    """
+    mean = np.average(coverage[kind], axis=0, weights=coverage["examples"])
+    return {p: float(mean[coverage["levels"].index(p)]) for p in (0.5, 0.9)}
+
+
 def masks_of(learner, tasks):
     """Return the masks of each task, or None for a method that has none."""
     return [learner.masks(t) for t in range(tasks)] if hasattr(learner, "masks") else None

@@ -8,7 +8,7 @@ from ibpcl import storage
 from ibpcl.continual.loop import Progress, learn_stream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
-from ibpcl.experiments import generative, generative_figures
+from ibpcl.experiments import generative, generative_figures, page
 from ibpcl.experiments import result as results
 from ibpcl.experiments.config import as_table
 from ibpcl.experiments.folder import RESULT, begin, claimed
@@ -74,7 +74,7 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
     fresh : bool
         Begin again, whatever the folder holds of the same run.
     figures : bool
-        Draw the run's figures into the folder.
+        Draw the run's figures into the folder, and write its report, ``report.html``.
 
     Returns
     -------
@@ -89,7 +89,8 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
         If the objective stops being finite.
     """
     start = time.perf_counter()
-    with contextlib.nullcontext() if out is None else claimed(out, config, force) as folder:
+    with (contextlib.nullcontext() if out is None else claimed(out, config, force) as folder,
+          page.kept(folder if figures else None)):
         if folder is not None and not fresh and (found := finished(folder, config)) is not None:
             forget(folder)                                   # checkpoints of a run that was killed at its very end
             return found

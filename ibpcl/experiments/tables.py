@@ -86,7 +86,9 @@ class Table(NamedTuple):
 
     def to_dict(self):
         """Return plain values only, for JSON."""
-        return {"title": self.title, "entries": [entry.to_dict() for entry in self.entries]}
+        header, lines = grid(self)
+        return {"title": self.title, "caption": caption(self), "header": header, "lines": lines,
+                "entries": [entry.to_dict() for entry in self.entries]}
 
 
 def spread(mean, deviation, unit):

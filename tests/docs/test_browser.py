@@ -1,22 +1,17 @@
 """The built site in a browser: no error, no outside request, no overflow, nothing that shuts anybody out."""
 
-import importlib.util
 import os
 import re
-import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from chromium import STICKING_OUT, needs_chromium, serious
 from site_files import ROOT, SITE, built
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-MISSING = [name for name, found in (("a Chromium", CHROMIUM), ("playwright", importlib.util.find_spec("playwright")),
-                                    ("axe_playwright_python", importlib.util.find_spec("axe_playwright_python")))
-           if not found]
-pytestmark = [built, pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)} (extra 'browser')")]
+pytestmark = [built, needs_chromium]
 
 TUTORIAL = min((ROOT / "tutorials").glob("[0-9]*.py")).stem
 PAGES = ("index.html", f"tutorials/{TUTORIAL}.html", "derivations/kumaraswamy.html", "explore.html")
@@ -24,18 +19,6 @@ VIEWS = [(name, scheme, width) for name in PAGES for scheme in ("light", "dark")
 VIEWS += [("paper/index.html", "light", 360), ("reference/commands.html", "dark", 360),
           ("reproduction.html", "light", 360)]
 SHOTS = os.environ.get("IBPCL_SCREENSHOTS")                  # a folder to look at the pages in
-
-# Elements that stick out of the page to the right, unless they are in a box that scrolls.
-STICKING_OUT = """() => [...document.querySelectorAll('main *')].filter(each => {
-  if (each.getBoundingClientRect().right <= innerWidth + 1 || !each.checkVisibility()) return false;
-  for (let box = each; box && box.tagName !== 'MAIN'; box = box.parentElement)
-    if (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(box).overflowX)
-        && box.getBoundingClientRect().right <= innerWidth + 1) return false;
-  return each.getBoundingClientRect().width > 0;
-}).slice(0, 5).map(each => each.outerHTML.slice(0, 120))"""
-AXE = """async (but) => (await axe.run({exclude: but}, {resultTypes: ['violations'], preload: false})).violations
-  .filter(each => ['serious', 'critical'].includes(each.impact))
-  .map(each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200), each.nodes[0].failureSummary])"""
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -52,22 +35,6 @@ def address():
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-def serious(page, but=()):
-    """Return what axe-core finds on a page that is serious or critical, but for some elements."""
-    package = Path(importlib.util.find_spec("axe_playwright_python").origin).parent
-    page.evaluate((package / "axe.min.js").read_text(encoding="utf-8"))
-    return page.evaluate(AXE, list(but))
 
 
 @pytest.fixture

@@ -28,6 +28,14 @@ def drawn(monkeypatch):
     return draw
 
 
+@pytest.fixture(scope="module")
+def drawn_once():
+    """The same for all tests of a file, whose fixtures make runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "load", draw)
+        yield
+
+
 @pytest.fixture
 def interrupted(monkeypatch):
     """Give a context that is interrupted once a run has written so many epochs of its history, of all tasks."""

@@ -12,7 +12,7 @@ def test_every_number_in_the_text_is_held_by_a_test():
 
 @found.says("`config.toml`: the whole configuration", "the parts of the ELBO in nats for the whole task")
 def test_the_folder_has_the_files_that_are_listed():
-    for name in ("config.toml", "result.json", "history.csv", "learner.npz", "masks.png", "sharing.png"):
+    for name in ("config.toml", "result.json", "history.csv", "learner.npz", "report.html", "masks.png", "sharing.png"):
         assert f"\n{name}\n" in found.printed
     assert not found["folder"].exists(), "the tutorial left its folder behind"
 

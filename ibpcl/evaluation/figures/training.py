@@ -51,15 +51,12 @@ def training_history(history, weights=None, task_names=None, xlabel="epoch, all 
         raise ValueError("figures.training_history: columns of history must have one length, "
                          f"got {({name: column.shape for name, column in columns.items()})}")
     fit, where = columns["log_likelihood"], np.arange(1, columns["log_likelihood"].size + 1)
-    factors = {name: float((weights or {}).get(WEIGHTS[name], 1.0)) for name in COST}
-    costs = {name: factors[name] * columns[name] for name in COST if name in columns and np.any(columns[name])}
+    objective, costs = weighted(columns, weights)
     panels = [("log-likelihood", {r"$\mathbb{E}[\log p(y)]$": fit}, canvas.PALETTE[1:])]
     if costs:
-        named = {COST[name] if factors[name] == 1 else rf"${factors[name]:.2g} \times$ {COST[name]}": cost
-                 for name, cost in costs.items()}
-        bound = columns.get("elbo", fit - sum(columns[name] for name in costs))
-        panels = [("objective", {"what is trained": fit - sum(costs.values())}, canvas.PALETTE), *panels,
-                  ("divergences", named, canvas.PALETTE[2:]), ("bound", {"ELBO, all weights 1": bound}, canvas.INK)]
+        bound = columns.get("elbo", fit - sum(columns[name] for name in COST if name in columns))
+        panels = [("objective", {"what is trained": objective}, canvas.PALETTE), *panels,
+                  ("divergences", costs, canvas.PALETTE[2:]), ("bound", {"ELBO, all weights 1": bound}, canvas.INK)]
     if axes is None:
         axes = canvas.new_axes(150, 14 + HEIGHT * len(panels), rows=len(panels), sharex=True, squeeze=False)
     axes = canvas.given_axes(axes, len(panels), "figures.training_history")
@@ -74,6 +71,29 @@ def training_history(history, weights=None, task_names=None, xlabel="epoch, all 
     _name_tasks(axes[0], where, columns.get("task"), task_names)
     axes[-1].set_xlabel(xlabel, fontsize=canvas.LABEL)
     return axes
+
+
+def weighted(columns, weights=None):
+    """Return what is trained, and the divergences in it that are not zero, times their weights, by their names.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        Of ``history.csv``.
+    weights : dict of str to float, optional
+        As in :func:`training_history`.
+
+    Examples
+    --------
+    >>> weighted({"log_likelihood": np.array([-3.0]), "kl_masks": np.array([10.0])}, {"mask_kl_weight": 0.1})
+    (array([-4.]), {'0.1 × KL of masks': array([1.])})
+    """
+    costs = {}
+    for name, words in COST.items():
+        if name in columns and np.any(columns[name]):
+            factor = float((weights or {}).get(WEIGHTS[name], 1.0))
+            costs[words if factor == 1 else f"{factor:.2g} × {words}"] = factor * columns[name]
+    return columns["log_likelihood"] - sum(costs.values()), costs
 
 
 def _stretch(ax, values):

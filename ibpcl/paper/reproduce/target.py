@@ -60,6 +60,7 @@ def reproduce(target, choice, progress=None, on_cell=None):
     report = Report(target, f"{QUICK_NOTE}\n\n{title}" if choice.quick else title, summary,
                     choice.out / (f"{target}-quick" if choice.quick else target), found.failures)
     write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,
+                   "command": ["ibpcl", "reproduce", target, *choice.words()],
                    "preset": choice.preset or "default", "tuned": choice.tuned, "seeds": choice.seeds,
                    "settings": choice.assignments}, found.measured)
     return report

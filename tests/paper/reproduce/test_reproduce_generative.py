@@ -49,7 +49,10 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
     folder = cells / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
     assert max(len(line) for line in out.splitlines() if not line.startswith("written to")) <= 80
-    assert {path.name for path in folder.iterdir()} == {"table.md", "table.json", "values.csv", *table["pictures"]}
+    assert {path.name for path in folder.iterdir()} == {"report.html", "table.md", "table.json", "values.csv",
+                                                        *table["pictures"]}
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("<img ") == len(table["pictures"]) and "A figure: " not in page      # each has its own words
     for picture in table["pictures"]:
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
     assert {cell["row"] for cell in table["cells"]} == {"vcl", "npbcl"} and "QUICK LOOK" in out

@@ -64,7 +64,10 @@ def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     for picture in table["pictures"]:
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
         assert picture in markdown
-    assert {path.name for path in folder.iterdir()} == {"table.md", "table.json", "values.csv", *table["pictures"]}
+    assert {path.name for path in folder.iterdir()} == {"report.html", "table.md", "table.json", "values.csv",
+                                                        *table["pictures"]}
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("<img ") == len(table["pictures"]) and "A figure: " not in page      # each has its own words
     for cell in table["cells"]:
         assert (folder / cell["folder"] / "result.json").is_file()
         assert cell["seconds"] >= 0 and cell["settings"]["seed"] == cell["seed"] == 0

@@ -1,0 +1,78 @@
+"""``ibpcl runs``: a line for each folder with a run, or the differences of two runs."""
+
+import textwrap
+from datetime import datetime
+from pathlib import Path
+
+from ibpcl import storage
+from ibpcl.experiments import values
+from ibpcl.experiments.folders import differences, read, runs_in
+
+WIDTH = 80
+HEADER = ("folder", "experiment", "method", "seed", "result", "date", "state")
+
+
+def execute(options):
+    """Print the runs of a folder, or the differences of two."""
+    if options.compare:
+        # A folder by its path, or by its name among the runs.
+        first, second = (read(name if Path(name).is_dir() else Path(options.folder, name)) for name in options.compare)
+        found = differences(first, second)
+        print(storage.json_text({"runs": [str(first.folder), str(second.folder)], **found}, indent=2) if options.json
+              else compared(first, second, found))
+        return
+    runs = runs_in(options.folder)
+    if options.json:
+        print(storage.json_text([as_dict(run) for run in runs], indent=2))
+    elif runs:
+        print(aligned([HEADER, *map(line, runs)]))
+    else:
+        print(f"{options.folder}: no run is there")
+
+
+def as_dict(run):
+    """Return a run at a glance as plain values: the result is a fraction, or nats per image."""
+    return {"folder": str(run.folder), "experiment": run.table["experiment"], "method": run.table["method"],
+            "seed": run.table["seed"], "measure": run.measure, "result": run.average,
+            "date": date(run).isoformat(timespec="seconds"), "finished": run.finished, "state": run.state}
+
+
+def line(run):
+    """Return the cells of a run's line."""
+    result = "-" if run.average is None else (f"{run.average:.2f} nats" if run.measure == "log-likelihood" else
+                                              f"{100 * run.average:.2f} %")
+    return (run.folder.name, run.table["experiment"], run.table["method"].rpartition(":")[2],
+            str(run.table["seed"]), result, f"{date(run):%Y-%m-%d %H:%M}", run.state)
+
+
+def date(run):
+    """Return when a run's last result was written, in the time zone of this machine."""
+    return datetime.fromtimestamp(run.written).astimezone()
+
+
+def compared(first, second, found):
+    """Return the differences of two runs as text: a table, and the names of what only one of them has."""
+    rows, lines = [("", first.folder.name, second.folder.name)], []
+    for part in ("settings", "results", "circumstances"):
+        both = {key: pair for key, pair in found[part].items() if None not in pair}
+        rows += [(f"{part}:", "", ""), *((f"  {key}", *map(shown, pair)) for key, pair in both.items())] if both else []
+        for side, run in enumerate((first, second)):
+            only = [key for key, pair in found[part].items() if pair[1 - side] is None]
+            lines += [f"{part} of {run.folder.name} alone: {', '.join(only)}"] if only else []
+    lines += [f"other results that differ: {', '.join(found['other_results'])}"] if found["other_results"] else []
+    lines += [f"the same {part}" for part, others in (("settings", ()), ("results", found["other_results"]))
+              if not found[part] and not others]
+    return "\n".join([*([aligned(rows)] if len(rows) > 1 else []), *(textwrap.fill(one, WIDTH) for one in lines)])
+
+
+def shown(value):
+    """Write a value of a configuration or of a result."""
+    return value if isinstance(value, str) else f"{value:.6g}" if isinstance(value, float) else values.toml(value)
+
+
+def aligned(rows):
+    """Return rows of texts in columns; what a terminal would take for an order is a question mark."""
+    rows = [["".join(letter if letter.isprintable() else "?" for letter in cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+                     for row in rows)

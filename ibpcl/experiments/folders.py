@@ -1,0 +1,244 @@
+"""Run folders from outside: their contents, how far each run came, the command that repeats it, how two runs differ.
+
+Files are read and nothing that they name is imported: a folder may come from somebody else.
+"""
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl import checkpoints, storage
+from ibpcl.errors import UserError
+from ibpcl.experiments import values
+from ibpcl.experiments.config import OWN, as_table, configure, keys, run_keys
+from ibpcl.experiments.folder import CONFIG, RESULT, at_work, is_run
+from ibpcl.experiments.journal import FILE, HISTORY, HOLDS
+from ibpcl.experiments.presets import DEFAULT, PRESETS
+from ibpcl.methods import GENERATIVE, METHODS
+
+# Keys that have an option of `ibpcl run`, and those that follow from own data.
+OPTIONS = {"method": "--method", "preset": "--preset", "seed": "--seed", "data_dir": "--data-dir"}
+OF_OWN_DATA = ("data", "data_sha256", "dataset", "stream", "tasks")
+TEXTS = ("experiment", "dataset", "stream", "method", "preset")
+# What result.json has of the configuration, of the machine, or of its own form.
+IDENTITY = ("experiment", "method", "seed", "dataset", "stream", "tasks", "measure", "image_shape", "elbo_weights")
+CIRCUMSTANCES = ("seconds", "peak_memory_mb", "compile_seconds", "backend", "versions")
+
+
+class Contents(NamedTuple):
+    """What the folder of a run holds.
+
+    Attributes
+    ----------
+    folder : Path
+    table : dict
+        Of ``config.toml``.
+    result : dict
+        Of ``result.json``; while the run is not finished, the same entries as far as its checkpoint has them.
+    history : dict of str to ndarray
+        Columns of ``history.csv``; empty without one.
+    finished : bool
+    problems : tuple of str
+        What is there but damaged.
+    """
+
+    folder: Path
+    table: dict
+    result: dict
+    history: dict
+    finished: bool
+    problems: tuple
+
+    @property
+    def measure(self):
+        """What stands in the matrix, as :attr:`ibpcl.experiments.config.RunConfig.measure`."""
+        of_stream = {"classes": "log-likelihood", "strips": "R^2", "own-regression": "R^2"}
+        return of_stream.get(self.table["stream"], "accuracy")
+
+    @property
+    def matrix(self):
+        """The matrix of the measure, (T, T), NaN where nothing was measured; None before the first task is learned."""
+        name = "log_likelihood_matrix" if self.measure == "log-likelihood" else "accuracy_matrix"
+        return np.array(self.result[name], float) if name in self.result else None
+
+    @property
+    def average(self):
+        """The mean of the measure over all tasks at the end, a fraction or nats; None if the run is not finished."""
+        name = "average_log_likelihood" if self.measure == "log-likelihood" else "average_accuracy"
+        return self.result[name] if self.finished else None
+
+    @property
+    def written(self):
+        """When its last result was written, seconds since 1970."""
+        names = (RESULT,) if self.finished else (HISTORY, FILE, CONFIG)
+        return max(path.stat().st_mtime for name in names if (path := self.folder / name).exists())
+
+    @property
+    def place(self):
+        """Where the run is, in words."""
+        if self.finished:
+            return "finished"
+        if not self.history or not len(self.history["task"]):
+            return "before its first epoch"
+        task, phase, epoch = (self.history[name][-1] for name in ("task", "phase", "epoch"))
+        return f"in task {task + 1} of {self.table['tasks']} ({phase}, epoch {epoch + 1})"
+
+    @property
+    def state(self):
+        """The same with what became of it: finished, stopped, at work or damaged."""
+        if self.finished:
+            return self.place
+        if self.problems:
+            return f"damaged: {self.problems[0]}"
+        return f"{'at work' if at_work(self.folder) else 'stopped'} {self.place}"
+
+
+def read(folder):
+    """Return the :class:`Contents` of a run's folder.
+
+    Raises
+    ------
+    UserError
+        If it is not the folder of a run.
+    """
+    folder, problems = Path(folder), []
+    if not is_run(folder):
+        raise UserError(f"{folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
+    table = storage.read_toml(folder / CONFIG)
+    if wrong := [key for key in TEXTS if not isinstance(table[key], str)]:
+        raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be text")
+
+    def sound(read, *arguments):
+        try:
+            return read(*arguments)
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            problems.append(str(error))
+            return {}
+
+    result, history = sound(storage.read_sealed_json, folder / RESULT), sound(storage.read_csv, folder / HISTORY)
+    return Contents(folder, table, result or sound(_so_far, folder, table), history, bool(result), tuple(problems))
+
+
+def _so_far(folder, table):
+    """Return the entries of a result that a checkpoint knows."""
+    arrays, meta, _ = checkpoints.latest(folder, FILE, HOLDS)
+    done, number = meta["done"], len(meta["done"])
+    name = "log_likelihood" if table["stream"] == "classes" else "accuracy"
+    times = {f"{part}_per_task": [task["seconds"][i] for task in done] for i, part in enumerate(("train", "test"))}
+    return {"tasks": [task["name"] for task in done],
+            f"{name}_matrix": arrays[f"{name}/{number - 1}"][:number, :number],
+            "seconds": {part: sum(times[f"{part}_per_task"]) for part in ("train", "test")} | times}
+
+
+def runs_in(folder):
+    """Return the :class:`Contents` of all runs right below a folder, or in its ``cells``, the oldest first.
+
+    Raises
+    ------
+    UserError
+        If there is no such folder.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise UserError(f"{folder}: there is no such folder")
+    found = (path.parent for pattern in (CONFIG, f"*/{CONFIG}", f"cells/*/{CONFIG}") for path in folder.glob(pattern))
+    return sorted(map(read, filter(is_run, found)), key=lambda run: (run.written, run.folder))
+
+
+def at_hand(method):
+    """Return whether a method is one of this package, or of a module that has been imported already."""
+    return method in (*METHODS, *GENERATIVE) or (":" in method and method.partition(":")[0] in sys.modules)
+
+
+def known_keys(method):
+    """Return the keys of a run with a method, with those of the method itself only if it is at hand."""
+    if at_hand(method):
+        with contextlib.suppress(UserError):                 # a module without such a class
+            return keys(method)
+    return run_keys()
+
+
+def changed(table):
+    """Return the entries of a configuration that differ from the defaults, those that `ibpcl settings` lists."""
+    defaults = {key: values.NONE if known.default is None else values.plain(known.default)
+                for key, known in known_keys(table["method"]).items()}
+    return {key: value for key, value in table.items() if key not in defaults or value != defaults[key]}
+
+
+def command(run):
+    """Return the words of the command that makes a run again; none if its tasks came from Python.
+
+    Parameters
+    ----------
+    run : Contents
+    """
+    table, own = run.table, run.table["dataset"] == OWN
+    if own and "data" not in table:
+        return []
+    base = table["experiment"] if table["experiment"] in PRESETS else DEFAULT
+    usual = start = None
+    if at_hand(table["method"]):
+        with contextlib.suppress(UserError):                 # a preset that this version does not have
+            usual, start = (as_table(configure(base, **names)) for names in (
+                {}, {"method": table["method"], "preset": table["preset"]}))
+    if start is None:                                        # what its settings are if not given is not known
+        return ["ibpcl", "run", str(run.folder / CONFIG)]
+    if own:
+        start |= {key: table[key] for key in OF_OWN_DATA} | {"experiment": Path(table["data"]).stem}
+    words = ["ibpcl", "run", *(("--data", table["data"]) if own else (base,))]
+    for key, value in table.items():
+        text = value if isinstance(value, str) else values.toml(value)
+        if value != (usual if key in OPTIONS else start).get(key):
+            words += [OPTIONS[key], text] if key in OPTIONS else ["--set", f"{key}={text}"]
+    return words
+
+
+def differences(first, second):
+    """Return the settings and results in which two runs differ.
+
+    Parameters
+    ----------
+    first, second : Contents
+
+    Returns
+    -------
+    found : dict
+        ``settings``, ``results`` and ``circumstances`` (times, memory, versions): key to the pair of values, None where
+        a run has none.  ``other_results`` names the entries of ``result.json`` that differ besides: lists and tables.
+    """
+    results, lists = zip(*map(_results, (first, second)), strict=True)
+    around = [dict(_flat({key: run.result[key] for key in CIRCUMSTANCES if key in run.result}))
+              for run in (first, second)]
+    return {"settings": _pairs(first.table, second.table), "results": _pairs(*results),
+            "circumstances": _pairs(*around), "other_results": list(_pairs(*lists))}
+
+
+def _pairs(first, second):
+    return {key: [first.get(key), second.get(key)] for key in first | second if first.get(key) != second.get(key)}
+
+
+def _results(run):
+    """Return the numbers of a result by name, and its other entries."""
+    rest = {key: value for key, value in run.result.items() if key not in (*IDENTITY, *CIRCUMSTANCES)}
+    numbers = {key: rest.pop(key) for key in list(rest) if isinstance(rest[key], int | float)}
+    if run.matrix is not None:
+        last = [None if np.isnan(value) else float(value) for value in run.matrix[-1]]
+        numbers |= {f"{run.measure} of {name}": value for name, value in zip(run.result["tasks"], last, strict=True)}
+    if rest.get("share_used"):
+        numbers["share_used"] = rest.pop("share_used")[-1]
+    return numbers, {key: np.asarray(value).tolist() if key.endswith("_matrix") else value
+                     for key, value in rest.items()}
+
+
+def _flat(value, name=""):
+    """Yield the entries of dictionaries inside dictionaries by names with dots; lists are left out."""
+    for key, entry in value.items():
+        if isinstance(entry, dict):
+            yield from _flat(entry, f"{name}{key}.")
+        elif not isinstance(entry, list):
+            yield f"{name}{key}", entry

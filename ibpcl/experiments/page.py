@@ -1,0 +1,155 @@
+"""The report of a run, of a table, or of a folder of runs: one HTML page to send, made from the folder's files.
+
+``report.html`` has everything inside, asks for nothing from outside, and has :data:`MOST` bytes at most.
+"""
+
+import contextlib
+import shlex
+from datetime import datetime
+from pathlib import Path
+
+import ibpcl
+from ibpcl import storage
+from ibpcl.errors import UserError
+from ibpcl.experiments import sections
+from ibpcl.experiments.captions import caption
+from ibpcl.experiments.folder import REPORT, is_run
+from ibpcl.experiments.folders import command, read, runs_in
+from ibpcl.experiments.journal import HISTORY
+from ibpcl.experiments.markup import figures, page, section, table, tag
+from ibpcl.experiments.presets import PRESETS
+from ibpcl.experiments.result import TITLES
+
+MOST = 1_000_000                                             # bytes of a page
+MAPS = ("accuracy_matrix", "likelihood_matrix")              # figures that a page has as tables
+CAPTION = 2000                                               # bytes of a figure besides its picture, at most
+TABLE = "table.json"
+
+
+def write(folder, to=None):
+    """Write the report of a folder: of its run, finished or not, of its table, or of all runs right below it.
+
+    Parameters
+    ----------
+    folder : path-like
+    to : path-like, optional
+        The file; ``report.html`` in the folder if not given.
+
+    Returns
+    -------
+    path : Path
+
+    Raises
+    ------
+    UserError
+        If there is nothing to report on, or files of another version lack an entry.
+    """
+    folder = Path(folder)
+    path = folder / REPORT if to is None else Path(to)
+    try:
+        kind = of_run if is_run(folder) else of_table if (folder / TABLE).is_file() else of_folder
+        text = kind(folder)
+    except KeyError as error:
+        raise UserError(f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote them: "
+                        "run it again") from error
+    storage.write_bytes(path, _encoded(text))
+    return path
+
+
+@contextlib.contextmanager
+def kept(folder):
+    """Write the report of a run's folder when the block ends; if it fails, as of an unfinished run."""
+    try:
+        yield
+    except BaseException:
+        if folder is not None and Path(folder, HISTORY).exists():
+            with contextlib.suppress(OSError, UserError):    # what ended the run is what counts
+                write(folder)
+        raise
+    if folder is not None:
+        write(folder)
+
+
+def of_run(folder):
+    """Return the page of a run."""
+    run = read(folder)
+    name, experiment = run.table["method"], run.table["experiment"]
+    title = f"{experiment}, {name.rpartition(':')[2]}, seed {run.table['seed']}"
+    state = tag("span", "finished", class_="state") if run.finished else tag("span", "not finished",
+                                                                             class_="state open")
+    about = f" · {PRESETS[experiment].sentence}" if experiment in PRESETS else ""
+    top = tag("header", tag("h1", title), tag("p", state, f" · {_date(run.written)}{about}", class_="soft"),
+              sections.tiles(run))
+    told, R = sections.sentences(run), run.matrix
+    maps = MAPS if R is not None and len(R) <= sections.MOST_TASKS else ()
+    parts = [
+        section("What was run", tag("p", sections.who(name)), sections.repeated(command(run))),
+        not run.finished and section(
+            "Not finished", tag("p", f"The run is {run.place}. If no process is at work on it, this continues it:"),
+            tag("pre", shlex.join(["ibpcl", "run", "--resume", str(folder)]))),
+        run.problems and section("Damaged", [tag("p", problem) for problem in run.problems]),
+        told and section("Summary", tag("p", told)),
+        maps and section(f"{sections.MEASURES[run.measure].capitalize()} after each task", sections.matrix(run))]
+    after = [sections.objective(run), sections.settings(run), sections.times(run), sections.versions([run.result]),
+             sections.use(run)]
+    pictures = [(folder / f"{name}.png", heading, caption(name)) for name, heading in TITLES.items()
+                if name not in maps]
+    return _page(title, [top, *parts], pictures, after, folder)
+
+
+def of_table(folder):
+    """Return the page of a comparison, or of a table or figure of the paper."""
+    found = storage.read_json(folder / TABLE)
+    cells = found["cells"]
+    title = f"Reproduction: {found['target']}" if "target" in found else f"Comparison: {found['experiment']}"
+    chosen = [f"{found['seeds']} seed{'s' * (found['seeds'] > 1)}", *["tuned where a search was made"] * found["tuned"],
+              *(f"{key} = {value}" for key, value in found["settings"].items())]
+    top = tag("header", tag("h1", title), tag(
+        "p", tag("span", "a quick look: the order of the methods at most, not their numbers · ", class_="state open")
+        if found.get("quick") else "", f"{found.get('what', 'several methods on the same tasks')} · "
+        f"{', '.join(chosen)} · {_date((folder / TABLE).stat().st_mtime)}", class_="soft"))
+    seconds = sum({cell["folder"]: cell["seconds"] for cell in cells}.values())
+    parts = [
+        section("What was run", sections.repeated(found["command"]),
+                tag("p", f"{len(cells)} run{'s' * (len(cells) > 1)}, {seconds:.0f} s of training and testing in all.")),
+        section("Result", [table(f"{one['caption']}.", one["header"], one["lines"], sortable=True)
+                           for one in found["tables"]], [tag("p", note) for note in found["notes"]]),
+        found["failures"] and section("Not trained", [tag("p", f"{one['cell']}: {one['reason']}")
+                                                      for one in found["failures"]])]
+    runs = [(read(place), cell["row"]) for cell in cells if is_run(place := folder / cell["folder"])]
+    after = [runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
+             section("Settings that differ from the default", sections.changes(cells)), sections.versions(cells)]
+    files = [folder / Path(name).name for name in found["pictures"]]     # of this folder only, whatever the file says
+    pictures = [(path, path.stem.replace("_", " ").capitalize(), caption(path.stem, of_table=True)) for path in files]
+    return _page(title, [top, *parts], pictures, after, folder)
+
+
+def of_folder(folder):
+    """Return the page of all runs right below a folder, or in its ``cells``: a comparison that is under way."""
+    runs = runs_in(folder)
+    if not runs:
+        raise UserError(f"{folder}: there is no run in it, and no table")
+    title, finished = f"Runs in {folder.resolve().name}", sum(run.finished for run in runs)
+    top = tag("header", tag("h1", title), tag(
+        "p", f"{len(runs)} run{'s' * (len(runs) > 1)}, {finished} finished · {_date(runs[-1].written)}", class_="soft"))
+    return _page(title, [top, section("Runs side by side", sections.side_by_side(runs))], [],
+                 [sections.versions([run.result for run in runs])], folder)
+
+
+def _page(title, before, pictures, after, folder):
+    """Put a page together, of parts of which some may be missing; the figures take what room there is."""
+    footer = f"Written by ibpcl {ibpcl.__version__} from the files of {folder}; it loads nothing from elsewhere."
+
+    def whole(drawn):
+        return page(title, list(filter(None, (*before, drawn and section("Figures", drawn), *after))), footer)
+
+    return whole(figures(pictures, MOST - len(_encoded(whole([]))) - CAPTION * len(pictures)))
+
+
+def _encoded(text):
+    """Return text as bytes; a folder's name may hold what no Unicode has."""
+    return text.encode("utf-8", "replace")
+
+
+def _date(seconds):
+    return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M %Z}"
