@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from ibpcl import storage
 from ibpcl.experiments import tables
-from ibpcl.methods.npbcl_settings import Settings
+from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.paper import numbers as paper_numbers
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -73,3 +74,19 @@ def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
     for key in chosen.keys() - {"trial", "split", "accuracy"}:
         value = getattr(settings, key)
         assert type(value)(chosen[key]) == value, key
+
+
+def test_the_table_of_presets_has_every_difference_and_no_other_value():
+    text = (DOCS / "method.md").read_text(encoding="utf-8")
+    header, _, *rows = text[text.index("| setting | what it is |"):].split("\n\n")[0].splitlines()
+    cells = [[cell.strip("` ") for cell in line.strip("|").split("|")] for line in (header, *rows)]
+    names, shown = cells[0][2:], {key: values for key, _, *values in cells[1:]}
+    presets = {name: Settings.preset(name) for name in PRESETS}
+    assert sorted(names) == sorted(presets)
+    differ = {f.name for f in fields(Settings) if len({repr(getattr(p, f.name)) for p in presets.values()}) > 1}
+    assert shown.keys() == differ
+    for key, values in shown.items():
+        for name, cell in zip(names, values, strict=True):
+            value = getattr(presets[name], key)
+            written = f"{value:.3g}" if isinstance(value, float) else str(value).lower()
+            assert cell == written, (key, name)

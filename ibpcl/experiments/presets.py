@@ -50,7 +50,7 @@ PRESETS = {
         {"npbcl": {}},
     ),
     "fashion-resplit": Preset(
-        "The same of all 70,000 images, cut as the paper does.",
+        "The same, of all 70,000 images cut anew.",
         {"dataset": "fashion_mnist", "stream": "resplit"},
         {"npbcl": {}},
     ),
