@@ -1,6 +1,7 @@
 """The tables of the README and of docs/reproduction.md say what the recorded runs gave, and settings what was found."""
 
 import csv
+import importlib.util
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -9,11 +10,15 @@ import numpy as np
 import pytest
 
 from ibpcl import storage
+from ibpcl.cli.run import AS_PRINTED
 from ibpcl.experiments import tables
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.paper import numbers as paper_numbers
 
 DOCS = Path(__file__).parents[1] / "docs"
+SPEC = importlib.util.spec_from_file_location("records", DOCS / "_ext" / "records.py")
+records = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(records)
 UNITS = {}
 for unit in vars(tables).values():
     if isinstance(unit, tables.Unit):
@@ -90,3 +95,56 @@ def test_the_table_of_presets_has_every_difference_and_no_other_value():
             value = getattr(presets[name], key)
             written = f"{value:.3g}" if isinstance(value, float) else str(value).lower()
             assert cell == written, (key, name)
+
+
+def test_every_marked_table_of_a_page_is_what_its_record_gives():
+    marked = 0
+    for page in DOCS.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        marked += len(records.MARKED.findall(text))
+        assert records.filled(text) == text, page.name
+    assert marked
+
+
+def test_a_measurement_again_replaces_its_own_tables_of_a_record_and_no_other():
+    old = [("A: x", "r", "c", "percent", 1.0), ("B: x", "r", "c", "percent", 2.0)]
+    new = [("A: x", "r", "c", "percent", 3.0), ("A: x", "r", "c", "percent", 4.0)]
+    assert records.merge(old, new) == [old[1], *new]
+    lines = [*new, ("A: y", "s", "d", "points", 0.5)]
+    assert records.markdown(lines, "A:").splitlines() == [
+        "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 |  |", "| s |  | +0.50 |"]
+
+
+def test_what_a_run_of_the_printed_settings_is_told_to_expect_was_measured():
+    lines = records.read("ladder")
+    expected = re.findall(r"(\d+) % on (Split MNIST|notMNIST)", AS_PRINTED[False])
+    assert len(expected) == 2
+    for data, told in expected:
+        found = [value for table, row, column, _, value in lines
+                 if (table, row, column) == (f"{told}: accuracy", "paper", "accuracy")]
+        assert found and round(np.mean(found)) == int(data), (data, told)
+    assert "(printed: 99.82)" in AS_PRINTED[False] and "99.82" in PRINTED and "97.15" in PRINTED
+
+
+def test_the_table_of_npbcls_random_search_is_what_its_record_says():
+    with open(DOCS / "npbcl_random_search.csv", newline="", encoding="utf-8") as file:
+        trials = {}
+        for row in csv.DictReader(file):
+            trials.setdefault(row["trial"], {})[row["split"]] = 100 * float(row["accuracy"])
+    text = (DOCS / "npbcl_search.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+)[^|]*\| (\d+) \| (\S+) ± (\S+) \|$", text, re.MULTILINE)
+    assert len(rows) == 5
+    for trial, splits, mean, error in rows:
+        gains = [value - trials["0"][split] for split, value in trials[trial].items()]
+        assert len(gains) == int(splits)
+        assert (f"{np.mean(gains):+.2f}", f"{np.std(gains, ddof=1) / len(gains)**0.5:.2f}") == (mean, error), trial
+
+
+def test_the_table_of_the_searches_is_what_their_records_say():
+    text = (DOCS / "search" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\d+\.\d+) \| (\d+\.\d+) \|$", text, re.MULTILINE)
+    assert len(rows) == len(list((DOCS / "search").glob("*.csv")))
+    for method, as_it_is, best in rows:
+        with open(DOCS / "search" / f"split-mnist-{method}.csv", newline="", encoding="utf-8") as file:
+            accuracies = [100 * float(row["accuracy"]) for row in csv.DictReader(file) if row["accuracy"]]
+        assert (f"{accuracies[0]:.2f}", f"{max(accuracies):.2f}") == (as_it_is, best), method

@@ -1,8 +1,8 @@
 """Write what ``ibpcl reproduce`` measured into the records of the site, and the records into the tables of its pages.
 
 ``python docs/_ext/records.py reproduction/ladder`` merges ``values.csv`` of that folder into the record
-``docs/results/ladder.csv`` (a table of the same title is replaced, others stay), copies its pictures to
-``docs/figures/``, with names that begin with ``ladder``, and writes every table anew that a page marks so::
+``docs/results/ladder.csv`` (a table of the same title is replaced, others stay), copies those of its pictures that a
+page shows to ``docs/figures/``, with names that begin with ``ladder``, and writes every table anew that a page marks::
 
     <!-- table: ladder | Split MNIST: -->
     <!-- end -->
@@ -61,6 +61,7 @@ def filled(text):
 
 def main(folders):
     """Take over what ``ibpcl reproduce`` wrote to folders, and write the pages' tables anew."""
+    pages = {page: page.read_text(encoding="utf-8") for page in DOCS.glob("*.md")}
     for folder in map(Path, folders):
         columns = storage.read_csv(folder / "values.csv")
         new = list(zip(*(columns[column].tolist() for column in COLUMNS), strict=True))
@@ -68,13 +69,11 @@ def main(folders):
         merged = merge(read(folder.name) if record.exists() else [], new)
         storage.write_csv(record, {name: [line[i] for line in merged] for i, name in enumerate(COLUMNS)})
         for picture in folder.glob("*.png"):
-            shutil.copyfile(picture, DOCS / "figures" / _named(folder.name, picture.name))
-    for page in DOCS.glob("*.md"):
-        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def _named(target, picture):
-    return picture if picture.startswith(target) else f"{target}-{picture}"
+            name = picture.name if picture.stem == folder.name else f"{folder.name}-{picture.name}"
+            if any(f"(figures/{name})" in text for text in pages.values()):
+                shutil.copyfile(picture, DOCS / "figures" / name)
+    for page, text in pages.items():
+        page.write_text(filled(text), encoding="utf-8")
 
 
 if __name__ == "__main__":

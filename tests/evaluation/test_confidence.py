@@ -102,14 +102,15 @@ def test_what_is_no_prediction_is_refused(call, words):
         call()
 
 
-def test_the_reliability_diagram_draws_bins_of_enough_examples_in_percent():
-    p = np.repeat([[0.95, 0.05], [0.65, 0.35], [0.55, 0.45]], [20, 10, 9], axis=0)
-    y = np.zeros(39, int)
-    y[20:24] = 1
+def test_the_reliability_diagram_draws_bins_in_percent_the_larger_the_more_examples_they_have():
+    p = np.repeat([[0.95, 0.05], [0.65, 0.35]], [100, 10], axis=0)
+    y = np.zeros(110, int)
+    y[100:104] = 1
     ax = figures.class_reliability([confidence.reliability_bins(p, y)] * 2, ["a", "b"])
-    diagonal, first, second = ax.lines
+    (diagonal,), (first, second) = ax.lines, ax.collections
     np.testing.assert_array_equal(diagonal.get_xdata(), diagonal.get_ydata())
-    np.testing.assert_allclose(first.get_xdata(), [65, 95])   # nine examples are too few to be drawn
-    np.testing.assert_allclose(first.get_ydata(), [60, 100])
-    np.testing.assert_array_equal(first.get_ydata(), second.get_ydata())
+    np.testing.assert_allclose(first.get_offsets(), [[65, 60], [95, 100]])
+    np.testing.assert_allclose(first.get_offsets(), second.get_offsets())
+    np.testing.assert_allclose(first.get_sizes(), [16, 24])
+    assert ax.get_xlim()[0] == pytest.approx(60)             # the left edge of the first bin with examples
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]

@@ -20,6 +20,7 @@ from ibpcl.paper.reproduce.rows import OTHERS, OURS, REFERENCE, target
 
 SPLIT = ("split-mnist", "split-fashion-mnist")
 ROWS = (OURS, next(row for row in OTHERS if row.key == "vcl"), REFERENCE)
+SURE = 0.95                                                  # a probability
 IMAGES = Row("generative", "p(x | task)", "vae_npbcl", {"tasks": 10})     # all classes, one after another
 BY_IMAGES = ("p(x | task), our head", "p(x | class) alone")
 
@@ -139,7 +140,9 @@ def calibration(found):
             scores = np.array([[confidence.brier_score(*own) for own in each.own()] for each in of_seeds])
             means += [Entry(row.label, "ECE", tuple(errors.mean(axis=1))),
                       Entry(row.label, "largest ECE", tuple(errors.max(axis=1))),
-                      Entry(row.label, "Brier", tuple(scores.mean(axis=1)), SCORE)]
+                      Entry(row.label, "Brier", tuple(scores.mean(axis=1)), SCORE),
+                      *(Entry(row.label, f"sure, {whose}", values) for whose, values in zip(
+                          ("own", "others"), zip(*map(sure, of_seeds), strict=True), strict=True))]
             tasks += [Entry(row.label, name, tuple(errors[:, t])) for t, name in enumerate(of_seeds[0].names)]
             for rule in of_seeds[0].rules:
                 found_areas = zip(*(out_of_task(each, rule) for each in of_seeds), strict=True)
@@ -155,12 +158,20 @@ def calibration(found):
                    Table(f"{b.label}: AUROC of doubt, images of other tasks against own ones", tuple(areas))]
     return Summary(tuple(tables), (
         f"ECE: expected calibration error, {confidence.BINS} bins of equal width, percent. Brier: mean squared "
-        "distance from the right answer, 0 to 2. Of each task's own head.",
+        "distance from the right answer, 0 to 2. Of each task's own head. Sure: the share of images whose predicted "
+        f"class has a probability above {SURE}, of a head's own task and of all others, percent.",
         "AUROC: the probability that a head doubts an image of another task more than one of its own, the mean over "
         "all pairs of a head and another task; 0.5 is chance. Earlier: images of tasks learned before the head's; "
         "later: of tasks after it. All at the end of the stream.",
-        "The figures are of the first seed; bins of fewer than ten examples are left out.",
+        "The figures are of the first seed; a marker is the larger, the more examples its bin has.",
     ), drawn)
+
+
+def sure(found):
+    """Return how many predictions have a probability above ``SURE``, for own images and others', percent."""
+    confidences = np.stack([head.probabilities.max(axis=1) for head in found.heads])
+    own = found.tasks == np.arange(len(found.heads))[:, None]
+    return tuple(100 * float((confidences[those] > SURE).mean()) for those in (own, ~own))
 
 
 def out_of_task(found, rule):

@@ -26,9 +26,9 @@ def heads(*probabilities):
     return tuple(mean_over_samples(np.log(np.array([p]))) for p in probabilities)
 
 
-SURE, UNSURE, OTHER = [0.99, 0.01], [0.6, 0.4], [0.2, 0.8]
+CERTAIN, UNSURE, OTHER = [0.99, 0.01], [0.6, 0.4], [0.2, 0.8]
 # Two tasks with two examples each; the last example is of task 1, but the head of task 0 is surer of it.
-FOUND = certainty.Predicted(heads([SURE, SURE, UNSURE, SURE], [UNSURE, UNSURE, OTHER, OTHER]),
+FOUND = certainty.Predicted(heads([CERTAIN, CERTAIN, UNSURE, CERTAIN], [UNSURE, UNSURE, OTHER, OTHER]),
                             np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), certainty.RULES, ("a", "b"))
 
 
@@ -42,6 +42,11 @@ def test_out_of_task_detection_by_hand():
     # The first head doubts one of the two others more, the second both: 0.75 and 1; "earlier" is the second's.
     whole, earlier, later = certainty.out_of_task(FOUND, "entropy")
     assert (whole, earlier, later) == pytest.approx((0.875, 1.0, 0.75))
+
+
+def test_sure_predictions_by_hand():
+    # Own: two of the first head's with 0.99, none of the second's two with 0.8.  Others: one of two, none of two.
+    assert certainty.sure(FOUND) == (50, 25)
 
 
 def measured(folder, row, benchmark, tiny):
