@@ -12,7 +12,7 @@ import pytest
 from ibpcl import storage
 from ibpcl.cli.run import AS_PRINTED
 from ibpcl.experiments import tables
-from ibpcl.methods.npbcl_settings import PRESETS, Settings
+from ibpcl.methods.npbcl_settings import IMAGE_PRESETS, PRESETS, ImageSettings, Settings
 from ibpcl.paper import numbers as paper_numbers
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -81,14 +81,16 @@ def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
         assert type(value)(chosen[key]) == value, key
 
 
-def test_the_table_of_presets_has_every_difference_and_no_other_value():
-    text = (DOCS / "method.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("page", "settings_type", "names_of"), [
+    ("method.md", Settings, PRESETS), ("unsupervised.md", ImageSettings, IMAGE_PRESETS)])
+def test_the_table_of_presets_has_every_difference_and_no_other_value(page, settings_type, names_of):
+    text = (DOCS / page).read_text(encoding="utf-8")
     header, _, *rows = text[text.index("| setting | what it is |"):].split("\n\n")[0].splitlines()
     cells = [[cell.strip("` ") for cell in line.strip("|").split("|")] for line in (header, *rows)]
     names, shown = cells[0][2:], {key: values for key, _, *values in cells[1:]}
-    presets = {name: Settings.preset(name) for name in PRESETS}
+    presets = {name: settings_type.preset(name) for name in names_of}
     assert sorted(names) == sorted(presets)
-    differ = {f.name for f in fields(Settings) if len({repr(getattr(p, f.name)) for p in presets.values()}) > 1}
+    differ = {f.name for f in fields(settings_type) if len({repr(getattr(p, f.name)) for p in presets.values()}) > 1}
     assert shown.keys() == differ
     for key, values in shown.items():
         for name, cell in zip(names, values, strict=True):
