@@ -48,10 +48,10 @@ def markdown(lines, beginning):
     cells = {(row, column): tables.spread(entry.mean, entry.deviation, entry.unit) for (row, column, unit), found in
              values.items() for entry in [tables.Entry(row, column, tuple(found), UNITS[unit])]}
     seeds = sorted({len(found) for found in values.values()})
-    corner = f"{beginning.rstrip(': ')}, {' to '.join(map(str, seeds))} seed{'s' * (seeds[-1] > 1)}"
-    grid = [[corner, *columns], [":--", *["--:"] * len(columns)],
-            *([row, *(cells.get((row, column), "") for column in columns)] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in grid) + "\n"
+    count = f"{' to '.join(map(str, seeds))} seed{'s' * (seeds[-1] > 1)}"
+    corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count      # what stands before a colon is a name
+    lines = [[corner, *columns], *([row, *(cells.get((row, column), "") for column in columns)] for row in rows)]
+    return f"{tables.markdown_lines(lines)}\n"
 
 
 def filled(text):

@@ -163,6 +163,18 @@ def text(table):
     return "\n".join([textwrap.fill(caption(table), WIDTH), "", *body])
 
 
+def markdown_lines(lines):
+    r"""Return lines of cells as a table in Markdown: the header first, the first column aligned left.
+
+    >>> print(markdown_lines([["", "p(x | t)"], ["a", "1"]]))
+    |  | p(x \| t) |
+    | :-- | --: |
+    | a | 1 |
+    """
+    header, *rows = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (header, [":--", *["--:"] * (len(header) - 1)], *rows))
+
+
 def markdown(table):
     """Return a table in Markdown.
 
@@ -175,6 +187,4 @@ def markdown(table):
     """
     header, lines = grid(table)
     indented = [[line[0].replace("  ", "&nbsp;&nbsp;"), *line[1:]] for line in lines]
-    rule = [":--", *["--:"] * (len(header) - 1)]
-    return "\n".join([f"**{caption(table)}**", "",
-                      *("| " + " | ".join(line) + " |" for line in (header, rule, *indented))])
+    return f"**{caption(table)}**\n\n{markdown_lines([header, *indented])}"
