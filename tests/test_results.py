@@ -27,18 +27,23 @@ PRINTED = {text for _, *columns in paper_numbers.ACCURACY.values() for value, de
            for text in (f"{value:.2f}", f"{value:.2f} ± {deviation:g}")}
 PRINTED |= {f"{100 * transfer:+.3f}" for *_, transfer in paper_numbers.METRICS.values()}
 PRINTED |= {str(value) for values in paper_numbers.AUTHORS_CODE.values() for value in values.values()}
+PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "search" / "README.md")
+RECORD = re.compile(r"\((?:docs/)?(results/[\w-]+\.csv)\)")
+# Tables of numbers whose record is elsewhere: settings, which are no measurements, and those that tests hold to theirs.
+ELSEWHERE = ("| setting |", "| definition |", "| trial |", "| method | as it is |", "| | oracle | inferred |",
+             "| outcome |", "| verdict |")
 NUMBER = re.compile(r"^[+-]?\d+\.\d+( ± \d+\.\d+)?$")
 
 
 def sections():
     """Return the sections that name records, with the records."""
     found = {}
-    for page in (DOCS.parent / "README.md", DOCS / "reproduction.md"):
+    for page in PAGES:
         parts = re.split(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
         for title, text in zip(parts[::2], parts[1::2], strict=True):
-            records = re.findall(r"\((?:docs/)?(results/[\w-]+\.csv)\)", text)
-            if records:
-                found[f"{page.name}: {title}"] = text, records
+            named = RECORD.findall(text)
+            if named:
+                found[f"{page.name}: {title}"] = text, named
     return found
 
 
@@ -63,6 +68,18 @@ def test_every_number_of_a_table_is_in_the_record_beside_it_or_in_the_paper(titl
     numbers = [cell for cell in cells if NUMBER.match(cell)]
     assert numbers
     assert [number for number in numbers if number not in allowed] == []
+
+
+def test_every_table_of_numbers_has_a_record_in_its_section():
+    """But for the timings of docs/performance.md, whose record is what ``ibpcl bench`` writes on each machine."""
+    without = []
+    for page in PAGES:
+        for section in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            tables_of_numbers = [table for table in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
+                                 if any(NUMBER.match(cell.strip()) for cell in table.replace("\n", "").split("|"))]
+            without += [(page.name, table.split("\n")[0]) for table in tables_of_numbers
+                        if not table.startswith(ELSEWHERE) and not RECORD.search(section)]
+    assert [(page, table) for page, table in without if page != "performance.md"] == []
 
 
 def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
@@ -100,12 +117,10 @@ def test_the_table_of_presets_has_every_difference_and_no_other_value(page, sett
 
 
 def test_every_marked_table_of_a_page_is_what_its_record_gives():
-    marked = 0
-    for page in DOCS.glob("*.md"):
-        text = page.read_text(encoding="utf-8")
-        marked += len(records.MARKED.findall(text))
+    texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
+    assert any(map(records.MARKED.search, texts.values())) and any(map(records.VALUE.search, texts.values()))
+    for page, text in texts.items():
         assert records.filled(text) == text, page.name
-    assert marked
 
 
 def test_a_measurement_again_replaces_its_own_tables_of_a_record_and_no_other():
@@ -115,6 +130,12 @@ def test_a_measurement_again_replaces_its_own_tables_of_a_record_and_no_other():
     lines = [*new, ("A: y", "s", "d", "points", 0.5)]
     assert records.markdown(lines, "A:").splitlines() == [
         "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 |  |", "| s |  | +0.50 |"]
+
+
+def test_a_number_of_a_record_is_written_with_its_seeds():
+    lines = [("A: x", "r", "c", "percent", 1.0), ("A: x", "r", "c", "percent", 2.0), ("A: x", "s", "c", "percent", 3.0)]
+    assert records.value(lines, "A: x", "r", "c") == "1.50 ± 0.71 (2 seeds)"
+    assert records.value(lines, "A: x", "s", "c") == "3.00 (1 seed)"
 
 
 def test_what_a_run_of_the_printed_settings_is_told_to_expect_was_measured():
