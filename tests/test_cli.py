@@ -13,6 +13,7 @@ import pytest
 
 import ibpcl
 from ibpcl.cli import main
+from ibpcl.cli.run import AS_PRINTED
 from ibpcl.cli.table import WIDTH, AccuracyTable
 from ibpcl.continual.loop import Progress
 from ibpcl.continual.task import Task
@@ -103,6 +104,13 @@ def test_a_run_prints_the_matrix_row_by_row_and_a_summary(capsys, small_glyphs):
             f"{100 * result['mask_density'][t][0]:.1f}", row[-1]]
     assert f"average accuracy   {100 * result['average_accuracy']:.2f} %" in "\n".join(out)
     assert out[-1].endswith("split-glyphs-npbcl-seed0")
+
+
+def test_a_run_of_the_printed_settings_ends_with_what_to_expect_of_them(capsys, small_glyphs):
+    _, out, _ = typed(capsys, "run", *TINY, "--preset", "paper", "--set", "likelihood_epochs=1")
+    assert "\n".join(out).endswith(AS_PRINTED[False]) and all(len(line) <= WIDTH for line in out)
+    _, again, _ = typed(capsys, "run", *TINY, "--preset", "unweighted")
+    assert again[-1].endswith("-2")                           # the folder, and no word of the paper
 
 
 def test_the_same_command_works_twice_with_the_same_result(capsys, small_glyphs):

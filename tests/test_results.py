@@ -1,18 +1,24 @@
 """The tables of the README and of docs/reproduction.md say what the recorded runs gave, and settings what was found."""
 
 import csv
+import importlib.util
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ibpcl import storage
+from ibpcl.cli.run import AS_PRINTED
 from ibpcl.experiments import tables
-from ibpcl.methods.npbcl_settings import Settings
+from ibpcl.methods.npbcl_settings import IMAGE_PRESETS, PRESETS, ImageSettings, Settings
 from ibpcl.paper import numbers as paper_numbers
 
 DOCS = Path(__file__).parents[1] / "docs"
+SPEC = importlib.util.spec_from_file_location("records", DOCS / "_ext" / "records.py")
+records = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(records)
 UNITS = {}
 for unit in vars(tables).values():
     if isinstance(unit, tables.Unit):
@@ -21,18 +27,35 @@ PRINTED = {text for _, *columns in paper_numbers.ACCURACY.values() for value, de
            for text in (f"{value:.2f}", f"{value:.2f} ± {deviation:g}")}
 PRINTED |= {f"{100 * transfer:+.3f}" for *_, transfer in paper_numbers.METRICS.values()}
 PRINTED |= {str(value) for values in paper_numbers.AUTHORS_CODE.values() for value in values.values()}
+PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "search" / "README.md")
+RECORD = re.compile(r"\((?:docs/)?(results/[\w-]+\.csv)\)")
+# Tables of numbers whose record is elsewhere: settings, which are no measurements, and those that tests hold to theirs.
+ELSEWHERE = ("| setting |", "| definition |", "| trial |", "| method | as it is |", "| | oracle | inferred |",
+             "| outcome |", "| verdict |")
 NUMBER = re.compile(r"^[+-]?\d+\.\d+( ± \d+\.\d+)?$")
+
+
+def tables_of_numbers(text):
+    """Return the tables of a text with measured numbers, each as its lines."""
+    found = [table.splitlines() for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)]
+    return [table for table in found if not table[0].startswith(ELSEWHERE) and numbers(table)]
+
+
+def numbers(table):
+    """Return the cells of a table that are numbers with decimals."""
+    cells = [cell.strip() for line in table for cell in line.strip("|").split("|")]
+    return [cell for cell in cells if NUMBER.match(cell)]
 
 
 def sections():
     """Return the sections that name records, with the records."""
     found = {}
-    for page in (DOCS.parent / "README.md", DOCS / "reproduction.md"):
+    for page in PAGES:
         parts = re.split(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
         for title, text in zip(parts[::2], parts[1::2], strict=True):
-            records = re.findall(r"\((?:docs/)?(results/[\w-]+\.csv)\)", text)
-            if records:
-                found[f"{page.name}: {title}"] = text, records
+            named = RECORD.findall(text)
+            if named:
+                found[f"{page.name}: {title}"] = text, named
     return found
 
 
@@ -53,10 +76,19 @@ def written(record):
 def test_every_number_of_a_table_is_in_the_record_beside_it_or_in_the_paper(title):
     text, records = sections()[title]
     allowed = set().union(*map(written, records)) | PRINTED
-    cells = [cell.strip() for line in text.splitlines() if line.startswith("|") for cell in line.strip("|").split("|")]
-    numbers = [cell for cell in cells if NUMBER.match(cell)]
-    assert numbers
-    assert [number for number in numbers if number not in allowed] == []
+    found = [number for table in tables_of_numbers(text) for number in numbers(table)]
+    assert found
+    assert [number for number in found if number not in allowed] == []
+
+
+def test_every_table_of_numbers_has_a_record_in_its_section():
+    """But for the timings of docs/performance.md, whose record is what ``ibpcl bench`` writes on each machine."""
+    without = []
+    for page in PAGES:
+        for section in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            if not RECORD.search(section):
+                without += [(page.name, table[0]) for table in tables_of_numbers(section)]
+    assert [(page, table) for page, table in without if page != "performance.md"] == []
 
 
 def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
@@ -73,3 +105,78 @@ def test_npbcl_has_the_settings_of_the_best_trial_of_its_search():
     for key in chosen.keys() - {"trial", "split", "accuracy"}:
         value = getattr(settings, key)
         assert type(value)(chosen[key]) == value, key
+
+
+@pytest.mark.parametrize(("page", "settings_type", "names_of"), [
+    ("method.md", Settings, PRESETS), ("unsupervised.md", ImageSettings, IMAGE_PRESETS)])
+def test_the_table_of_presets_has_every_difference_and_no_other_value(page, settings_type, names_of):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    header, _, *rows = text[text.index("| setting | what it is |"):].split("\n\n")[0].splitlines()
+    cells = [[cell.strip("` ") for cell in line.strip("|").split("|")] for line in (header, *rows)]
+    names, shown = cells[0][2:], {key: values for key, _, *values in cells[1:]}
+    presets = {name: settings_type.preset(name) for name in names_of}
+    assert sorted(names) == sorted(presets)
+    differ = {f.name for f in fields(settings_type) if len({repr(getattr(p, f.name)) for p in presets.values()}) > 1}
+    assert shown.keys() == differ
+    for key, values in shown.items():
+        for name, cell in zip(names, values, strict=True):
+            value = getattr(presets[name], key)
+            written = f"{value:.3g}" if isinstance(value, float) else str(value).lower()
+            assert cell == written, (key, name)
+
+
+def test_every_marked_table_of_a_page_is_what_its_record_gives():
+    texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
+    assert any(map(records.MARKED.search, texts.values())) and any(map(records.VALUE.search, texts.values()))
+    for page, text in texts.items():
+        assert records.filled(text) == text, page.name
+
+
+def test_a_measurement_again_replaces_its_own_tables_of_a_record_and_no_other():
+    old = [("A: x", "r", "c", "percent", 1.0), ("B: x", "r", "c", "percent", 2.0)]
+    new = [("A: x", "r", "c", "percent", 3.0), ("A: x", "r", "c", "percent", 4.0)]
+    assert records.merge(old, new) == [old[1], *new]
+    lines = [*new, ("A: y", "s", "d", "points", 0.5)]
+    assert records.markdown(lines, "A:").splitlines() == [
+        "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 |  |", "| s |  | +0.50 |"]
+
+
+def test_a_number_of_a_record_is_written_with_its_seeds():
+    lines = [("A: x", "r", "c", "percent", 1.0), ("A: x", "r", "c", "percent", 2.0), ("A: x", "s", "c", "percent", 3.0)]
+    assert records.value(lines, "A: x", "r", "c") == "1.50 ± 0.71 (2 seeds)"
+    assert records.value(lines, "A: x", "s", "c") == "3.00 (1 seed)"
+
+
+def test_what_a_run_of_the_printed_settings_is_told_to_expect_was_measured():
+    lines = records.read("ladder")
+    expected = re.findall(r"(\d+) % on (Split MNIST|notMNIST)", AS_PRINTED[False])
+    assert len(expected) == 2
+    for data, told in expected:
+        found = [value for table, row, column, _, value in lines
+                 if (table, row, column) == (f"{told}: accuracy", "paper", "accuracy")]
+        assert found and round(np.mean(found)) == int(data), (data, told)
+    assert "(printed: 99.82)" in AS_PRINTED[False] and "99.82" in PRINTED and "97.15" in PRINTED
+
+
+def test_the_table_of_npbcls_random_search_is_what_its_record_says():
+    with open(DOCS / "npbcl_random_search.csv", newline="", encoding="utf-8") as file:
+        trials = {}
+        for row in csv.DictReader(file):
+            trials.setdefault(row["trial"], {})[row["split"]] = 100 * float(row["accuracy"])
+    text = (DOCS / "npbcl_search.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+)[^|]*\| (\d+) \| (\S+) ± (\S+) \|$", text, re.MULTILINE)
+    assert len(rows) == 5
+    for trial, splits, mean, error in rows:
+        gains = [value - trials["0"][split] for split, value in trials[trial].items()]
+        assert len(gains) == int(splits)
+        assert (f"{np.mean(gains):+.2f}", f"{np.std(gains, ddof=1) / len(gains)**0.5:.2f}") == (mean, error), trial
+
+
+def test_the_table_of_the_searches_is_what_their_records_say():
+    text = (DOCS / "search" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\d+\.\d+) \| (\d+\.\d+) \|$", text, re.MULTILINE)
+    assert len(rows) == len(list((DOCS / "search").glob("*.csv")))
+    for method, as_it_is, best in rows:
+        with open(DOCS / "search" / f"split-mnist-{method}.csv", newline="", encoding="utf-8") as file:
+            accuracies = [100 * float(row["accuracy"]) for row in csv.DictReader(file) if row["accuracy"]]
+        assert (f"{accuracies[0]:.2f}", f"{max(accuracies):.2f}") == (as_it_is, best), method

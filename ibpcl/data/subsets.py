@@ -1,4 +1,4 @@
-"""Streams made of the examples of another stream: with a validation set, or with fewer examples."""
+"""Streams and data sets made of the examples of others: with a validation set, with fewer examples, or cut anew."""
 
 import operator
 from collections.abc import Callable
@@ -66,19 +66,11 @@ def with_validation(stream, fraction=0.1, seed=0):
     >>> sorted(small.y_train.tolist()), sorted(small.y_test.tolist())
     ([0, 0, 0, 1, 1, 1], [0, 0, 1, 1])
     """
-    if not 0 < fraction < 1:
-        raise ValueError(f"with_validation: fraction must lie strictly between 0 and 1, got {fraction!r}")
+    _check_fraction("with_validation", fraction)
 
     def change(task, t):
-        rng = np.random.default_rng((seed, t))
-        labels = _labels(task, "train")
-        held_out = np.zeros(len(labels), bool)
-        for label in np.unique(labels):
-            members = np.flatnonzero(labels == label)
-            held_out[rng.permutation(members)[:round(fraction * len(members))]] = True
-        if held_out.all() or not held_out.any():
-            raise ValueError(f"with_validation: fraction {fraction} of the {len(held_out)} training examples of "
-                             f"task {task.name!r} leaves one side empty")
+        held_out = _drawn_of_each_class(_labels(task, "train"), fraction, np.random.default_rng((seed, t)),
+                                        "with_validation", f"task {task.name!r}")
         return replace(task, **_of(task, "train", ~held_out), **_of(task, "train", held_out, into="test"))
 
     return DerivedStream(stream, f"{getattr(stream, 'name', 'tasks')} (validation)", change)
@@ -145,6 +137,63 @@ def limited_dataset(dataset, train=None, test=None):
     train, test = _first_in_turn(dataset.train_labels, train), _first_in_turn(dataset.test_labels, test)
     return dataset._replace(train_images=dataset.train_images[train], train_labels=dataset.train_labels[train],
                             test_images=dataset.test_images[test], test_labels=dataset.test_labels[test])
+
+
+def resplit(dataset, fraction=2 / 7, seed=0):
+    """Pool the training and test images of a data set, and cut them anew.
+
+    Kumar et al. (2021), supplement A, have 50,000 and 20,000 images of Fashion MNIST, which is published as 60,000 and
+    10,000: their code pools all and draws 2/7 of each class for tests.  Which ones is another draw here.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The images.
+    fraction : float, strictly between 0 and 1
+        The share of each class that becomes the test set, rounded.
+    seed : int, at least 0
+        Which images.
+
+    Returns
+    -------
+    dataset : Dataset
+        The same images in other parts, each part in the order of the pool, training images first.
+
+    Raises
+    ------
+    ValueError
+        When ``fraction`` is out of range, or leaves one side empty.
+
+    Examples
+    --------
+    >>> from ibpcl.data.dataset import Dataset
+    >>> images, labels = np.zeros((7, 1, 1), np.uint8), np.zeros(7, np.uint8)
+    >>> cut = resplit(Dataset("tiny", images, labels, images, labels, ("a",)))
+    >>> len(cut.train_images), len(cut.test_images)
+    (10, 4)
+    """
+    _check_fraction("resplit", fraction)
+    images = np.concatenate([dataset.train_images, dataset.test_images])
+    labels = np.concatenate([dataset.train_labels, dataset.test_labels])
+    tests = _drawn_of_each_class(labels, fraction, np.random.default_rng(seed), "resplit", f"data set {dataset.name!r}")
+    return dataset._replace(train_images=images[~tests], train_labels=labels[~tests], test_images=images[tests],
+                            test_labels=labels[tests])
+
+
+def _check_fraction(caller, fraction):
+    if not 0 < fraction < 1:
+        raise ValueError(f"{caller}: fraction must lie strictly between 0 and 1, got {fraction!r}")
+
+
+def _drawn_of_each_class(labels, fraction, rng, caller, owner):
+    """Return which examples (N,) bool are drawn: a share of each class, rounded."""
+    drawn = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        drawn[rng.permutation(members)[:round(fraction * len(members))]] = True
+    if drawn.all() or not drawn.any():
+        raise ValueError(f"{caller}: fraction {fraction} of the {len(drawn)} examples of {owner} leaves one side empty")
+    return drawn
 
 
 def _check_limits(caller, train, test):

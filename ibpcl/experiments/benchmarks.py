@@ -60,6 +60,7 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("split-notmnist", "notMNIST", "split-notmnist", {}, 3000),
     Benchmark("permuted-mnist", "Permuted MNIST", "permuted-mnist", {}, 60000),
     Benchmark("split-fashion-mnist", "Fashion MNIST", "split-fashion-mnist", {}, 12000),
+    Benchmark("fashion-resplit", "Fashion, re-split", "fashion-resplit", {}, 10000),
     Benchmark("split-glyphs", "glyphs", "split-glyphs", {}, 2000),
     Benchmark("permuted-glyphs", "Permuted glyphs", "split-glyphs",
               {"experiment": "permuted-glyphs", "stream": "permuted"}, 10000),
@@ -68,6 +69,8 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("domain-mnist", "MNIST pairs", "domain-mnist", {}, 12000, "domain"),
     Benchmark("vae-mnist", "MNIST", "vae-mnist", {}, 6000, "vae"),
     Benchmark("vae-notmnist", "notMNIST", "vae-notmnist", {}, 1500, "vae"),
+    Benchmark("vae-fashion-mnist", "Fashion MNIST", "vae-mnist",
+              {"experiment": "vae-fashion-mnist", "dataset": "fashion_mnist"}, 6000, "vae"),
     Benchmark("vae-glyphs", "glyphs", "vae-glyphs", {}, 1000, "vae"),
     Benchmark("domain-glyphs", "Glyph pairs", "domain-glyphs", {}, 2000, "domain"),
 )}

@@ -154,7 +154,7 @@ class Choice:
         if taken:
             raise UserError(f"{', '.join(sorted(taken))} is what the row {row.key!r} is about; leave it out, "
                             "or the row with --methods")
-        small = QUICK_IMAGES if self.ours in GENERATIVE else QUICK
+        small = QUICK_IMAGES if row.method in GENERATIVE else QUICK
         quick = {key: value for key, value in small.items() if key in keys(row.method) and key not in texts}
         if {"epochs", "finetune_epochs"} <= quick.keys():
             quick["epochs"] -= quick["finetune_epochs"]      # as many in all as the other methods have

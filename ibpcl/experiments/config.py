@@ -22,7 +22,7 @@ from ibpcl.experiments.tuned import tuned
 from ibpcl.inference.backend import BACKENDS
 from ibpcl.methods import ABOUT, GENERATIVE, METHODS, allowed, method, option, refusal
 
-STREAMS = ("split", "permuted", "strips", "classes", "own", "own-regression")
+STREAMS = ("split", "resplit", "permuted", "strips", "classes", "own", "own-regression")
 TERRAIN, OWN = "terrain", "own"                              # the data sets that are not named image sets
 PARTS = ("settings", "measurement", "own")                   # of a configuration that are no keys
 PLACES = ("data_dir", "data")                                # keys that say where data lie, which makes no other run
@@ -52,8 +52,9 @@ class RunConfig:
 
     experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
     dataset: str = option("glyphs", "Image set, one that `ibpcl data list` shows, or terrain (see docs/regression.md).")
-    stream: str = option("split", "How tasks are made: split (two classes each), permuted (pixels), strips (terrain), "
-                                  "classes (one class each, without labels).", choices=STREAMS)
+    stream: str = option("split", "How tasks are made: split (two classes each), resplit (the same, of all images cut "
+                                  "anew), permuted (pixels), strips (terrain), classes (one class each, without "
+                                  "labels).", choices=STREAMS)
     tasks: int = option(5, "Number of tasks; a split stream has at most 5, one of classes as many as there are.",
                         at_least=1)
     data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.",

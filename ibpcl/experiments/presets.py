@@ -49,6 +49,11 @@ PRESETS = {
         {"dataset": "fashion_mnist", "stream": "split"},
         {"npbcl": {}},
     ),
+    "fashion-resplit": Preset(
+        "The same, of all 70,000 images cut anew.",
+        {"dataset": "fashion_mnist", "stream": "resplit"},
+        {"npbcl": {}},
+    ),
     "permuted-mnist": Preset(
         "All ten digits, five tasks, a pixel order each.",
         {"dataset": "mnist", "stream": "permuted"},

@@ -3,11 +3,13 @@
 from ibpcl.continual.task import check_width
 from ibpcl.data import registry
 from ibpcl.data.own import read_tasks
-from ibpcl.data.subsets import limited, limited_dataset, with_validation
+from ibpcl.data.subsets import limited, limited_dataset, resplit, with_validation
 from ibpcl.data.tasks import CONSECUTIVE_PAIRS, ClassStream, PermutedStream, SplitStream
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.experiments.config import OWN
+
+SPLIT = ("split", "resplit")                                 # two classes a task; of images as published, or cut anew
 
 
 def make_stream(config):
@@ -18,8 +20,9 @@ def make_stream(config):
     UserError
         If a file is missing or damaged, or there are not so many tasks.
     """
-    if config.stream == "split" and config.tasks > len(CONSECUTIVE_PAIRS):
-        raise UserError(f"tasks must be at most {len(CONSECUTIVE_PAIRS)} with stream 'split', got {config.tasks}")
+    if config.stream in SPLIT and config.tasks > len(CONSECUTIVE_PAIRS):
+        raise UserError(f"tasks must be at most {len(CONSECUTIVE_PAIRS)} with stream {config.stream!r}, got "
+                        f"{config.tasks}")
     try:
         if config.dataset == OWN:
             stream = _own_stream(config)
@@ -32,7 +35,8 @@ def make_stream(config):
         dataset = registry.load(config.dataset, config.data_dir, config.data_seed)
         if config.generative:
             stream = ClassStream(dataset, _first_classes(dataset, config.tasks))
-        elif config.stream == "split":
+        elif config.stream in SPLIT:
+            dataset = resplit(dataset, seed=config.data_seed) if config.stream == "resplit" else dataset
             stream = SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
         else:
             if config.validation is None:                    # else the limits come after the cut

@@ -40,6 +40,7 @@ class Unit(NamedTuple):
 PERCENT, SHARE = Unit("percent", "{:.2f}"), Unit("percent of the weights", "{:.1f}")
 POINTS, FINE_POINTS = Unit("points", "{:+.2f}"), Unit("points", "{:+.3f}")
 COUNT, FRACTION = Unit("number", "{:.1f}"), Unit("fraction", "{:.3f}")
+SCORE = Unit("score", "{:.4f}")
 CORRELATION = Unit("correlation", "{:+.2f}")
 NATS, NUMBER = Unit("nats an image", "{:.2f}"), Unit("number", "{:.0f}")
 SECONDS, MEGABYTES = Unit("seconds", "{:.1f}"), Unit("MB", "{:.2f}")
@@ -162,6 +163,18 @@ def text(table):
     return "\n".join([textwrap.fill(caption(table), WIDTH), "", *body])
 
 
+def markdown_lines(lines):
+    r"""Return lines of cells as a table in Markdown: the header first, the first column aligned left.
+
+    >>> print(markdown_lines([["", "p(x | t)"], ["a", "1"]]))
+    |  | p(x \| t) |
+    | :-- | --: |
+    | a | 1 |
+    """
+    header, *rows = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (header, [":--", *["--:"] * (len(header) - 1)], *rows))
+
+
 def markdown(table):
     """Return a table in Markdown.
 
@@ -174,6 +187,4 @@ def markdown(table):
     """
     header, lines = grid(table)
     indented = [[line[0].replace("  ", "&nbsp;&nbsp;"), *line[1:]] for line in lines]
-    rule = [":--", *["--:"] * (len(header) - 1)]
-    return "\n".join([f"**{caption(table)}**", "",
-                      *("| " + " | ".join(line) + " |" for line in (header, rule, *indented))])
+    return f"**{caption(table)}**\n\n{markdown_lines([header, *indented])}"

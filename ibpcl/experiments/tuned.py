@@ -6,8 +6,8 @@ default settings of NPBCL come from a search of their own, docs/npbcl_search.md.
 
 # An experiment on which a method has not been searched takes what was found on another.
 LIKE = {
-    "split-notmnist": "split-mnist", "split-fashion-mnist": "split-mnist", "permuted-mnist": "split-mnist",
-    "domain-mnist": "split-mnist", "permuted-mnist-10-domain": "permuted-mnist",
+    "split-notmnist": "split-mnist", "split-fashion-mnist": "split-mnist", "fashion-resplit": "split-mnist",
+    "permuted-mnist": "split-mnist", "domain-mnist": "split-mnist", "permuted-mnist-10-domain": "permuted-mnist",
 }
 TUNED = {
     "split-mnist": {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ibpcl.continual.task import Task
 from ibpcl.data.dataset import Dataset
-from ibpcl.data.subsets import limited, limited_dataset, with_validation
+from ibpcl.data.subsets import limited, limited_dataset, resplit, with_validation
 from ibpcl.data.tasks import PermutedStream
 
 
@@ -123,3 +123,32 @@ def test_a_data_set_is_not_cut_to_nothing(limit):
     images, labels = np.zeros((4, 1, 1), np.uint8), np.array([0, 0, 1, 1], np.uint8)
     with pytest.raises(ValueError, match="limited_dataset: train must be at least 1 or None"):
         limited_dataset(Dataset("tiny", images, labels, images, labels, ("a", "b")), train=limit)
+
+
+def pool_of(counts, test_counts):
+    """Return a data set whose every image is a number of its own, with given numbers of images of each class."""
+    labels, test_labels = (np.repeat(np.arange(len(c), dtype=np.uint8), c) for c in (counts, test_counts))
+    numbers = np.arange(len(labels) + len(test_labels), dtype=np.uint8).reshape(-1, 1, 1)
+    return Dataset("pool", numbers[:len(labels)], labels, numbers[len(labels):], test_labels, ("a", "b", "c"))
+
+
+def test_a_resplit_holds_every_image_once_and_two_sevenths_of_each_class_for_tests():
+    whole = pool_of((30, 60, 12), (5, 10, 2))
+    cut = resplit(whole)
+    labels = np.concatenate([whole.train_labels, whole.test_labels])
+    train, test = cut.train_images.ravel(), cut.test_images.ravel()
+    assert sorted([*train, *test]) == list(range(119))
+    np.testing.assert_array_equal(cut.train_labels, labels[train])
+    np.testing.assert_array_equal(cut.test_labels, labels[test])
+    assert np.bincount(cut.test_labels).tolist() == [10, 20, 4]
+    assert np.bincount(cut.train_labels).tolist() == [25, 50, 10]
+    assert (test < 102).any() and (train >= 102).any()        # both parts have images that were in the other
+    np.testing.assert_array_equal(resplit(whole).test_images, cut.test_images)
+    assert (resplit(whole, seed=1).test_images != cut.test_images).any()
+
+
+@pytest.mark.parametrize(("fraction", "words"), [(0, "fraction must lie strictly between 0 and 1, got 0"),
+                                                 (0.001, "data set 'pool' leaves one side empty")])
+def test_a_resplit_that_is_none_is_refused(fraction, words):
+    with pytest.raises(ValueError, match=f"resplit: .*{words}"):
+        resplit(pool_of((3, 3, 3), (1, 1, 1)), fraction)

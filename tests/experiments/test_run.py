@@ -188,6 +188,19 @@ def test_limits_and_permutations_make_the_stream():
 def test_a_split_stream_has_five_tasks_at_most():
     with pytest.raises(UserError, match="tasks must be at most 5 with stream 'split', got 6"):
         make_stream(configure(tasks=6))
+    with pytest.raises(UserError, match="tasks must be at most 5 with stream 'resplit', got 6"):
+        make_stream(configure("fashion-resplit", tasks=6))
+
+
+def test_the_papers_fashion_mnist_is_all_images_cut_anew():
+    published, cut = (make_stream(configure(name))[1] for name in ("split-fashion-mnist", "fashion-resplit"))
+    assert (len(published.x_train), len(published.x_test), cut.name) == (40, 20, published.name)
+    assert (len(cut.x_train), len(cut.x_test)) == (42, 18)    # 2/7 of 30 of each class, rounded, are for tests
+    everything = [np.concatenate([task.x_train, task.x_test]) for task in (published, cut)]
+    np.testing.assert_array_equal(*(np.unique(images, axis=0) for images in everything))
+    other = make_stream(configure("fashion-resplit", data_seed=1))[1]
+    assert not np.array_equal(cut.x_test, other.x_test)       # which images is the tasks' seed's
+    np.testing.assert_array_equal(cut.x_test, make_stream(configure("fashion-resplit", seed=1))[1].x_test)
 
 
 def test_a_data_error_is_the_users_and_stops_before_the_folder(tmp_path, monkeypatch):

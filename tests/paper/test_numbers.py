@@ -19,6 +19,10 @@ def test_the_table_of_accuracies(row, benchmark, value, deviation):
     assert "final mean accuracies" in printed.place
 
 
+def test_fashion_mnist_of_the_paper_is_that_which_is_cut_anew():
+    assert paper.accuracy("npbcl", "fashion-resplit") == paper.accuracy("npbcl", "split-fashion-mnist") is not None
+
+
 def test_the_table_of_other_metrics():
     assert paper.metric("npbcl", "BWT").value == 1.33e-5
     assert paper.metric("naive", "BWT", 100).value == pytest.approx(-3.6)

@@ -1,5 +1,7 @@
 """What tutorial 12 says in words is what its numbers show."""
 
+from pathlib import Path
+
 import numpy as np
 from tutorial import Tutorial
 
@@ -9,8 +11,8 @@ found = Tutorial(__file__)
 def errors(after, before):
     """Return the 3-NN errors in percent that are printed between two texts, by the way of encoding."""
     lines = found.printed.split(after)[1].split(before)[0].splitlines()
-    return {line.split()[0]: float(line.split("error ")[1].rstrip("%")) for line in lines if "3-NN error" in line
-            and "noise" not in line}
+    return {line.split()[0].rstrip(":"): float(line.split("error ")[1].rstrip("%")) for line in lines
+            if "3-NN error" in line and "noise" not in line}
 
 
 def test_every_number_in_the_text_is_held_by_a_test():
@@ -56,3 +58,12 @@ def test_a_shift_of_codes_gives_the_oracle_an_error_of_zero():
 @found.says("push the same uniform noise through each of the three (unmoved) encoders, and tell which one it was")
 def test_noise_tells_which_encoder_it_went_through():
     assert float(found.printed.split("noise, which encoder? 3-NN error ")[1].split("%")[0]) < 40
+
+
+def test_the_table_on_the_page_about_generative_models_is_what_is_printed():
+    page = (Path(__file__).parents[2] / "docs" / "unsupervised.md").read_text(encoding="utf-8")
+    before, after = errors("reconstruction score", " before, "), errors("C: log p(x)", "noise, which")
+    for name, printed in (("prior N(0, I)", before), ("the same model, codes moved", before | after)):
+        (row,) = [line.split("|")[2:6] for line in page.splitlines() if line.startswith(f"| {name} |")]
+        shown = [float(cell) for cell in row]
+        np.testing.assert_allclose(shown, [printed[way] for way in ("oracle", "inferred", "common", "pixels")], atol=3)

@@ -7,6 +7,7 @@ same on every machine.
 
 from .accuracy import accuracy_curves, accuracy_matrix, method_comparison
 from .canvas import save
+from .confidence import class_reliability
 from .latent import code_maps, few_labels, image_rows, likelihood_curves, likelihood_matrix
 from .regression import intervals, reliability
 from .structure import mask_maps, mask_matrices, receptive_fields, share_used, sharing_matrix
@@ -15,6 +16,7 @@ from .training import training_history
 __all__ = [
     "accuracy_curves",
     "accuracy_matrix",
+    "class_reliability",
     "code_maps",
     "few_labels",
     "image_rows",

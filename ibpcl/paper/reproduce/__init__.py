@@ -19,6 +19,8 @@ TARGETS = {
     "over-training": "what more epochs a task do to the tasks before",
     "shared-mask": "one mask for all tasks instead of one each",
     "mask-kl": "the masks' divergence at weight 1 or less, logit or log link",
+    "without-task-names": "beyond the paper: which task a test image is of, inferred",
+    "calibration": "beyond the paper: how sure of the class, and of other tasks",
     "likelihood": "generative: log p(x) of every task after every later one",
     "knn": "generative: classes told by the neighbours of a code, in three ways",
     "samples": "generative: samples and reconstructions after every task",

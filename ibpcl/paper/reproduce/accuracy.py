@@ -48,7 +48,7 @@ def final(found):
         notes.append(f"The paper's statement, {paper.CLAIMS['coreset']}.")
     if any(b.experiment == "split-fashion-mnist" for b in found.benchmarks):
         notes.append("The paper's Fashion MNIST is all images cut anew into 50,000 for training and 20,000 for "
-                     "tests; here it is as published, 60,000 and 10,000.")
+                     "tests (--datasets fashion-resplit); here it is as published, 60,000 and 10,000.")
     if not found.choice.quick:                               # else they differ for a reason that is known
         notes += differences.notes(found)
     return Summary(tuple(tables), tuple(notes), {"accuracy": axes})

@@ -31,17 +31,20 @@ def likelihood(found):
             ):
                 entries.append(found.entry(row, b, number, column, unit))
         tables.append(Table(f"{b.label}: test images in the end, nats an image, mean over tasks", tuple(entries)))
+        tables += [Table(f"{b.label}, {row.label}: log p(x), nats an image", tuple(_task_entries(found, row, b)))
+                   for row in rows]
         drawn[f"likelihood_{b.name}"] = _means({row.label: _matrices(found, row, b) for row in rows}, b.label)
         drawn[f"tasks_{b.name}"] = _tasks({row.label: _matrices(found, row, b) for row in rows},
                                           found.first(b).values["tasks"])
     errors = ", ".join(sorted({f"{m.values['average_standard_error']:.1f}" for m in found.measured}))
-    samples = sorted({m.values["final_samples"] for m in found.measured})
+    samples, few = (sorted({m.values[name] for m in found.measured}) for name in ("final_samples",
+                                                                                  "likelihood_samples"))
     return Summary(tuple(tables), (
         f"log p(x): importance sampling, {', '.join(map(str, samples))} samples an image, as many as `worth` equal "
         "ones (median); too low on average, the more so the less they are worth. Its standard error over test "
         f"images is {errors}. Change: mean over earlier tasks and later moments of the difference from right after "
         "a task was learned. Reconstruction: what the paper's released code calls a log-likelihood; it pays "
-        "nothing for the codes.",
+        f"nothing for the codes. Of single tasks: {', '.join(map(str, few))} samples an image.",
         f"The paper's figures have no numbers; its statement, {paper.CLAIMS['likelihood']}.",
         "Bernoulli likelihoods of grey pixels are not densities of images: they compare models of the same images, "
         "and nothing else."), drawn)
@@ -145,6 +148,13 @@ def _leak_entries(found, b):
             yield found.entry(row, b, lambda m: 100 * m.values["knn"]["mask_leak"][0],
                               f"same images, {knn['neighbours'][0]}-NN")
         yield found.entry(row, b, lambda m: 100 * m.values["knn"]["task_inference"], "class not inferred")
+
+
+def _task_entries(found, row, b):
+    matrices = _matrices(found, row, b)
+    for j, name in enumerate(found.first(b).values["tasks"]):
+        yield Entry(name, "after its task", tuple(matrices[:, j, j]), NATS)
+        yield Entry(name, "in the end", tuple(matrices[:, -1, j]), NATS)
 
 
 def _matrices(found, row, b):

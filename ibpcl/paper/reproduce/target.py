@@ -5,13 +5,15 @@ from ibpcl.experiments import cells
 from ibpcl.experiments.benchmarks import benchmark, select
 from ibpcl.experiments.findings import epochs, gather
 from ibpcl.experiments.report import Report, heading, write
-from ibpcl.paper.reproduce import TARGETS, accuracy, generative, ladder, structure, variants
+from ibpcl.methods import GENERATIVE
+from ibpcl.paper.reproduce import TARGETS, accuracy, certainty, generative, ladder, structure, variants
 
 KINDS = {
     "ladder": ladder.ladder, "accuracy": accuracy.final, "metrics": accuracy.other_metrics, "curves": accuracy.curves,
     "forgetting": accuracy.forgetting, "domain": accuracy.domain, "masks": structure.masks,
     "sharing": structure.sharing, "capacity": structure.capacity, "expansion": variants.expansion,
     "over-training": variants.over_training, "shared-mask": variants.shared_mask, "mask-kl": variants.mask_kl,
+    "without-task-names": certainty.without_task_names, "calibration": certainty.calibration,
     "likelihood": generative.likelihood, "knn": generative.neighbours, "samples": generative.samples,
     "tsne": generative.maps,
 }
@@ -51,7 +53,11 @@ def reproduce(target, choice, progress=None, on_cell=None):
     choice.check_used(rows)
     chosen = (benchmark(name, kind.family) for name in choice.datasets or kind.benchmarks)
     benchmarks = list({b.name: b for b in chosen}.values())
-    planned = cells.plan(rows, benchmarks, choice)
+    images = [row for row in rows if row.method in GENERATIVE]
+    if kind.family == "task" and images:                     # generative models learn the same images, class by class
+        benchmarks += [benchmark(b.name.removeprefix("split-"), "vae") for b in benchmarks]
+    planned = [cell for b in benchmarks for cell in cells.plan(
+        images if b.family == "vae" else [row for row in rows if row not in images], [b], choice)]
     left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
     found = gather([cell for cell in planned if cell not in left_out], choice, rows, benchmarks, progress, on_cell)
     summary = kind.summarize(found)

@@ -65,6 +65,11 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
         for row, label in (("vcl", "VCL"), ("npbcl", "ours")):
             assert entries[title, label, "log p(x)"] == pytest.approx(results[row]["average_log_likelihood"])
             assert entries[title, label, "change"] == pytest.approx(results[row]["backward_transfer"])
+            R = results[row]["log_likelihood_matrix"]
+            of_tasks = f"{title.split(':')[0]}, {label}: log p(x), nats an image"
+            for j, name in enumerate(results[row]["tasks"]):
+                assert entries[of_tasks, name, "after its task"] == R[j][j]
+                assert entries[of_tasks, name, "in the end"] == R[-1][j]
     if target == "knn":
         sampled = table["tables"][0]["title"]
         for way in codes.WAYS:
@@ -77,7 +82,7 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
 def test_a_single_task_has_no_change(tmp_path, capsys):
     code, _, err = typed(capsys, tmp_path, "likelihood", "--set=tasks=1")
     assert (code, err) == (0, "")
-    (table,) = json.loads((tmp_path / "likelihood-quick" / "table.json").read_text(encoding="utf-8"))["tables"]
+    table = json.loads((tmp_path / "likelihood-quick" / "table.json").read_text(encoding="utf-8"))["tables"][0]
     assert {entry["column"]: entry["mean"] is None for entry in table["entries"]} == {
         "log p(x)": False, "change": True, "worth": False, "reconstruction": False}
 

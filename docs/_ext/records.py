@@ -1,0 +1,95 @@
+"""Write what ``ibpcl reproduce`` measured into the records of the site, and the records into the tables of its pages.
+
+``python docs/_ext/records.py reproduction/ladder`` merges ``values.csv`` of that folder into the record
+``docs/results/ladder.csv`` (a table of the same title is replaced, others stay), copies those of its pictures that a
+page shows to ``docs/figures/``, with names that begin with ``ladder``, and writes every table anew that a page marks::
+
+    <!-- table: ladder | Split MNIST: -->
+    <!-- end -->
+
+Between the marks stand the tables of ``results/ladder.csv`` whose titles begin with "Split MNIST:", side by side.  A
+single number, with its seeds, stands between ``<!-- value: ladder | Split MNIST: accuracy | paper | accuracy -->`` and
+the end: the value of a table, row and column.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from ibpcl import storage
+from ibpcl.experiments import tables
+
+DOCS = Path(__file__).resolve().parent.parent
+MARKED = re.compile(r"(<!-- table: ([\w-]+) \| (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+UNITS = {unit.name: unit for unit in reversed(vars(tables).values()) if isinstance(unit, tables.Unit)}
+VALUE = re.compile(r"(<!-- value: ([\w-]+) \| (.+?) \| (.+?) \| (.+?) -->).*?(<!-- end -->)", re.DOTALL)
+COLUMNS = ("table", "row", "column", "unit", "value")
+
+
+def read(name):
+    """Return the lines (table, row, column, unit, value) of a record."""
+    columns = storage.read_csv(DOCS / "results" / f"{name}.csv")
+    return list(zip(*(columns[column].tolist() for column in COLUMNS), strict=True))
+
+
+def merge(old, new):
+    """Return the lines of a record with those of other measurements, whose tables take the place of the old ones."""
+    titles = {line[0] for line in new}
+    return [line for line in old if line[0] not in titles] + list(new)
+
+
+def markdown(lines, beginning):
+    """Return the tables of a record whose titles have a beginning, side by side, in Markdown."""
+    values = {}
+    for title, row, column, unit, value in lines:
+        if title.startswith(beginning):
+            values.setdefault((row, column, unit), []).append(value)
+    if not values:
+        raise ValueError(f"records.markdown: no table begins with {beginning!r}")
+    rows, columns = (list(dict.fromkeys(key[i] for key in values)) for i in range(2))
+    cells = {(row, column): tables.spread(entry.mean, entry.deviation, entry.unit) for (row, column, unit), found in
+             values.items() for entry in [tables.Entry(row, column, tuple(found), UNITS[unit])]}
+    count = seeds({len(found) for found in values.values()})
+    corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count      # a name stands before a colon
+    lines = [[corner, *columns], *([row, *(cells.get((row, column), "") for column in columns)] for row in rows)]
+    return f"{tables.markdown_lines(lines)}\n"
+
+
+def value(lines, *place):
+    """Return one entry of a record, with the number of its seeds; ``place`` is its table, row and column."""
+    found = [line[3:] for line in lines if line[:3] == place]
+    entry = tables.Entry("", "", tuple(number for _, number in found), UNITS[found[0][0]])
+    return f"{tables.spread(entry.mean, entry.deviation, entry.unit)} ({seeds({len(found)})})"
+
+
+def seeds(counts):
+    """Return how many seeds there are, as words."""
+    return f"{' to '.join(map(str, sorted(counts)))} seed{'s' * (max(counts) > 1)}"
+
+
+def filled(text):
+    """Return the text of a page, every marked table and number as its record has it."""
+    text = MARKED.sub(lambda match: match[1] + "\n" + markdown(read(match[2]), match[3]) + "\n" + match[4], text)
+    return VALUE.sub(lambda match: match[1] + value(read(match[2]), *match.groups()[2:5]) + match[6], text)
+
+
+def main(folders):
+    """Take over what ``ibpcl reproduce`` wrote to folders, and write the pages' tables anew."""
+    pages = {page: page.read_text(encoding="utf-8") for page in (DOCS.parent / "README.md", *DOCS.glob("*.md"))}
+    for folder in map(Path, folders):
+        columns = storage.read_csv(folder / "values.csv")
+        new = list(zip(*(columns[column].tolist() for column in COLUMNS), strict=True))
+        record = DOCS / "results" / f"{folder.name}.csv"
+        merged = merge(read(folder.name) if record.exists() else [], new)
+        storage.write_csv(record, {name: [line[i] for line in merged] for i, name in enumerate(COLUMNS)})
+        for picture in folder.glob("*.png"):
+            name = picture.name if picture.name.startswith(folder.name) else f"{folder.name}-{picture.name}"
+            if any(f"(figures/{name})" in text for text in pages.values()):
+                shutil.copyfile(picture, DOCS / "figures" / name)
+    for page, text in pages.items():
+        page.write_text(filled(text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
