@@ -52,7 +52,7 @@ class Summary(NamedTuple):
     pictures: dict
 
 
-def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None):
+def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None, workers=None):
     """Run the planned cells that are not finished, and return what all of them gave.
 
     Parameters
@@ -61,7 +61,7 @@ def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None):
     choice : ibpcl.experiments.choice.Choice
     rows, benchmarks : sequence
         In the order of the table; those without any cell that could be measured are left out.
-    progress, on_cell
+    progress, on_cell, workers
         As in :func:`ibpcl.experiments.cells.measure`.
 
     Raises
@@ -69,7 +69,7 @@ def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None):
     TrainingError
         If no cell could be trained.
     """
-    measured, failures = cells.measure(planned, progress, on_cell)
+    measured, failures = cells.measure(planned, progress, on_cell, workers)
     if not measured:
         raise TrainingError(f"none of the runs could be trained; the first: {failures[0].reason}")
     there, on = {m.cell.row.key for m in measured}, {m.cell.benchmark.name for m in measured}

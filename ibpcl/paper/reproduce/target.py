@@ -20,7 +20,7 @@ KINDS = {
 QUICK_NOTE = "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
 
 
-def reproduce(target, choice, progress=None, on_cell=None):
+def reproduce(target, choice, progress=None, on_cell=None, workers=None):
     """Run the cells of a target that are missing, and write its table and pictures.
 
     Parameters
@@ -29,7 +29,7 @@ def reproduce(target, choice, progress=None, on_cell=None):
         A name of :data:`ibpcl.paper.reproduce.TARGETS`.
     choice : ibpcl.experiments.choice.Choice
         Seeds, settings, data sets, and the folder.
-    progress, on_cell
+    progress, on_cell, workers
         As in :func:`ibpcl.experiments.cells.measure`.
 
     Returns
@@ -59,7 +59,8 @@ def reproduce(target, choice, progress=None, on_cell=None):
     planned = [cell for b in benchmarks for cell in cells.plan(
         images if b.family == "vae" else [row for row in rows if row not in images], [b], choice)]
     left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
-    found = gather([cell for cell in planned if cell not in left_out], choice, rows, benchmarks, progress, on_cell)
+    wanted = [cell for cell in planned if cell not in left_out]
+    found = gather(wanted, choice, rows, benchmarks, progress, on_cell, workers)
     summary = kind.summarize(found)
     summary = summary._replace(notes=(*summary.notes, *epochs(found), *_not_run(left_out)))
     title = heading(f"{target}: {TARGETS[target]}", choice, f"preset {choice.preset or 'default'}")
