@@ -182,10 +182,14 @@ def _add_tune(commands):
     tune.add_argument("--trials", type=_trials, default=TRIALS, metavar="N",
                       help=f"how many in the end; the first has the settings as they are (default: {TRIALS})")
     tune.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the settings that are tried")
+    tune.add_argument("--halving", action="store_true",
+                      help="after 1, 2, 4 ... tasks let only the better half of the trials go on")
     tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners a trial (default: 1)")
     _add_data_dir(tune)
     _add_set(tune, "set any configuration key of all trials; it is then not searched")
     tune.add_argument("--out", metavar="DIR", default=RECORDS, help=f"folder of the record (default: {RECORDS})")
+    _add_workers(tune)
+    _add_progress(tune)
     _add_json(tune, "the trials")
 
 
