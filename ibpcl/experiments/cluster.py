@@ -14,7 +14,10 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.sweep import Workers
 
 DEATHS = 3                                                   # of the workers of a run, after which it is given up
-SILENCE = "30s"                                              # of a worker, after which it is killed and replaced
+SILENCE = "60s"                                              # of a worker, after which it is killed and replaced
+# An interrupt from the terminal reaches workers, too, but is for the command, which ends them.  A worker that imports
+# the package when it gets its first run would be silent as long as that takes.
+PREPARED = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import ibpcl.experiments.cells"
 PATIENCE = 10                                                # seconds until a scheduler must have answered
 
 
@@ -41,9 +44,10 @@ def local(number, threads=None):
               # Dask looks once, so long after a death, whether there is a worker again, and if not never replaces it.
               "distributed.deploy.lost-worker-timeout": "1000 days"}
     # What fails is named by us, in a line; Dask's own report of it would be a page.
-    with dask.config.set(chosen), distributed.LocalCluster(
+    with (dask.config.set(chosen), distributed.LocalCluster(
             n_workers=number, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=":0",
-            memory_limit=None, silence_logs=logging.CRITICAL) as cluster, distributed.Client(cluster) as client:
+            memory_limit=None, silence_logs=logging.CRITICAL, preload=[PREPARED]) as cluster,
+            distributed.Client(cluster) as client):
         yield _workers(client, threads or max(1, cores // number)), client.dashboard_link
 
 

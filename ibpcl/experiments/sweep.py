@@ -12,6 +12,7 @@ import itertools
 import platform
 import secrets
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -210,6 +211,7 @@ def _do(run, after_task):
 
 def _do_admitted(run, admission):
     """Do a job on a worker, if it may work."""
+    tqdm.set_lock(threading.RLock())                         # its own is a semaphore that outlives a killed process
     outcome = _do(lambda after_task: admission.enter() or run(after_task), admission.after_task)
     if isinstance(outcome, Exception):                       # its traceback does not leave the process
         outcome.add_note("".join(traceback.format_exception(outcome)))
