@@ -25,13 +25,14 @@ def survivors(scored, number):
     Parameters
     ----------
     scored : dict of int to float
-        Accuracies by the number of the trial, NaN for those that failed, which never go on.
+        Mean log-likelihoods by the number of the trial, NaN for those that failed, which never go on.  Accuracies would
+        not do: after one or two tasks many trials have the same.
     number : int
         How many; the first of equals.
 
-    >>> survivors({0: 0.5, 1: 0.9, 2: math.nan, 3: 0.9}, 2)
+    >>> survivors({0: -0.5, 1: -0.1, 2: math.nan, 3: -0.1}, 2)
     [0, 1]
     """
-    ranked = sorted((n for n, accuracy in scored.items() if not math.isnan(accuracy)),
+    ranked = sorted((n for n, likelihood in scored.items() if not math.isnan(likelihood)),
                     key=lambda n: (n != 0, -scored[n], n))
     return sorted(ranked[:number])

@@ -88,7 +88,7 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
         return done
 
     def attempt(numbers, tasks=None):
-        """Give each trial that is not recorded, as far as its first tasks."""
+        """Give each trial that is not recorded, as far as its first tasks, with its log-likelihood on them."""
         jobs = [_job(absolute, number, tasks) for number in numbers if number not in told]
         for job, outcome in outcomes(jobs, absolute.record.parent, workers, progress) if jobs else ():
             if isinstance(outcome, TrainingError):
@@ -100,20 +100,25 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
 
     alive = list(range(trials))
     for tasks, number in rounds(trials, _tasks(search)) if HALVING in search.fixed else ():
-        scored = {trial.number: trial for trial in attempt(alive, tasks)}
-        done = enter([trial for trial in scored.values() if math.isnan(trial.accuracy)])
-        stopped = {one.number for one in done.values() if one.tasks == tasks}
-        if not stopped:                                      # by this process or another
-            on = survivors({one: scored[one].accuracy for one in alive if one in scored}, number)
-            stopped = scored.keys() - on
-            enter([scored[one] for one in sorted(stopped)])
-        alive = [one for one in alive if one not in stopped]
-    for trial in attempt(alive):
+        if not _stopped(enter([]), tasks) and len(alive) > number:           # the round is not decided yet
+            scored = {trial.number: (trial, likelihood) for trial, likelihood in attempt(alive, tasks)}
+            failed = [trial for trial, _ in scored.values() if math.isnan(trial.accuracy)]
+            if not _stopped(enter(failed), tasks):           # nor by another process
+                on = survivors({one: likelihood for one, (_, likelihood) in scored.items()}, number)
+                enter([trial for one, (trial, _) in scored.items() if one not in on])
+        done = enter([])
+        alive = [one for one in alive if one not in done or done[one].tasks > tasks]
+    for trial, _ in attempt(alive):
         enter([trial])
     done = enter([])
     with contextlib.suppress(OSError):                       # the last process takes the folder away
         _work(search).rmdir()
     return [done[number] for number in range(trials)]
+
+
+def _stopped(done, tasks):
+    """Return whether trials have been stopped after so many tasks."""
+    return any(trial.tasks == tasks for trial in done.values())
 
 
 def _tasks(search):
@@ -156,14 +161,15 @@ def _try(search, number, configs, folders, tasks, after_task):
         try:
             found.append(_scores(config, folder, tasks, after_task))
         except TrainingError:
-            return Trial(number, settings, math.nan, math.nan, math.nan, 0 if halving else None)
+            return Trial(number, settings, math.nan, math.nan, math.nan, 0 if halving else None), math.nan
     accuracy, transfer = (round(float(np.array([one[i] for one in found], float).mean()), DIGITS) for i in (0, 1))
     learned = (tasks or configs[0].tasks) if halving else None
-    return Trial(number, settings, accuracy, transfer, round(math.fsum(one[2] for one in found), 1), learned)
+    trial = Trial(number, settings, accuracy, transfer, round(math.fsum(one[2] for one in found), 1), learned)
+    return trial, float(np.mean([one[3] for one in found]))
 
 
 def _scores(config, folder, tasks, after_task):
-    """Return accuracy, backward transfer and seconds of a run, all of it or its first tasks."""
+    """Return accuracy, backward transfer, seconds and log-likelihood of a run, all of it or its first tasks."""
     seconds = []
 
     def watch(report):
@@ -171,18 +177,16 @@ def _scores(config, folder, tasks, after_task):
         after_task(report)
         seconds.append(done.train_seconds + done.test_seconds)
         if len(seconds) == tasks:                            # its checkpoint is written
-            raise _Enough(done.accuracy)
+            raise _Enough(done.accuracy[:tasks, :tasks], done.log_likelihood[:tasks].mean())
 
     try:
         result = run(config, folder, False, watch, force=True, fresh=unusable(folder), figures=False).result
     except _Enough as enough:
-        R = enough.args[0][:tasks, :tasks]
-        return metrics.average_accuracy(R), metrics.backward_transfer(R) if tasks > 1 else math.nan, math.fsum(seconds)
-    if tasks is not None:                                    # it is there, finished
-        R = metrics.as_accuracy_matrix(result["accuracy_matrix"], "accuracy_matrix")[:tasks, :tasks]
-        return metrics.average_accuracy(R), metrics.backward_transfer(R) if tasks > 1 else math.nan, math.fsum(
-            result["seconds"]["train_per_task"][:tasks])
-    return result["average_accuracy"], result["backward_transfer"], result["seconds"]["total"]
+        R, likelihood = enough.args
+        transfer = metrics.backward_transfer(R) if tasks > 1 else math.nan
+        return metrics.average_accuracy(R), transfer, math.fsum(seconds), likelihood
+    # Of a run that is finished, when its first tasks are asked for: another process has let it go on.
+    return result["average_accuracy"], result["backward_transfer"], result["seconds"]["total"], math.inf
 
 
 def _remove(search, number):

@@ -16,7 +16,7 @@ from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import tune as tune_module
 from ibpcl.experiments.config import configure, keys
 from ibpcl.experiments.presets import PRESETS
-from ibpcl.experiments.record import Trial, recorded
+from ibpcl.experiments.record import Trial, record, recorded
 from ibpcl.experiments.search import DIGEST, LEARNER_SEED, VALIDATION, plan, settings_of
 from ibpcl.experiments.search_spaces import SPACES, TRIALS, Choice
 from ibpcl.experiments.streams import make_stream
@@ -292,14 +292,24 @@ def test_halving_lets_the_better_half_go_on_to_the_same_scores(tmp_path, drawn):
                                                                             "split-glyphs-ewc.csv"]
 
 
-def test_a_round_ranks_by_the_accuracy_on_the_tasks_so_far(tmp_path, drawn):
-    trials = tune(halved(tmp_path / "halved"), 4)
-    one = [tune(plan("split-glyphs", "ewc", texts=HALVED | {"tasks": "1"}, out=tmp_path / "one"), 4)[n].accuracy
-           for n in range(4)]
-    stopped = [trial for trial in trials if trial.tasks == 1]
-    assert [trial.accuracy for trial in stopped] == [one[trial.number] for trial in stopped]
-    others = [one[trial.number] for trial in trials if trial.tasks > 1 and trial.number > 0]
-    assert max(trial.accuracy for trial in stopped) <= min(others)
+def test_a_round_ranks_by_the_log_likelihood_on_the_tasks_so_far(tmp_path, drawn):
+    search = halved(tmp_path)
+    trials = tune(search, 4)
+    first = [tune_module.run(configure("split-glyphs", search.texts | {"tasks": "1"}, method="ewc", seed=LEARNER_SEED,
+                                       **settings_of(search, number)), progress=False).result["log_likelihood"][0]
+             for number in range(4)]
+    stopped = [first[trial.number] for trial in trials if trial.tasks == 1]
+    others = [first[trial.number] for trial in trials if trial.tasks > 1 and trial.number > 0]
+    assert len(stopped) == 2 and max(stopped) < min(others)
+
+
+def test_a_trial_that_another_process_has_let_go_on_goes_on(tmp_path, drawn):
+    search = halved(tmp_path)
+    trial, _ = tune_module._job(search, 1, None).run(lambda report: None)
+    assert trial.tasks == 4
+    assert tune_module._job(search, 1, 2).run(lambda report: None)[1] == math.inf
+    record(search, [trial])
+    assert tune_module._job(search, 1, 2).run(lambda report: None) is None
 
 
 @pytest.mark.parametrize("after", [20, 45, 60])
