@@ -5,8 +5,8 @@ Dask is an extra, ``pip install 'ibpcl[cluster]'``; no other module knows of it.
 
 import contextlib
 import importlib.metadata
+import importlib.util
 import logging
-import os
 from pathlib import Path
 
 import ibpcl
@@ -39,7 +39,6 @@ def local(number, threads=None):
         Address of Dask's own pages about them.
     """
     dask, distributed = _imported()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     chosen = {"distributed.scheduler.worker-ttl": SILENCE, "distributed.scheduler.allowed-failures": DEATHS - 1,
               # Dask looks once, so long after a death, whether there is a worker again, and if not never replaces it.
               "distributed.deploy.lost-worker-timeout": "1000 days"}
@@ -48,7 +47,7 @@ def local(number, threads=None):
             n_workers=number, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=":0",
             memory_limit=None, silence_logs=logging.CRITICAL, preload=[PREPARED]) as cluster,
             distributed.Client(cluster) as client):
-        yield _workers(client, threads or max(1, cores // number)), client.dashboard_link
+        yield _workers(client, threads or _share(number)), client.dashboard_link
 
 
 @contextlib.contextmanager
@@ -83,6 +82,15 @@ def remote(scheduler, threads=None):
     with client:
         _check(client)
         yield _workers(client, threads), client.dashboard_link
+
+
+def _share(number):
+    """Return how many threads each of some workers has on this machine; without kernels nothing has any."""
+    if not importlib.util.find_spec("numba"):
+        return None
+    from ibpcl.kernels.threads import available
+
+    return max(1, available() // number)
 
 
 def _imported():
