@@ -102,7 +102,7 @@ def _found(config, folder):
     return found.result
 
 
-def measure(cells, progress=None, on_cell=None, workers=None):
+def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
     """Run the cells that are not finished, and return what all of them gave.
 
     Parameters
@@ -115,6 +115,8 @@ def measure(cells, progress=None, on_cell=None, workers=None):
         Called with each :class:`Measured` or :class:`Failure` that is new.
     workers : ibpcl.experiments.sweep.Workers, optional
         Who runs them; this process, one after another, if not given.  What they give is the same, bit for bit.
+    so_far : callable, optional
+        Called with what is returned in the end, as far as it is known, after each cell that is new.
 
     Returns
     -------
@@ -135,6 +137,11 @@ def measure(cells, progress=None, on_cell=None, workers=None):
     for folder in {cell.folder.parent for cell in missing}:
         folder.mkdir(parents=True, exist_ok=True)
     failures, jobs = {}, [_job(cell) for cell in missing]
+
+    def known():                                             # rows may share a run
+        return ([ready[cell.folder]._replace(cell=cell) for cell in cells if ready[cell.folder] is not None],
+                list(failures.values()))
+
     for job, outcome in outcomes(jobs, missing[0].folder.parent, workers, progress) if missing else ():
         cell = job.key
         if isinstance(outcome, TrainingError):
@@ -143,8 +150,9 @@ def measure(cells, progress=None, on_cell=None, workers=None):
             new = ready[cell.folder] = Measured(cell, outcome)
         if on_cell is not None:
             on_cell(new)
-    measured = [ready[cell.folder]._replace(cell=cell) for cell in cells if cell.folder not in failures]
-    return measured, list(failures.values())                 # rows may share a run
+        if so_far is not None:
+            so_far(*known())
+    return known()
 
 
 def _name_other_versions(versions):

@@ -60,17 +60,20 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
         images if b.family == "vae" else [row for row in rows if row not in images], [b], choice)]
     left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
     wanted = [cell for cell in planned if cell not in left_out]
-    found = gather(wanted, choice, rows, benchmarks, progress, on_cell, workers)
-    summary = kind.summarize(found)
-    summary = summary._replace(notes=(*summary.notes, *epochs(found), *_not_run(left_out)))
     title = heading(f"{target}: {TARGETS[target]}", choice, f"preset {choice.preset or 'default'}")
-    report = Report(target, f"{QUICK_NOTE}\n\n{title}" if choice.quick else title, summary,
-                    choice.out / (f"{target}-quick" if choice.quick else target), found.failures)
-    write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,
-                   "command": ["ibpcl", "reproduce", target, *choice.words()],
-                   "preset": choice.preset or "default", "tuned": choice.tuned, "seeds": choice.seeds,
-                   "settings": choice.assignments}, found.measured)
-    return report
+
+    def publish(found, *remarks):
+        summary = kind.summarize(found)
+        summary = summary._replace(notes=(*remarks, *summary.notes, *epochs(found), *_not_run(left_out)))
+        report = Report(target, f"{QUICK_NOTE}\n\n{title}" if choice.quick else title, summary,
+                        choice.out / (f"{target}-quick" if choice.quick else target), found.failures)
+        write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,
+                       "command": ["ibpcl", "reproduce", target, *choice.words()],
+                       "preset": choice.preset or "default", "tuned": choice.tuned, "seeds": choice.seeds,
+                       "settings": choice.assignments}, found.measured)
+        return report
+
+    return publish(gather(wanted, choice, rows, benchmarks, progress, on_cell, workers, publish))
 
 
 def _not_run(left_out):
