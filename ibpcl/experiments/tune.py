@@ -63,7 +63,7 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
     UserError
         If the record is of another search, the TOML file was changed meanwhile, or data are missing.
     TrainingError
-        If the workers of a trial died; the record is without it.
+        If the workers of a trial died; the record has the others.
     """
     if not 1 <= trials <= MOST:
         raise UserError(f"trials must be in 1 .. {MOST}, got {trials}")
@@ -89,14 +89,16 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
 
     def attempt(numbers, tasks=None):
         """Give each trial that is not recorded, as far as its first tasks, with its log-likelihood on them."""
-        jobs = [_job(absolute, number, tasks) for number in numbers if number not in told]
+        jobs, lost = [_job(absolute, number, tasks) for number in numbers if number not in told], []
         for job, outcome in outcomes(jobs, absolute.record.parent, workers, progress) if jobs else ():
             if isinstance(outcome, TrainingError):
-                raise TrainingError(f"{job.name}: {outcome}; the record is without it")
-            if outcome is None:                              # another process has recorded it
+                lost.append(f"{job.name}: {outcome}")
+            elif outcome is None:                            # another process has recorded it
                 _remove(absolute, job.key)
             else:
                 yield outcome
+        if lost:
+            raise TrainingError(f"{'; '.join(lost)}; the record has the others, and the same command tries again")
 
     alive = list(range(trials))
     for tasks, number in rounds(trials, _tasks(search)) if HALVING in search.fixed else ():

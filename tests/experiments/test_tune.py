@@ -366,17 +366,21 @@ def test_a_failed_trial_never_goes_on(tmp_path, drawn, monkeypatch):
     assert [math.isnan(trial.accuracy) for trial in recorded(search)] == [False, True, True, True]
 
 
-def test_a_trial_whose_workers_died_is_named_and_not_recorded(tmp_path, drawn):
+def test_a_trial_whose_workers_died_is_named_and_not_recorded_and_the_others_are(tmp_path, drawn):
     class Dying(ThreadPoolExecutor):
-        def submit(self, *call):
+        def submit(self, function, run, *rest):
+            if run.args[1] != 1:                             # the number of the trial
+                return super().submit(function, run, *rest)
             future = Future()
             future.set_exception(RuntimeError("Attempted on 3 workers, which died. Look at the logs."))
             return future
 
     search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
-    with pytest.raises(TrainingError, match=r"trial 0: no worker finished it: Attempted on 3 workers, which died; the"):
-        tune(search, 1, workers=Workers(Dying()))
-    assert recorded(search) == []
+    with pytest.raises(TrainingError, match=r"trial 1: no worker .*: Attempted on 3 workers, which died; the record"), \
+            Dying(1) as pool:
+        tune(search, 3, workers=Workers(pool))
+    assert [trial.number for trial in recorded(search)] == [0, 2]
+    assert [trial.number for trial in tune(search, 3)] == [0, 1, 2]
 
 
 def test_halving_is_planned_for_a_number_of_trials(tmp_path, drawn):
