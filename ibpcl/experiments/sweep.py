@@ -261,6 +261,6 @@ def _step(bar, job, report):
 def _look(bar, number, ended, running):
     """Show how far the jobs are that workers are at work on: their histories grow in the shared folder."""
     behind = [(job, sum(map(tasks_behind, job.folders))) for job in running]
-    under_way = ", ".join(f"{job.name} ({tasks}/{job.tasks})" for job, tasks in behind)
-    bar.set_description_str(f"{len(ended)} of {number} done; tasks of {under_way}", refresh=False)
+    under_way = ", ".join(f"{job.name} (task {tasks + 1} of {job.tasks})" for job, tasks in behind)
     bar.update(sum(ended) + sum(job.cost * tasks / job.tasks for job, tasks in behind) - bar.n)
+    bar.set_description_str(f"{len(ended)} of {number} done; {under_way}")

@@ -24,6 +24,7 @@ from ibpcl.experiments.sweep import Workers
 from ibpcl.experiments.tune import best, tune
 from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import METHODS
+from ibpcl.methods.ewc import EWC
 from ibpcl.methods.naive import Naive
 
 TINY = {"hidden": "6", "tasks": "2", "backend": "numpy", "batch": "20", "epochs": "2"}
@@ -277,10 +278,12 @@ def halved(out, **options):
     return plan("split-glyphs", "ewc", texts=HALVED, out=out, halving=4, **options)
 
 
-def test_halving_lets_the_better_half_go_on_to_the_same_scores(tmp_path, drawn):
+def test_halving_lets_the_better_half_go_on_to_the_same_scores(tmp_path, drawn, monkeypatch):
     whole = tune(plan("split-glyphs", "ewc", texts=HALVED, out=tmp_path / "whole"), 4)
-    told, search = [], halved(tmp_path / "halved")
+    told, search, learned, learn = [], halved(tmp_path / "halved"), [], EWC.learn
+    monkeypatch.setattr(EWC, "learn", lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest))
     trials = tune(search, 4, told.append)
+    assert [learned.count(name) for name in ("A/B", "C/D", "E/F", "G/H")] == [4, 2, 1, 1]
     assert [trial.tasks for trial in trials].count(1) == 2 and [trial.tasks for trial in trials].count(2) == 1
     assert trials[0].tasks == 4                              # the settings as they are, for comparison
     for trial in trials:
