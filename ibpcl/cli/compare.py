@@ -1,8 +1,7 @@
 """``ibpcl compare``: a line a run as it ends, then the table."""
 
-import numpy as np
-
 from ibpcl.cli.runs import assignments, listed, print_cell, target
+from ibpcl.cli.workers import data_dir, hired
 from ibpcl.errors import TrainingError
 from ibpcl.experiments import compare as comparison
 from ibpcl.experiments.choice import Choice
@@ -14,17 +13,16 @@ def execute(options):
     texts = assignments(options.assignments)
     experiment = target(options, texts)
     methods = listed(options.methods) if options.methods is not None else tuple(comparison.able(experiment))
-    choice = Choice(options.seeds, assignments=comparison.spread(texts, methods), data_dir=options.data_dir,
+    choice = Choice(options.seeds, assignments=comparison.spread(texts, methods), data_dir=data_dir(options),
                     out=options.out, tuned=options.tuned)
     if options.dry_run:
         runs, there, seconds = comparison.forecast(experiment, methods, choice)
         print(f"{runs} runs of {len(methods)} methods with {choice.seeds} seeds, {there} of them done; the rest takes "
               f"about {duration(seconds)} on a machine with two cores")
         return
-    # An overflow is about to stop a run with a message that says more than NumPy's warning.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with hired(options) as workers:
         done = comparison.compare(experiment, methods, choice, True if options.progress else None,
-                                  None if options.json else print_cell)
+                                  None if options.json else print_cell, workers)
     print(json_of(done) if options.json else
           f"{text(done)}\n\nwritten to {done.folder}: report.html, table.md, table.json, values.csv, curves.png")
     if done.failures:

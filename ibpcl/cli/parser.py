@@ -12,6 +12,8 @@ from ibpcl.experiments.search_spaces import MOST as MOST_TRIALS
 from ibpcl.experiments.search_spaces import OUT as RECORDS
 from ibpcl.experiments.search_spaces import TRIALS
 
+MOST_WORKERS = 1000                                          # and threads
+
 
 class Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line, and whose epilog may be a function, called when help is asked for."""
@@ -95,6 +97,20 @@ def _add_progress(command):
     command.add_argument("--progress", action="store_true", help="show the progress bar also off a terminal")
 
 
+def _add_workers(command):
+    who = command.add_mutually_exclusive_group()
+    who.add_argument("--workers", type=_at_least_1, metavar="N", help="do so many runs at once, each in a process")
+    who.add_argument("--scheduler", metavar="ADDRESS|FILE", help="let the workers of a Dask scheduler do the runs")
+    command.add_argument("--threads", type=_at_least_1, metavar="N",
+                         help="of each worker (default: the cores, shared out among --workers)")
+
+
+def _at_least_1(text):
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"must be in 1 .. {MOST_WORKERS}, got {text}")
+    return int(text)
+
+
 def _add_run(commands):
     run = commands.add_parser(
         "run", help="learn the tasks of an experiment and report what was kept",
@@ -149,6 +165,7 @@ def _add_compare(commands):
                          help="folder for runs and tables (default: comparison)")
     _add_set(compare, "set a key of every run, or of every method that has it, or METHOD.KEY of one")
     compare.add_argument("--dry-run", action="store_true", help="print how many runs, and about how long, and stop")
+    _add_workers(compare)
     _add_progress(compare)
     _add_json(compare)
 
@@ -165,10 +182,14 @@ def _add_tune(commands):
     tune.add_argument("--trials", type=_trials, default=TRIALS, metavar="N",
                       help=f"how many in the end; the first has the settings as they are (default: {TRIALS})")
     tune.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the settings that are tried")
+    tune.add_argument("--halving", action="store_true",
+                      help="after 1, 2, 4 ... tasks let only the better half of the trials go on")
     tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners a trial (default: 1)")
     _add_data_dir(tune)
     _add_set(tune, "set any configuration key of all trials; it is then not searched")
     tune.add_argument("--out", metavar="DIR", default=RECORDS, help=f"folder of the record (default: {RECORDS})")
+    _add_workers(tune)
+    _add_progress(tune)
     _add_json(tune, "the trials")
 
 
@@ -196,6 +217,7 @@ def _add_reproduce(commands):
     reproduce.add_argument("--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs")
     reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
     _add_set(reproduce, "set a key of every run or of npbcl, or METHOD.KEY of another method")
+    _add_workers(reproduce)
     _add_progress(reproduce)
     _add_json(reproduce)
 

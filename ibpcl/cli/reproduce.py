@@ -1,8 +1,7 @@
 """``ibpcl reproduce``: a line a run as it ends, then the tables."""
 
-import numpy as np
-
 from ibpcl.cli.runs import assignments, listed, print_cell
+from ibpcl.cli.workers import data_dir, hired
 from ibpcl.errors import TrainingError
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.report import json_of, text
@@ -13,12 +12,11 @@ from ibpcl.paper.reproduce.target import reproduce
 def execute(options):
     """Reproduce what the command line says."""
     ours = "vae_npbcl" if options.target in GENERATIVE_TARGETS else "npbcl"
-    choice = Choice(options.seeds, options.quick, options.preset, assignments(options.assignments), options.data_dir,
+    choice = Choice(options.seeds, options.quick, options.preset, assignments(options.assignments), data_dir(options),
                     options.out, listed(options.datasets), listed(options.methods), options.tuned, ours)
-    # An overflow is about to stop a run with a message that says more than NumPy's warning.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with hired(options) as workers:
         done = reproduce(options.target, choice, True if options.progress else None,
-                         None if options.json else print_cell)
+                         None if options.json else print_cell, workers)
     written = ", ".join(["report.html", "table.md", "table.json", "values.csv",
                          *(f"{name}.png" for name in done.summary.pictures)])
     print(json_of(done) if options.json else f"{text(done)}\n\nwritten to {done.folder}: {written}")

@@ -3,13 +3,16 @@
 import math
 import shlex
 
-import numpy as np
+from tqdm import tqdm
 
 from ibpcl import storage
 from ibpcl.cli.runs import assignments, target
 from ibpcl.cli.table import percent
+from ibpcl.cli.workers import data_dir, hired
 from ibpcl.experiments import values
-from ibpcl.experiments.tune import best, plan, recorded, tune
+from ibpcl.experiments.record import recorded
+from ibpcl.experiments.search import plan
+from ibpcl.experiments.tune import best, tune
 
 # Keys of the search's own: without them the command uses all training data, and the test set.
 OF_SEARCH = ("validation", "train_limit", "test_limit")
@@ -18,13 +21,15 @@ OF_SEARCH = ("validation", "train_limit", "test_limit")
 def execute(options):
     """Search as the command line says."""
     texts = assignments(options.assignments)
-    if options.data_dir is not None:
-        texts["data_dir"] = options.data_dir
+    if data_dir(options) is not None:
+        texts["data_dir"] = data_dir(options)
     experiment = target(options, texts)
-    search = plan(experiment, options.method, options.seed, options.repeats, texts, options.out)
+    search = plan(experiment, options.method, options.seed, options.repeats, texts, options.out,
+                  options.trials if options.halving else None)
+    progress = True if options.progress else None
     if options.json:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            trials = tune(search, options.trials)
+        with hired(options) as workers:
+            trials = tune(search, options.trials, None, workers, progress)
         print(storage.json_text({"record": str(search.record), "best": best(trials).number,
                                  "use": command(search, best(trials)),
                                  "trials": [trial._asdict() for trial in trials]}, indent=2))
@@ -35,16 +40,16 @@ def execute(options):
           f"in the record.\nScored on {share} of the training data; nothing looks at the test set.\n"
           f"Searched: {', '.join(search.space)}.\n")
     print("trial  accuracy  seconds  settings; trial 0 has them as they are", flush=True)
-    # An overflow is about to stop a run with a message that says more than NumPy's warning.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        trials = tune(search, options.trials, print_trial)
+    with hired(options) as workers:
+        trials = tune(search, options.trials, print_trial, workers, progress)
     print(summary(search, trials))
 
 
 def print_trial(trial):
-    """Print a trial in a line."""
+    """Print a trial in a line, above the progress bar."""
     score = "failed" if math.isnan(trial.accuracy) else f"{100 * trial.accuracy:.2f}"
-    print(f"{trial.number:>5}{score:>10}{trial.seconds:>9.1f}  {shown(trial.settings, ', ')}", flush=True)
+    tasks = "" if trial.tasks is None else f"after {trial.tasks} task{'s' * (trial.tasks != 1)}: "
+    tqdm.write(f"{trial.number:>5}{score:>10}{trial.seconds:>9.1f}  {tasks}{shown(trial.settings, ', ')}")
 
 
 def summary(search, trials):

@@ -1,17 +1,15 @@
 """Cells: the runs behind a table, each in a folder of its own, finished ones used again and interrupted ones resumed.
 
 A cell's folder is named after its configuration, so targets share the runs that they have in common, and a run with
-other settings never takes the place of another.  Several processes may be at work on the same cells: each takes what
+other settings never takes the place of another.  Several commands may be at work on the same cells: each takes what
 no other has begun.
 """
 
 import hashlib
-import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-
-from tqdm import tqdm
 
 import ibpcl
 from ibpcl import checkpoints, storage
@@ -20,16 +18,15 @@ from ibpcl.errors import TrainingError
 from ibpcl.experiments import runs
 from ibpcl.experiments.benchmarks import Benchmark, Row
 from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import LEARNER, RESULT, AtWorkError, at_work, portable
+from ibpcl.experiments.folder import LEARNER, RESULT, at_work, portable
 from ibpcl.experiments.journal import unusable
 from ibpcl.experiments.run import run
 from ibpcl.experiments.streams import make_stream
+from ibpcl.experiments.sweep import Job, outcomes
 
 ALL_DATA, MUCH = ("joint",), 5e8                             # who keeps every training example; bytes
 PIXEL_BYTES = 4 * 784                                        # of an image
 OVERHEAD, RATE = 4.0, 5e4                                    # seconds of a run; of its cost a second, two cores
-LOOK = 0.5                                                   # seconds between looks whether another process is done
-BAR = "{desc} {percentage:3.0f}%|{bar:20}| {elapsed} so far, about {remaining} left"
 
 
 class Cell(NamedTuple):
@@ -89,18 +86,23 @@ def digest(config):
 
 def finished(cell):
     """Return the cell as measured, or None if its folder does not hold the complete run."""
-    found = runs.finished(cell.folder, cell.config)
+    values = _found(cell.config, cell.folder)
+    return None if values is None else Measured(cell, values)
+
+
+def _found(config, folder):
+    found = runs.finished(folder, config)
     if found is None:
         return None
     try:
-        check_form(checkpoints.load(cell.folder / LEARNER).meta, cell.folder / LEARNER)
+        check_form(checkpoints.load(folder / LEARNER).meta, folder / LEARNER)
     except ValueError as error:                              # of a version whose learners this one cannot read
         warnings.warn(f"{error} (it is run again now)", stacklevel=2)
         return None
-    return Measured(cell, found.result)
+    return found.result
 
 
-def measure(cells, progress=None, on_cell=None):
+def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
     """Run the cells that are not finished, and return what all of them gave.
 
     Parameters
@@ -111,6 +113,10 @@ def measure(cells, progress=None, on_cell=None):
         Show a bar over all cells, with the time left: yes, no, or (None) on a terminal only.
     on_cell : callable, optional
         Called with each :class:`Measured` or :class:`Failure` that is new.
+    workers : ibpcl.experiments.sweep.Workers, optional
+        Who runs them; this process, one after another, if not given.  What they give is the same, bit for bit.
+    so_far : callable, optional
+        Called with what is returned in the end, as far as it is known, after each cell that is new.
 
     Returns
     -------
@@ -128,23 +134,25 @@ def measure(cells, progress=None, on_cell=None):
     _name_other_versions([found.values["versions"]["ibpcl"] for found in ready.values() if found is not None])
     missing = list({cell.folder: cell for cell in cells if ready[cell.folder] is None}.values())
     _check_data(missing)
-    measured, failures, waiting = [], {}, list(missing)
-    with _bar(cells, missing, progress) as bar:
-        for cell in _in_turn(waiting, bar):
-            bar.set_description_str(f"{len(missing) - len(waiting)} of {len(missing)}: {cell}")
-            try:
-                outcome = ready[cell.folder] = _elsewhere(cell, bar) or Measured(cell, _run(cell, bar))
-            except AtWorkError:                              # another process was faster
-                waiting.append(cell)
-                continue
-            except TrainingError as error:
-                outcome = failures[cell.folder] = Failure(cell, str(error))
-            if on_cell is not None:
-                on_cell(outcome)
-    for cell in cells:
-        if cell.folder not in failures:
-            measured.append(ready[cell.folder]._replace(cell=cell))    # rows may share a run
-    return measured, list(failures.values())
+    for folder in {cell.folder.parent for cell in missing}:
+        folder.mkdir(parents=True, exist_ok=True)
+    failures, jobs = {}, [_job(cell) for cell in missing]
+
+    def known():                                             # rows may share a run
+        return ([ready[cell.folder]._replace(cell=cell) for cell in cells if ready[cell.folder] is not None],
+                list(failures.values()))
+
+    for job, outcome in outcomes(jobs, missing[0].folder.parent, workers, progress) if missing else ():
+        cell = job.key
+        if isinstance(outcome, TrainingError):
+            new = failures[cell.folder] = Failure(cell, str(outcome))
+        else:
+            new = ready[cell.folder] = Measured(cell, outcome)
+        if on_cell is not None:
+            on_cell(new)
+        if so_far is not None:
+            so_far(*known())
+    return known()
 
 
 def _name_other_versions(versions):
@@ -156,34 +164,21 @@ def _name_other_versions(versions):
                       "their folders or name another with --out", stacklevel=3)
 
 
-def _in_turn(waiting, bar):
-    """Give the cells of a list, which may grow meanwhile, those first that no other process is at work on."""
-    while waiting:
-        free = next((cell for cell in waiting if not at_work(cell.folder)), None)
-        if free is None:
-            bar.set_description_str(f"{len(waiting)} left, another process is at work on them")
-            time.sleep(LOOK)
-        else:
-            waiting.remove(free)
-            yield free
+def _job(cell):
+    folder = cell.folder.absolute()                          # a worker may have another working directory
+    return Job(cell, str(cell), cost(cell), cell.config.tasks, (folder,), partial(_run, cell.config, folder),
+               partial(at_work, folder))
 
 
-def _elsewhere(cell, bar):
-    """Return a cell that another process has finished meanwhile, or None."""
-    found = finished(cell)
-    if found is not None:
-        bar.update(cost(cell))
-    return found
-
-
-def _run(cell, bar):
-    """Run a cell, from its checkpoint if there is one that can be used."""
-    cell.folder.parent.mkdir(parents=True, exist_ok=True)
-    step = cost(cell) / cell.config.tasks
+def _run(config, folder, after_task):
+    """Run a cell, from its checkpoint if there is one that can be used; return the content of its ``result.json``."""
     # The name of the folder says what may be replaced: a run of the same configuration whose data lay elsewhere.
-    fresh = unusable(cell.folder) or Path(cell.folder, RESULT).exists()      # whose result cannot be used
-    run(cell.config, cell.folder, False, lambda report: bar.update(step), force=True, fresh=fresh)
-    return storage.read_sealed_json(cell.folder / RESULT)    # as any other cell: null for what was not measured
+    fresh = unusable(folder) or (folder / RESULT).exists()   # before the look at the result, which another may write
+    found = _found(config, folder)
+    if found is not None:
+        return found
+    run(config, folder, False, after_task, force=True, fresh=fresh)
+    return storage.read_sealed_json(folder / RESULT)         # as any other cell: null for what was not measured
 
 
 def hoards(cell):
@@ -192,11 +187,16 @@ def hoards(cell):
 
 
 def cost(cell):
-    """Return how long a cell takes compared with others, roughly: examples times epochs times samples or trials."""
-    settings = cell.config.settings
+    """Return how long a cell takes compared with others, roughly: examples times :func:`effort`."""
+    return _examples(cell) * effort(cell.config)
+
+
+def effort(config):
+    """Return how long a run takes compared with others on as many examples: epochs times samples or trials."""
+    settings = config.settings
     epochs = sum(getattr(settings, name, 0) for name in ("epochs", "finetune_epochs", "head_epochs"))
     times = getattr(settings, "samples", 1) * getattr(settings, "trials", 1)
-    return _examples(cell) * max(1, epochs) * times * cell.config.tasks
+    return max(1, epochs) * times * config.tasks
 
 
 def seconds(cell):
@@ -213,9 +213,3 @@ def _check_data(cells):
     for cell in {cell.benchmark.name: cell for cell in cells}.values():
         make_stream(cell.config)
 
-
-def _bar(cells, missing, progress):
-    total = sum(cost(cell) for cell in missing)
-    # None: tqdm itself looks whether standard error is a terminal.
-    return tqdm(total=total, bar_format=BAR, disable=None if progress is None else not progress, leave=False,
-                smoothing=0.05)

@@ -23,7 +23,7 @@ ELSEWHERE = {**dict.fromkeys(("experiment", "dataset", "stream"), "name another 
              "preset": "methods have their default settings, or with --tuned those that a search found"}
 
 
-def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
+def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, workers=None):
     """Run every method with every seed on an experiment, as far as that is not done, and write the table.
 
     Parameters
@@ -34,7 +34,7 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
         Who; all that can do the experiment if not given.
     choice : ibpcl.experiments.choice.Choice, optional
         Seeds, settings, where the data are, and the folder; settings should come from :func:`spread`.
-    progress, on_cell
+    progress, on_cell, workers
         As in :func:`ibpcl.experiments.cells.measure`.
 
     Returns
@@ -53,15 +53,19 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None):
     methods = able(experiment) if methods is None else list(dict.fromkeys(methods))
     planned, rows, benchmark = _plan(experiment, methods, choice)
     name = benchmark.name
-    found = gather(planned, choice, rows, (benchmark,), progress, on_cell)
-    report = Report("compare", heading(f"compare: {name}", choice), summarize(found, benchmark), choice.out / name,
-                    found.failures)
     about = [str(experiment)] if isinstance(experiment, str | Path) else (
         experiment.place and ["--data", experiment.place])
-    write(report, {"experiment": name, "methods": methods, "seeds": choice.seeds, "command": about and [
-                       "ibpcl", "compare", *about, *replace(choice, methods=tuple(methods)).words()],
-                   "tuned": choice.tuned, "settings": choice.assignments}, found.measured)
-    return report
+
+    def publish(found, *remarks):
+        summary = summarize(found, benchmark)
+        report = Report("compare", heading(f"compare: {name}", choice),
+                        summary._replace(notes=(*remarks, *summary.notes)), choice.out / name, found.failures)
+        write(report, {"experiment": name, "methods": methods, "seeds": choice.seeds, "command": about and [
+                           "ibpcl", "compare", *about, *replace(choice, methods=tuple(methods)).words()],
+                       "tuned": choice.tuned, "settings": choice.assignments}, found.measured)
+        return report
+
+    return publish(gather(planned, choice, rows, (benchmark,), progress, on_cell, workers, publish))
 
 
 def forecast(experiment, methods, choice):

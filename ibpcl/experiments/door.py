@@ -1,6 +1,7 @@
 """What ``import ibpcl`` offers: learners, runs, comparisons and what they left, for one's own data and methods too."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ibpcl.experiments.folder import CONFIG, is_run
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.report import Report
 from ibpcl.experiments.runs import Run, finished, load
+from ibpcl.experiments.sweep import Workers
 from ibpcl.methods import GENERATIVE
 from ibpcl.methods.own import name_of
 
@@ -129,7 +131,7 @@ def run(target: Target = DEFAULT, out: str | PathLike | None = None, *, method: 
 
 def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, seeds: int = 3,
             out: str | PathLike = "comparison", *, progress: bool | None = False, tuned: bool = False,
-            data_dir: str | None = None, **keys: Any) -> Report:
+            data_dir: str | None = None, executor: Executor | None = None, **keys: Any) -> Report:
     """Do what ``ibpcl compare`` does: run several methods with several seeds and tabulate them.
 
     Parameters
@@ -148,6 +150,8 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
         With the settings that a search found, where there are.
     data_dir : str, optional
         Folder of the image files.
+    executor : concurrent.futures.Executor, optional
+        Whose workers do the runs, such as ``dask.distributed.Client(...).get_executor()``; they share ``out``.
     **keys
         Keys of every run, and settings of every method that has them.
 
@@ -167,7 +171,8 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     names = [name_of(method) for method in (comparison.able(target) if methods is None else methods)]
     texts = comparison.spread({key: _text(value) for key, value in keys.items()}, names)
     choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=Path(out), tuned=tuned)
-    return comparison.compare(target if isinstance(target, str) else _tasks(target), names, choice, progress)
+    return comparison.compare(target if isinstance(target, str) else _tasks(target), names, choice, progress,
+                              workers=None if executor is None else Workers(executor))
 
 
 def load_run(folder: str | PathLike) -> Run:

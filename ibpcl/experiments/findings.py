@@ -5,6 +5,7 @@ table shows: percent or points.  NaN stands for what cannot be measured.
 """
 
 import math
+import time
 from typing import NamedTuple
 
 from ibpcl.errors import TrainingError
@@ -14,6 +15,8 @@ from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.runs import load
 from ibpcl.experiments.tables import PERCENT, Entry
 from ibpcl.methods import method
+
+PAUSE = 60.0                                                 # seconds between two tables of the results so far
 
 
 class Results(NamedTuple):
@@ -52,7 +55,7 @@ class Summary(NamedTuple):
     pictures: dict
 
 
-def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None):
+def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None, workers=None, publish=None):
     """Run the planned cells that are not finished, and return what all of them gave.
 
     Parameters
@@ -61,20 +64,33 @@ def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None):
     choice : ibpcl.experiments.choice.Choice
     rows, benchmarks : sequence
         In the order of the table; those without any cell that could be measured are left out.
-    progress, on_cell
+    progress, on_cell, workers
         As in :func:`ibpcl.experiments.cells.measure`.
+    publish : callable, optional
+        Called at most every :data:`PAUSE` seconds with the results so far and a sentence that says so.
 
     Raises
     ------
     TrainingError
         If no cell could be trained.
     """
-    measured, failures = cells.measure(planned, progress, on_cell)
+    published = time.monotonic()
+
+    def results(measured, failures):
+        there, on = {m.cell.row.key for m in measured}, {m.cell.benchmark.name for m in measured}
+        return Results(choice, tuple(row for row in rows if row.key in there),
+                       tuple(b for b in benchmarks if b.name in on), tuple(measured), tuple(failures))
+
+    def so_far(measured, failures):
+        nonlocal published
+        if publish is not None and measured and time.monotonic() - published >= PAUSE:
+            publish(results(measured, failures), f"So far: {len(measured)} of {len(planned)} runs.")
+            published = time.monotonic()
+
+    measured, failures = cells.measure(planned, progress, on_cell, workers, so_far)
     if not measured:
         raise TrainingError(f"none of the runs could be trained; the first: {failures[0].reason}")
-    there, on = {m.cell.row.key for m in measured}, {m.cell.benchmark.name for m in measured}
-    return Results(choice, tuple(row for row in rows if row.key in there),
-                   tuple(b for b in benchmarks if b.name in on), tuple(measured), tuple(failures))
+    return results(measured, failures)
 
 
 def matrix(m):

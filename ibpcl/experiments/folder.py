@@ -41,10 +41,15 @@ def free_folder(config, runs=RUNS):
 
 def at_work(folder):
     """Return whether a run is at work in a folder, in this process or another."""
-    if not Path(folder, LOCK).exists():
+    return held(Path(folder, LOCK))
+
+
+def held(lock):
+    """Return whether somebody holds a lock, by its file."""
+    if not lock.exists():
         return False
     try:
-        with storage.locked(Path(folder, LOCK), wait=0):
+        with storage.locked(lock, wait=0):
             return False
     except BlockingIOError:
         return True

@@ -121,6 +121,15 @@ def forget(folder):
         Path(folder, name).unlink(missing_ok=True)
 
 
+def tasks_behind(folder):
+    """Return how many tasks the run in a folder has behind it, by the last line of its history; 0 if it has none."""
+    try:
+        last = Path(folder, HISTORY).read_text(encoding="utf-8").split()[-1]
+        return int(last.partition(",")[0])                   # the line of an epoch begins with its task, from 0
+    except (OSError, ValueError, IndexError):                # not there yet, or only its first line
+        return 0
+
+
 def unusable(folder):
     """Return whether a folder holds checkpoints, but none that a run can go on from."""
     try:

@@ -10,153 +10,33 @@ settings are worth, other seeds and the test set say.
 """
 
 import contextlib
-import hashlib
 import math
 import shutil
-import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import partial
 
 import numpy as np
 
 from ibpcl import storage
 from ibpcl.errors import TrainingError, UserError
-from ibpcl.experiments import values
-from ibpcl.experiments.config import LARGEST_SEED, PLACES, as_table, configure, keys
+from ibpcl.evaluation import metrics
+from ibpcl.experiments.cells import effort
+from ibpcl.experiments.folder import AtWorkError, held
+from ibpcl.experiments.halving import rounds, survivors
 from ibpcl.experiments.journal import unusable
+from ibpcl.experiments.record import Trial, is_recorded, record, recorded
 from ibpcl.experiments.run import run
-from ibpcl.experiments.search_spaces import MOST, OUT, SPACES, TRIALS
-from ibpcl.methods import method as method_of
+from ibpcl.experiments.search import HALVING, LEARNER_SEED, configuration, settings_of
+from ibpcl.experiments.search_spaces import MOST, TRIALS
+from ibpcl.experiments.sweep import Job, outcomes
 
-VALIDATION = 0.1
-LOOK, OLD = 0.5, 3600.0                                      # seconds between looks; age of what a killed write left
-LEARNER_SEED = 1000                                          # tables count theirs from 0
-# The columns of a record before those of the settings.
-SCORES = ("trial", "accuracy", "backward_transfer", "seconds")
-# The column with the digest of all keys that are not searched; the records of docs/search are from before it was there.
-DIGEST = "configuration"
+DIGITS = 6                                                   # of an accuracy in the record
 
 
-class Trial(NamedTuple):
-    """A trial: its number, the settings that were drawn for it, and its scores, means over the learners.
-
-    ``accuracy`` and ``backward_transfer`` are fractions on validation data, NaN if the method could not be trained;
-    ``seconds`` are of all learners together.
-    """
-
-    number: int
-    settings: dict
-    accuracy: float
-    backward_transfer: float
-    seconds: float
+class _Enough(Exception):
+    """A trial has learned as many tasks as it shall for now."""
 
 
-class Search(NamedTuple):
-    """A search: on what, for whom, in which space, what all trials have in common, and the file of its record.
-
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    experiment : str or OwnTasks
-        Its name, its TOML file, or one's own tasks.
-    method : str
-    space : dict
-        Of settings to what they are drawn from.
-    fixed : dict
-        Keys that all trials have; in the record they are columns.
-    texts : dict of str to str
-        Keys with their texts, for the configuration of every trial.
-    record : Path
-    """
-
-    name: str
-    experiment: Any
-    method: str
-    space: dict
-    fixed: dict
-    texts: dict
-    record: Path
-
-
-def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT):
-    """Say what a search is; nothing is run.
-
-    Parameters
-    ----------
-    experiment : str or sequence of Task
-        Its name, a TOML file, or one's own tasks.
-    method : str
-        Whose settings.
-    seed : int, at least 0
-        Of the settings of the trials.
-    repeats : int, at least 1
-        Learners with different seeds a trial; a trial's score is their mean.
-    texts : dict of str to str, optional
-        Keys for all trials, as a command line has them; a setting that is given is not searched.
-    out : path-like
-        Folder of the record.
-
-    Raises
-    ------
-    UserError
-        If the method has no space, or there is no such experiment, method or key.
-    """
-    texts = dict(texts or {})
-    for key, instead in (("method", "--method"), ("seed", "--seed, of the search"), ("experiment", "EXPERIMENT")):
-        if key in texts:
-            raise UserError(f"{key} is not for --set here: use {instead}")
-    for name, value, least, most in (("seed", seed, 0, LARGEST_SEED), ("repeats", repeats, 1, MOST)):
-        if not least <= value <= most:
-            raise UserError(f"{name} must be in {least} .. {most}, got {value}")
-    config = configure(experiment, texts, method=method)     # refuses what is wrong with them, before anything is run
-    if config.validation is None and "validation" not in texts:
-        texts["validation"] = str(VALIDATION)
-        config = configure(experiment, texts, method=method)
-    if config.measure != "accuracy":
-        raise UserError(f"experiment {config.experiment} measures {config.measure}; a search goes by accuracy")
-    if config.validation is None:
-        raise UserError("validation must be a share of the training data: a search does not look at the test set")
-    declared = space_of(method)
-    space = {key: where for key, where in declared.items() if key not in texts}
-    if not space:
-        raise UserError(f"{', '.join(declared)} are all given: nothing is left to search; use ibpcl run")
-    known = keys(method)
-    given = {key: values.parse(key, text, known[key].kind) for key, text in texts.items() if key != "data_dir"}
-    fixed = {"validation": config.validation, "search_seed": seed, "learner_seed": LEARNER_SEED, "repeats": repeats}
-    target = str(experiment) if isinstance(experiment, str | Path) else experiment
-    return Search(config.experiment, target, method, space, fixed | given | {DIGEST: _digest(config, space)}, texts,
-                  Path(out, f"{config.experiment}-{config.title}.csv"))
-
-
-def space_of(name):
-    """Return where the settings of a method are searched; of one's own, its ``search_space`` or its base's space.
-
-    >>> list(space_of("naive"))
-    ['epochs', 'rate', 'rate_end']
-    """
-    if name in SPACES:
-        return SPACES[name]
-    learner, known = method_of(name).learner, keys(name)
-    if hasattr(learner, "search_space"):
-        return learner.search_space
-    for base in learner.__mro__:
-        space = SPACES.get(base.__module__.rpartition(".")[2], {})
-        if space and base.__module__.startswith("ibpcl.methods.") and space.keys() <= known.keys():
-            return space
-    raise UserError(f"no search space is declared for {name} (there are: {', '.join(SPACES)}; a class of one's own has "
-                    "a search_space, as in ibpcl/experiments/search_spaces.py)")
-
-
-def settings_of(search, number):
-    """Return the settings of a trial, those that are searched."""
-    if number == 0:
-        return {key: getattr(_config(search, {}, LEARNER_SEED).settings, key) for key in search.space}
-    rng = np.random.default_rng((search.fixed["search_seed"], number))
-    return {key: where.draw(rng) for key, where in search.space.items()}
-
-
-def tune(search, trials=TRIALS, on_trial=None):
+def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
     """Run the trials that are not in the record yet, and return all of them.
 
     Several processes may be at work on the same search: each takes trials that no other has begun.  The record is
@@ -165,11 +45,13 @@ def tune(search, trials=TRIALS, on_trial=None):
     Parameters
     ----------
     search : Search
-        From :func:`plan`.
+        From :func:`ibpcl.experiments.search.plan`.
     trials : int, at least 1
         How many there shall be in the end; a record with more is left as it is.
     on_trial : callable, optional
-        Called with each new :class:`Trial`, also of other processes.
+        Called with each new :class:`ibpcl.experiments.record.Trial`, also of other processes.
+    workers, progress
+        As in :func:`ibpcl.experiments.sweep.outcomes`.
 
     Returns
     -------
@@ -180,50 +62,142 @@ def tune(search, trials=TRIALS, on_trial=None):
     ------
     UserError
         If the record is of another search, the TOML file was changed meanwhile, or data are missing.
+    TrainingError
+        If the workers of a trial died; the record has the others.
     """
     if not 1 <= trials <= MOST:
         raise UserError(f"trials must be in 1 .. {MOST}, got {trials}")
-    known = {trial.number for trial in recorded(search)}
-    if not known >= set(range(trials)):
+    if search.fixed.get(HALVING, trials) != trials:
+        raise UserError(f"a search that stops bad trials has all of them from the start: {search.fixed[HALVING]}, not "
+                        f"{trials}")
+    absolute = search._replace(record=search.record.absolute())              # a worker may have another folder
+    told = {trial.number for trial in recorded(search)}
+    if not told >= set(range(trials)):
         _check_writable(search.record)
-    while True:
+
+    def enter(new):
+        """Record trials, and tell of them and of those that other processes have recorded."""
+        if new:
+            record(search, new)
         done = {trial.number: trial for trial in recorded(search)}
-        for number in sorted(done.keys() - known):
+        for number in sorted(done.keys() - told):
+            told.add(number)
+            _remove(absolute, number)
             if on_trial is not None and number < trials:
                 on_trial(done[number])
-        known |= done.keys()
-        missing = [number for number in range(trials) if number not in done]
-        if not missing:
-            return [done[number] for number in range(trials)]
-        if not any(_attempt(search, number) for number in missing):
-            time.sleep(LOOK)                                 # other processes are at work on all of them
+        return done
+
+    def attempt(numbers, tasks=None):
+        """Give each trial that is not recorded, as far as its first tasks, with its log-likelihood on them."""
+        jobs, lost = [_job(absolute, number, tasks) for number in numbers if number not in told], []
+        for job, outcome in outcomes(jobs, absolute.record.parent, workers, progress) if jobs else ():
+            if isinstance(outcome, TrainingError):
+                lost.append(f"{job.name}: {outcome}")
+            elif outcome is None:                            # another process has recorded it
+                _remove(absolute, job.key)
+            else:
+                yield outcome
+        if lost:
+            raise TrainingError(f"{'; '.join(lost)}; the record has the others, and the same command tries again")
+
+    alive = list(range(trials))
+    for tasks, number in rounds(trials, _tasks(search)) if HALVING in search.fixed else ():
+        if not _stopped(enter([]), tasks) and len(alive) > number:           # the round is not decided yet
+            scored = {trial.number: (trial, likelihood) for trial, likelihood in attempt(alive, tasks)}
+            failed = [trial for trial, _ in scored.values() if math.isnan(trial.accuracy)]
+            if not _stopped(enter(failed), tasks):           # nor by another process
+                on = survivors({one: likelihood for one, (_, likelihood) in scored.items()}, number)
+                enter([trial for one, (trial, _) in scored.items() if one not in on])
+        done = enter([])
+        alive = [one for one in alive if one not in done or done[one].tasks > tasks]
+    for trial, _ in attempt(alive):
+        enter([trial])
+    done = enter([])
+    with contextlib.suppress(OSError):                       # the last process takes the folder away
+        _work(search).rmdir()
+    return [done[number] for number in range(trials)]
 
 
-def _attempt(search, number):
-    """Run a trial and record it; return False if another process is at work on it."""
-    work = search.record.with_suffix("")                     # a folder beside the record
-    work.mkdir(exist_ok=True)
-    lock = work / f"trial-{number}.lock"
+def _stopped(done, tasks):
+    """Return whether trials have been stopped after so many tasks."""
+    return any(trial.tasks == tasks for trial in done.values())
+
+
+def _tasks(search):
+    return configuration(search, {}, LEARNER_SEED).tasks
+
+
+def _work(search):
+    """Return the folder of the trials under way, beside the record."""
+    return search.record.with_suffix("")
+
+
+def _job(search, number, tasks):
+    settings, work = settings_of(search, number), _work(search)
+    configs = [configuration(search, settings, LEARNER_SEED + i) for i in range(search.fixed["repeats"])]
+    folders = tuple(work / f"trial-{number}-{i}" for i in range(len(configs)))
+    until = tasks or configs[0].tasks
+    return Job(number, f"trial {number}", effort(configs[0]) * len(configs) * until / configs[0].tasks,
+               until * len(configs), folders, partial(_attempt, search, number, configs, folders, tasks),
+               partial(held, _lock(search, number)))
+
+
+def _lock(search, number):
+    return _work(search) / f"trial-{number}.lock"
+
+
+def _attempt(search, number, configs, folders, tasks, after_task):
+    """Run a trial, as far as its first tasks; return None if it is recorded."""
+    with contextlib.ExitStack() as lock:
+        try:
+            _work(search).mkdir(exist_ok=True)
+            lock.enter_context(storage.locked(_lock(search, number), wait=0))
+        except (BlockingIOError, FileNotFoundError) as error:    # or the folder was taken away just now
+            raise AtWorkError(f"another process is at work on trial {number}") from error
+        return None if is_recorded(search, number) else _try(search, number, configs, folders, tasks, after_task)
+
+
+def _try(search, number, configs, folders, tasks, after_task):
+    found, settings, halving = [], settings_of(search, number), HALVING in search.fixed
+    for config, folder in zip(configs, folders, strict=True):
+        try:
+            found.append(_scores(config, folder, tasks, after_task))
+        except TrainingError:
+            return Trial(number, settings, math.nan, math.nan, math.nan, 0 if halving else None), math.nan
+    accuracy, transfer = (round(float(np.array([one[i] for one in found], float).mean()), DIGITS) for i in (0, 1))
+    learned = (tasks or configs[0].tasks) if halving else None
+    trial = Trial(number, settings, accuracy, transfer, round(math.fsum(one[2] for one in found), 1), learned)
+    return trial, float(np.mean([one[3] for one in found]))
+
+
+def _scores(config, folder, tasks, after_task):
+    """Return accuracy, backward transfer, seconds and log-likelihood of a run, all of it or its first tasks."""
+    seconds = []
+
+    def watch(report):
+        done = report.progress
+        after_task(report)
+        seconds.append(done.train_seconds + done.test_seconds)
+        if len(seconds) == tasks:                            # its checkpoint is written
+            raise _Enough(done.accuracy[:tasks, :tasks], done.log_likelihood[:tasks].mean())
+
     try:
-        with storage.locked(lock, wait=0):
-            if number not in {trial.number for trial in recorded(search)}:
-                _record(search, _try(search, number, work))
-            for folder in work.glob(f"trial-{number}-*"):
-                shutil.rmtree(folder, ignore_errors=True)
-            with contextlib.suppress(OSError):               # Windows does not remove a lock that is held
-                lock.unlink()
-    except (BlockingIOError, FileNotFoundError):
-        return False
-    with contextlib.suppress(OSError):                       # the last one takes the folder away
-        work.rmdir()
-    return True
+        result = run(config, folder, False, watch, force=True, fresh=unusable(folder), figures=False).result
+    except _Enough as enough:
+        R, likelihood = enough.args
+        transfer = metrics.backward_transfer(R) if tasks > 1 else math.nan
+        return metrics.average_accuracy(R), transfer, math.fsum(seconds), likelihood
+    # Of a run that is finished, when its first tasks are asked for: another process has let it go on.
+    return result["average_accuracy"], result["backward_transfer"], result["seconds"]["total"], math.inf
 
 
-def _record(search, trial):
-    """Add a trial to the record, to which other processes write too."""
-    with storage.locked(search.record.with_name(f".{search.record.name}.lock")):
-        storage.sweep(search.record.parent, OLD)
-        write(search, sorted([*recorded(search), trial]))
+def _remove(search, number):
+    """Remove the folders of a trial that is recorded, where no process is at work on it."""
+    lock = _lock(search, number)
+    with contextlib.suppress(OSError), storage.locked(lock, wait=0):
+        for folder in lock.parent.glob(f"trial-{number}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        lock.unlink()                                        # Windows does not remove a lock that is held
 
 
 def _check_writable(record):
@@ -243,90 +217,8 @@ def best(trials):
     TrainingError
         If none could be trained.
     """
-    trained = [trial for trial in trials if not math.isnan(trial.accuracy)]
+    last = max((trial.tasks or 0) for trial in trials)       # those that were stopped are not compared with the others
+    trained = [trial for trial in trials if not math.isnan(trial.accuracy) and (trial.tasks or 0) == last]
     if not trained:
         raise TrainingError(f"none of the {len(trials)} trials could be trained")
     return max(trained, key=lambda trial: trial.accuracy)
-
-
-def recorded(search):
-    """Return the trials of the record, none if there is no record.
-
-    Raises
-    ------
-    UserError
-        If it is damaged, or of another search.
-    """
-    if not search.record.exists():
-        return []
-    try:
-        columns = storage.read_csv(search.record)
-    except ValueError as error:
-        raise UserError(f"{error}; delete it to search again") from error
-    names = [*SCORES, *search.fixed, *search.space]
-    if set(columns) | {DIGEST} != set(names):
-        raise _another(search, f"has the columns {', '.join(columns)}, not {', '.join(names)}")
-    done = []
-    for line, number in enumerate(columns["trial"].tolist()):
-        if not isinstance(number, int) or not (done[-1].number if done else -1) < number < MOST:
-            raise _another(search, f"has trial = {number} in line {line + 2}")
-        settings = settings_of(search, number)
-        for key, value in {**search.fixed, **settings}.items():
-            if key not in columns:                           # the digest
-                continue
-            found, cell = columns[key][line], _cell(value)
-            same = str(found) == cell if isinstance(cell, str) else isinstance(found, np.number) and found == cell
-            if not same and key == DIGEST:
-                raise _another(search, "differs in keys that have no column, such as those of a TOML file")
-            if not same:
-                raise _another(search, f"has {key} = {found} in line {line + 2}, not {cell}")
-        done.append(Trial(number, settings, *(float(columns[name][line]) for name in SCORES[1:])))
-    return done
-
-
-def write(search, trials):
-    """Write the record of trials as CSV."""
-    rows = [dict(zip(SCORES, (trial.number, trial.accuracy, trial.backward_transfer, trial.seconds), strict=True))
-            | {key: _cell(value) for key, value in (search.fixed | trial.settings).items()} for trial in trials]
-    search.record.parent.mkdir(parents=True, exist_ok=True)
-    storage.write_csv(search.record, {name: [None if row[name] != row[name] else row[name] for row in rows]
-                                      for name in rows[0]})
-
-
-def _try(search, number, work):
-    settings, found = settings_of(search, number), []
-    for repeat in range(search.fixed["repeats"]):
-        folder = work / f"trial-{number}-{repeat}"
-        try:
-            config = _config(search, settings, LEARNER_SEED + repeat)
-            found.append(run(config, folder, False, force=True, fresh=unusable(folder), figures=False).result)
-        except TrainingError:
-            return Trial(number, settings, math.nan, math.nan, math.nan)
-    accuracy, transfer = (round(float(np.array([one[name] for one in found], float).mean()), 6)
-                          for name in ("average_accuracy", "backward_transfer"))
-    return Trial(number, settings, accuracy, transfer, round(math.fsum(one["seconds"]["total"] for one in found), 1))
-
-
-def _config(search, settings, seed):
-    config = configure(search.experiment, search.texts, **settings, method=search.method, seed=seed)
-    if _digest(config, search.space) != search.fixed[DIGEST]:
-        raise UserError(f"{search.experiment} was changed during the search; start it again")
-    return config
-
-
-def _digest(config, space):
-    """Return what differs for configurations that differ in keys that are not searched, but for the data's place."""
-    table = {key: value for key, value in sorted(as_table(config).items()) if key not in {*space, "seed", *PLACES}}
-    return f"sha256:{hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]}"
-
-
-def _another(search, difference):
-    return UserError(f"{search.record} is the record of another search: it {difference}; name another folder with "
-                     "--out, or delete it")
-
-
-def _cell(value):
-    """Return a setting as it stands in the record: a number, or a word."""
-    if isinstance(value, bool) or value is None or isinstance(value, tuple):
-        return values.toml(value)
-    return value

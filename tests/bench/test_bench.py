@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ibpcl.bench import autoencoder, figure, frameworks, fresh, measure, timing
+from ibpcl.bench import autoencoder, figure, frameworks, fresh, measure, timing, workers
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, random_images
 from ibpcl.cli.bench import TARGETS, table
 from ibpcl.inference.backend import backend
@@ -110,3 +110,14 @@ def test_everything_small(no_pause, monkeypatch, tmp_path):
     assert min(found["milliseconds"].values()) > 0
     figure.draw(found, tmp_path / "bench.png")
     assert (tmp_path / "bench.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_workers_are_timed_on_the_same_runs(tmp_path):
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    found = workers.measure([1, 2], tmp_path, seeds=2, rounds=1, assignments={
+        "train_limit": "50", "tasks": "2", "ewc.epochs": "1"})
+    assert [len(found[number]) for number in (1, 2)] == [1, 1] and min(found[1] + found[2]) > 0
+    learners = [{path.parent.name: path.read_bytes() for path in tmp_path.glob(f"0-{number}/timed/cells/*/learner.npz")}
+                for number in (1, 2)]
+    assert len(learners[0]) == 2 and learners[0] == learners[1]

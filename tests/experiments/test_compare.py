@@ -8,6 +8,7 @@ import pytest
 
 from ibpcl.cli import main
 from ibpcl.errors import TrainingError, UserError
+from ibpcl.experiments import findings
 from ibpcl.experiments import run as run_module
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.compare import compare, spread
@@ -58,6 +59,17 @@ def test_the_table_has_the_means_of_the_runs(tmp_path, capsys):
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
     markdown = (folder / "table.md").read_text(encoding="utf-8")
     assert "| ewc |" in markdown and "![curves](curves.png)" in markdown
+
+
+def test_results_appear_in_the_table_as_they_come(tmp_path, capsys, monkeypatch, interrupted):
+    monkeypatch.setattr(findings, "PAUSE", 0.0)
+    with interrupted(15):                                    # in the third run: three tasks of two epochs each
+        assert typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "2")[0] == 130
+    table = table_of(tmp_path / "split-glyphs")
+    assert {entry["row"] for entry in table["tables"][0]["entries"]} == {"naive"} and len(table["cells"]) == 2
+    assert table["notes"][0] == "So far: 2 of 4 runs."
+    typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "2")
+    assert not any("So far" in note for note in table_of(tmp_path / "split-glyphs")["notes"])
 
 
 def test_runs_that_are_there_are_used_again_and_others_added(tmp_path, capsys, monkeypatch):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -138,6 +139,15 @@ def test_methods_are_compared_on_own_data(stream, tmp_path):
     assert [line.split()[0] for line in text.splitlines() if "±" in line][1:] == ["naive", "Mine", "Means"]
     again = ibpcl.compare(stream, methods=["naive", Mine, Means], seeds=2, out=tmp_path, epochs=2, hidden=(6,))
     assert str(again) == text                                # the same runs, with their times
+
+
+def test_an_executor_does_the_runs_of_a_comparison(stream, tmp_path):
+    values = []
+    for executor in (None, ThreadPoolExecutor(1)):
+        done = ibpcl.compare(stream, methods=["naive"], seeds=2, out=tmp_path / str(executor is None), epochs=2,
+                             hidden=(6,), executor=executor)
+        values.append(done.summary.tables[0].entries[0].values)
+    assert values[0] == values[1]
 
 
 @pytest.mark.parametrize(("method", "words"), [

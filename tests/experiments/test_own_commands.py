@@ -109,8 +109,8 @@ def test_methods_are_compared_and_tuned_on_own_data(capsys):
 
 
 def test_a_subclass_is_searched_where_its_base_is(capsys):
+    from ibpcl.experiments.search import space_of
     from ibpcl.experiments.search_spaces import SPACES
-    from ibpcl.experiments.tune import space_of
 
     assert space_of("my_methods:Mine") == SPACES["ewc"]
 

@@ -3,7 +3,7 @@
 import csv
 import math
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +16,15 @@ from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import tune as tune_module
 from ibpcl.experiments.config import configure, keys
 from ibpcl.experiments.presets import PRESETS
+from ibpcl.experiments.record import Trial, record, recorded
+from ibpcl.experiments.search import DIGEST, LEARNER_SEED, VALIDATION, plan, settings_of
 from ibpcl.experiments.search_spaces import SPACES, TRIALS, Choice
 from ibpcl.experiments.streams import make_stream
-from ibpcl.experiments.tune import LEARNER_SEED, VALIDATION, Trial, best, plan, recorded, settings_of, tune
+from ibpcl.experiments.sweep import Workers
+from ibpcl.experiments.tune import best, tune
 from ibpcl.experiments.tuned import TUNED
 from ibpcl.methods import METHODS
+from ibpcl.methods.ewc import EWC
 from ibpcl.methods.naive import Naive
 
 TINY = {"hidden": "6", "tasks": "2", "backend": "numpy", "batch": "20", "epochs": "2"}
@@ -198,10 +202,10 @@ def test_a_record_without_the_digest_is_gone_on_with(tmp_path, drawn):
     search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
     tune(search, 1)
     columns = storage.read_csv(search.record)
-    del columns[tune_module.DIGEST]
+    del columns[DIGEST]
     storage.write_csv(search.record, columns)                # as those of docs/search are
     assert [trial.number for trial in tune(search, 2)] == [0, 1]
-    assert len({line[tune_module.DIGEST] for line in lines(search.record)}) == 1
+    assert len({line[DIGEST] for line in lines(search.record)}) == 1
 
 
 def test_two_processes_share_the_trials(tmp_path, drawn, monkeypatch):
@@ -263,6 +267,131 @@ def test_a_trial_that_fails_is_recorded_and_never_the_best(tmp_path, drawn, monk
 def test_the_first_of_several_best_trials_is_the_best():
     trials = [Trial(n, {}, accuracy, 0.0, 1.0) for n, accuracy in enumerate((0.5, 0.9, math.nan, 0.9))]
     assert best(trials).number == 1
+
+
+# Successive halving, and several workers.
+
+HALVED = {**TINY, "tasks": "4", "epochs": "9"}
+
+
+def halved(out, **options):
+    return plan("split-glyphs", "ewc", texts=HALVED, out=out, halving=4, **options)
+
+
+def test_halving_lets_the_better_half_go_on_to_the_same_scores(tmp_path, drawn, monkeypatch):
+    whole = tune(plan("split-glyphs", "ewc", texts=HALVED, out=tmp_path / "whole"), 4)
+    told, search, learned, learn = [], halved(tmp_path / "halved"), [], EWC.learn
+    monkeypatch.setattr(EWC, "learn", lambda self, task, *rest: learned.append(task.name) or learn(self, task, *rest))
+    trials = tune(search, 4, told.append)
+    assert [learned.count(name) for name in ("A/B", "C/D", "E/F", "G/H")] == [4, 2, 1, 1]
+    assert [trial.tasks for trial in trials].count(1) == 2 and [trial.tasks for trial in trials].count(2) == 1
+    assert trials[0].tasks == 4                              # the settings as they are, for comparison
+    for trial in trials:
+        if trial.tasks == 4:
+            assert trial._replace(tasks=None, seconds=0) == whole[trial.number]._replace(seconds=0)
+    assert sorted(trial.number for trial in told) == [0, 1, 2, 3] and str(trials) == str(recorded(search))
+    assert best(trials).tasks == 4
+    assert sorted(path.name for path in search.record.parent.iterdir()) == [".split-glyphs-ewc.csv.lock",
+                                                                            "split-glyphs-ewc.csv"]
+
+
+def test_a_round_ranks_by_the_log_likelihood_on_the_tasks_so_far(tmp_path, drawn):
+    search = halved(tmp_path)
+    trials = tune(search, 4)
+    first = [tune_module.run(configure("split-glyphs", search.texts | {"tasks": "1"}, method="ewc", seed=LEARNER_SEED,
+                                       **settings_of(search, number)), progress=False).result["log_likelihood"][0]
+             for number in range(4)]
+    stopped = [first[trial.number] for trial in trials if trial.tasks == 1]
+    others = [first[trial.number] for trial in trials if trial.tasks > 1 and trial.number > 0]
+    assert len(stopped) == 2 and max(stopped) < min(others)
+
+
+def test_a_trial_that_another_process_has_let_go_on_goes_on(tmp_path, drawn):
+    search = halved(tmp_path)
+    trial, _ = tune_module._job(search, 1, None).run(lambda report: None)
+    assert trial.tasks == 4
+    assert tune_module._job(search, 1, 2).run(lambda report: None)[1] == math.inf
+    record(search, [trial])
+    assert tune_module._job(search, 1, 2).run(lambda report: None) is None
+
+
+@pytest.mark.parametrize("after", [20, 45, 60])
+def test_a_search_with_halving_that_was_interrupted_goes_on_to_the_same_record(tmp_path, drawn, interrupted, after):
+    whole, parts = halved(tmp_path / "whole"), halved(tmp_path / "parts")
+    tune(whole, 4)
+    with interrupted(after), pytest.raises(KeyboardInterrupt):
+        tune(parts, 4)
+    tune(parts, 4)
+    assert lines(parts.record) == lines(whole.record)
+
+
+@pytest.mark.parametrize("halving", [None, 4])
+def test_workers_and_their_order_do_not_change_the_record(tmp_path, drawn, halving):
+    records = []
+    for name, workers in (("serial", None), ("two", 2), ("four", 4)):
+        search = plan("split-glyphs", "naive", texts=HALVED, out=tmp_path / name, halving=halving)
+        with ThreadPoolExecutor(workers) as pool:
+            tune(search, 4, workers=workers and Workers(Backwards(pool)))
+        records.append(lines(search.record))
+    assert records[0] == records[1] == records[2] and len(records[0]) == 4
+
+
+class Backwards:
+    """An executor that begins with what was submitted last."""
+
+    def __init__(self, pool):
+        self.pool, self.waiting = pool, []
+
+    def submit(self, *call):
+        future = Future()
+        self.waiting.append((future, call))
+        self.pool.submit(self.work)
+        return future
+
+    def work(self):
+        time.sleep(0.02)                                     # until all are there
+        future, (function, *arguments) = self.waiting.pop()
+        future.set_result(function(*arguments))
+
+
+def test_a_failed_trial_never_goes_on(tmp_path, drawn, monkeypatch):
+    run = tune_module.run
+
+    def failing(config, *folder, **options):
+        if config.settings.rate != 0.001:
+            raise TrainingError("the loss is not finite")
+        return run(config, *folder, **options)
+
+    monkeypatch.setattr(tune_module, "run", failing)
+    search = halved(tmp_path)
+    trials = tune(search, 4)
+    assert [trial.tasks for trial in trials] == [4, 0, 0, 0] and best(trials).number == 0
+    assert [math.isnan(trial.accuracy) for trial in recorded(search)] == [False, True, True, True]
+
+
+def test_a_trial_whose_workers_died_is_named_and_not_recorded_and_the_others_are(tmp_path, drawn):
+    class Dying(ThreadPoolExecutor):
+        def submit(self, function, run, *rest):
+            if run.args[1] != 1:                             # the number of the trial
+                return super().submit(function, run, *rest)
+            future = Future()
+            future.set_exception(RuntimeError("Attempted on 3 workers, which died. Look at the logs."))
+            return future
+
+    search = plan("split-glyphs", "naive", texts=TINY, out=tmp_path)
+    with pytest.raises(TrainingError, match=r"trial 1: no worker .*: Attempted on 3 workers, which died; the record"), \
+            Dying(1) as pool:
+        tune(search, 3, workers=Workers(pool))
+    assert [trial.number for trial in recorded(search)] == [0, 2]
+    assert [trial.number for trial in tune(search, 3)] == [0, 1, 2]
+
+
+def test_halving_is_planned_for_a_number_of_trials(tmp_path, drawn):
+    with pytest.raises(UserError, match="all of them from the start: 4, not 8"):
+        tune(halved(tmp_path), 8)
+    for texts, trials in (({**TINY, "tasks": "1"}, 4), (TINY, 1)):
+        with pytest.raises(UserError, match="--halving needs at least 2 trials and 2 tasks"):
+            plan("split-glyphs", "ewc", texts=texts, out=tmp_path, halving=trials)
 
 
 # The command.

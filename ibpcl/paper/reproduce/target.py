@@ -20,7 +20,7 @@ KINDS = {
 QUICK_NOTE = "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
 
 
-def reproduce(target, choice, progress=None, on_cell=None):
+def reproduce(target, choice, progress=None, on_cell=None, workers=None):
     """Run the cells of a target that are missing, and write its table and pictures.
 
     Parameters
@@ -29,7 +29,7 @@ def reproduce(target, choice, progress=None, on_cell=None):
         A name of :data:`ibpcl.paper.reproduce.TARGETS`.
     choice : ibpcl.experiments.choice.Choice
         Seeds, settings, data sets, and the folder.
-    progress, on_cell
+    progress, on_cell, workers
         As in :func:`ibpcl.experiments.cells.measure`.
 
     Returns
@@ -59,17 +59,21 @@ def reproduce(target, choice, progress=None, on_cell=None):
     planned = [cell for b in benchmarks for cell in cells.plan(
         images if b.family == "vae" else [row for row in rows if row not in images], [b], choice)]
     left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
-    found = gather([cell for cell in planned if cell not in left_out], choice, rows, benchmarks, progress, on_cell)
-    summary = kind.summarize(found)
-    summary = summary._replace(notes=(*summary.notes, *epochs(found), *_not_run(left_out)))
+    wanted = [cell for cell in planned if cell not in left_out]
     title = heading(f"{target}: {TARGETS[target]}", choice, f"preset {choice.preset or 'default'}")
-    report = Report(target, f"{QUICK_NOTE}\n\n{title}" if choice.quick else title, summary,
-                    choice.out / (f"{target}-quick" if choice.quick else target), found.failures)
-    write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,
-                   "command": ["ibpcl", "reproduce", target, *choice.words()],
-                   "preset": choice.preset or "default", "tuned": choice.tuned, "seeds": choice.seeds,
-                   "settings": choice.assignments}, found.measured)
-    return report
+
+    def publish(found, *remarks):
+        summary = kind.summarize(found)
+        summary = summary._replace(notes=(*remarks, *summary.notes, *epochs(found), *_not_run(left_out)))
+        report = Report(target, f"{QUICK_NOTE}\n\n{title}" if choice.quick else title, summary,
+                        choice.out / (f"{target}-quick" if choice.quick else target), found.failures)
+        write(report, {"target": target, "what": TARGETS[target], "quick": choice.quick,
+                       "command": ["ibpcl", "reproduce", target, *choice.words()],
+                       "preset": choice.preset or "default", "tuned": choice.tuned, "seeds": choice.seeds,
+                       "settings": choice.assignments}, found.measured)
+        return report
+
+    return publish(gather(wanted, choice, rows, benchmarks, progress, on_cell, workers, publish))
 
 
 def _not_run(left_out):
