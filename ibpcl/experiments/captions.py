@@ -56,6 +56,7 @@ CAPTIONS = {
 OF_TABLES = {
     "accuracy": Caption(BY_ROW, "Filled dots are measured here, hollow diamonds are reported elsewhere."),
     "backward_transfer": Caption(BY_ROW, "Left of zero is forgetting."),
+    "class": Caption(BY_ROW, "The share of images whose class is found among the classes of all tasks."),
     "ladder": Caption(BY_ROW, "Each row changes one setting more than the row above it."),
     "expansion": Caption(BY_ROW, "A network that grows beside one that is large from the beginning."),
     "shared_mask": Caption(BY_ROW, "One mask for all tasks beside a mask for each."),
