@@ -11,6 +11,7 @@ BLAS or without the images' zeros.  With the gradients before it, :math:`g_s = f
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -156,7 +157,8 @@ def _products(x, weights, of_images):
         return out, _thin_products_vjp
     if of_images and K >= NARROWEST and density(x) <= DENSEST * efficiency(K):
         return multiply(sparse(x, powers=2), weights, np.zeros((2, K), np.float32)), _sparse_products_vjp
-    return blas.multiply(np.stack([x, x * x]), weights), _dense_products_vjp
+    powers = _powers(x)
+    return blas.multiply(powers, weights), partial(_dense_products_vjp, powers)
 
 
 def _thin_products_vjp(gradients, x, weights, needs_dx):
@@ -168,12 +170,26 @@ def _thin_products_vjp(gradients, x, weights, needs_dx):
 
 def _sparse_products_vjp(gradients, x, weights, needs_dx):
     dweights = multiply(sparse(x.T, powers=2), gradients, np.zeros((2, weights.shape[2]), np.float32))
-    return dweights, _dense_products_vjp(gradients, x, weights, needs_dx, False)[1]
+    return dweights, _dense_products_vjp(_powers(x), gradients, x, weights, True, False)[1] if needs_dx else None
 
 
-def _dense_products_vjp(gradients, x, weights, needs_dx, needs_dweights=True):
-    dweights, by_product = blas.pull_back(gradients, np.stack([x, x * x]), weights, needs_dweights, needs_dx)
-    return dweights, by_product[0] + 2 * x * by_product[1] if needs_dx else None
+def _powers(x):
+    """Return x and its square, (2, N, D)."""
+    powers = np.empty((2, *x.shape), np.float32)
+    powers[0] = x
+    np.multiply(x, x, out=powers[1])
+    return powers
+
+
+def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=True):
+    dweights, dpowers = blas.pull_back(gradients, powers, weights, needs_dweights, needs_dx)
+    if not needs_dx:
+        return dweights, None
+    dx, dsquares = dpowers                                   # in place: such arrays are large
+    dsquares *= x
+    dsquares *= 2
+    dx += dsquares
+    return dweights, dx
 
 
 def _moments_of(mu, log_sigma, mask):
