@@ -72,16 +72,14 @@ def test_backends_take_the_same_step():
 
 
 @pytest.mark.parametrize("name", ["torch", "jax"])
-def test_a_framework_computes_the_same_elbo_and_gradient(name):
+def test_a_framework_computes_the_same_elbo_and_gradient(name, monkeypatch):
     if reason := frameworks.missing(name):
         pytest.skip(reason)
     module = frameworks.load(name)
     problem = Problem(SMALL, random_images(SMALL, 0.3), backend("numpy"), pack=False)
     assert frameworks.disagreement(module, problem) < frameworks.TOLERANCE
-    case = frameworks.case(problem)
-    case["tau"] *= 1.01                                      # and another temperature is noticed
-    parts, _ = module.elbo_and_gradient(case, frameworks.noise_arrays(problem.noise()))
-    assert abs(parts[0] / problem.elbo_and_gradient(problem.noise())[0][0] - 1) > 1e-5
+    monkeypatch.setattr(frameworks, "TAU", 1.01 * frameworks.TAU)               # another temperature is noticed
+    assert frameworks.disagreement(module, problem) > frameworks.TOLERANCE
 
 
 def test_what_is_missing_is_said(tmp_path, monkeypatch):
