@@ -13,7 +13,7 @@ from inspect import isfunction
 from types import SimpleNamespace
 
 BACKENDS = ("numba", "numpy")
-COMPILING = "compiling the kernels, once after installing (some ten seconds)"
+COMPILING = "compiling the kernels, once after installing (some fifteen seconds)"
 # References that are not primitives: they have no gradient.
 APART = ("adam", "noise")
 
