@@ -168,7 +168,7 @@ def test_options_win_over_set(capsys, small_glyphs):
 
 
 def test_the_real_glyphs_and_the_default_backend(capsys):
-    backend()                                                # compiles, where nobody has, and says so
+    backend()                                                # compiles where there is no machine code yet, and says so
     capsys.readouterr()
     code, out, err = typed(capsys, "run", "--set=tasks=2", "--set=train_limit=60", "--set=test_limit=20", *TINY[:-1])
     assert (code, err) == (0, [])

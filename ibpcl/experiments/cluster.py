@@ -76,7 +76,7 @@ def remote(scheduler, threads=None):
     where = {"scheduler_file": scheduler} if Path(scheduler).is_file() else {"address": scheduler}
     try:
         client = distributed.Client(**where, timeout=PATIENCE)
-    except (OSError, ValueError) as error:                   # nobody there; no address
+    except (OSError, ValueError) as error:                   # no scheduler answers, or it is no address
         raise UserError(f"--scheduler: no scheduler answers at {scheduler}; start one with `dask scheduler`, and name "
                         "its address or its file") from error
     with client:

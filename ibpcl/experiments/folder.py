@@ -45,7 +45,7 @@ def at_work(folder):
 
 
 def held(lock):
-    """Return whether somebody holds a lock, by its file."""
+    """Return whether a process holds a lock, given the lock's file."""
     if not lock.exists():
         return False
     try:

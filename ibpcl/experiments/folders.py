@@ -1,6 +1,6 @@
 """Run folders from outside: their contents, how far each run came, the command that repeats it, how two runs differ.
 
-Files are read and nothing that they name is imported: a folder may come from somebody else.
+Files are only read.  No module that they name is imported, because a folder may come from another person.
 """
 
 import contextlib

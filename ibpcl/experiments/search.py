@@ -49,7 +49,7 @@ class Search(NamedTuple):
 
 
 def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT, halving=None):
-    """Say what a search is; nothing is run.
+    """Return the description of a search, without running it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT, halving=Non
     out : path-like
         Folder of the record.
     halving : int, optional
-        How many trials there shall be if bad ones are stopped early (:mod:`ibpcl.experiments.halving`).
+        The number of trials, if bad ones are stopped early (:mod:`ibpcl.experiments.halving`).
 
     Raises
     ------

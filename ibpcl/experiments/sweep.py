@@ -205,7 +205,7 @@ def _do(run, after_task):
         # An overflow is about to stop a run with a message that says more than NumPy's warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return run(after_task)
-    except Exception as error:
+    except Exception as error:                               # its caller decides: it may come from another process
         return error
 
 

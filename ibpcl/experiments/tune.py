@@ -33,7 +33,7 @@ DIGITS = 6                                                   # of an accuracy in
 
 
 class _Enough(Exception):
-    """A trial has learned as many tasks as it shall for now."""
+    """A trial has learned the tasks of its round and waits for the decision."""
 
 
 def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):

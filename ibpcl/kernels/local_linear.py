@@ -3,11 +3,11 @@ r"""The layer sampled at its pre-activations: the twin of ``primitives.local_lin
 .. math:: h_{snk} = f(m_{nk} + \mu_k + s_{nk}\, \varepsilon_{snk}), \qquad s^2_{nk} = v_{nk} + \sigma_k^2
 
 with the :math:`\mu` and :math:`\sigma` of the biases, and f(x) = x for x > 0, else ``lean`` times x: 1 for no
-activation.  Means m and variances v are two products, :math:`x (B \odot \mu)` and :math:`x^2 (B \odot \sigma^2)`, by
-BLAS or without the images' zeros.  With the gradients before it, :math:`g_s = f' \odot dh_s`, back come
-:math:`dm = \sum_s g_s`, summed over the samples that share their inputs, and :math:`dv = \sum_s g_s \odot \varepsilon_s
-/ (2 s)`.  Through variances it is simpler than the reference, which goes through deviations:
-:math:`d \log\sigma = 2 \sigma^2 \odot d(\sigma^2)`.
+activation.  Means m and variances v are two products, :math:`x (B \odot \mu)` and :math:`x^2 (B \odot \sigma^2)`: by
+BLAS; of images without their zeros; of few columns both in one pass over x.  With the gradients before it,
+:math:`g_s = f' \odot dh_s`, back come :math:`dm = \sum_s g_s`, summed over the samples that share their inputs, and
+:math:`dv = \sum_s g_s \odot \varepsilon_s / (2 s)`.  Through variances it is simpler than the reference, which goes
+through deviations: :math:`d \log\sigma = 2 \sigma^2 \odot d(\sigma^2)`.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,10 @@ ZERO, ONE, TWO, HALF = np.float32(0), np.float32(1), np.float32(2), np.float32(0
 
 
 class Cache(NamedTuple):
-    """What the way back of a layer needs; ``apart`` is an activation that is not ``lean``, with its own cache."""
+    """What the way back of a layer needs.
+
+    ``back`` goes through the products; ``apart`` is an activation that is not ``lean``, with its own cache.
+    """
 
     x: np.ndarray
     back: Callable

@@ -114,7 +114,7 @@ class _Job:
         self.kernel((helps, *self.fields), *self.arguments)
 
     def is_done(self):
-        """Say whether all pieces are done; some may be with a helper that was put aside for another program."""
+        """Return whether all pieces are done; a helper may still be at work, or wait for its turn on a busy core."""
         return self.shared[1, 0] == self.fields[-1]
 
 
