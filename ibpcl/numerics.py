@@ -114,13 +114,13 @@ def logit(p):
 def finite(x):
     """Say whether no number is infinite and none is not a number.
 
-    One sum shows it without a mask of their size, unless it overflows.
+    One sum of squares shows it without a mask of their size, unless it overflows.
 
     >>> finite(np.array([1.0, -2.0])), finite(np.array([1.0, np.nan])), finite(np.array([np.inf, -np.inf]))
     (True, False, False)
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        return bool(np.isfinite(np.sum(x)) or np.isfinite(x).all())
+        return bool(np.isfinite(np.vdot(x, x)) or np.isfinite(x).all())
 
 
 def logsumexp(x, axis=None, keepdims=False):

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,7 +79,7 @@ def complete():
 
 COMPLETE = complete()
 KEPT = COMPLETE or not RECORD.exists()                       # not in a folder that is damaged and cannot be removed
-_said, spent = set(), {"seconds": 0.0}                   # on compilation, in this process
+_said = set()
 
 
 def say_once(words):
@@ -92,14 +91,7 @@ def say_once(words):
 
 def compiled(signature):
     """Compile a function for one signature, without the interpreter's lock, and keep the machine code on disk."""
-    def timed(function):
-        began = time.perf_counter()
-        kernel = compile_now(function)
-        if not kernel.stats.cache_hits:
-            spent["seconds"] += time.perf_counter() - began
-        return kernel
-
-    def compile_now(function):
+    def kernel(function):
         options = {**OPTIONS, "nogil": True, "fastmath": FASTMATH}
         for _ in range(2 if KEPT else 0):                    # twice: another process may have removed the folder
             before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(FOLDER)
@@ -116,7 +108,7 @@ def compiled(signature):
         say_once(f"compiled kernels cannot be kept in {BELOW}: there is no room, or it cannot be written; set "
                  "NUMBA_CACHE_DIR to another folder, or each process compiles them again")
         return numba.njit(signature, **options)(function)
-    return timed
+    return kernel
 
 
 def inlined(function):

@@ -232,13 +232,13 @@ def sample_vjp(dout, cache):
     run(_backward, len(partial), dw, ddivergence * np.float32(bernoulli), w, odds, mu, rho, sticks, inverse_tau, dmu,
         dlog_sigma, drho, partial)
     dlogit_pi = partial.sum(axis=0)
-    for s in range(S if D > 0 else 0):                       # the activity of a column is one of its masks
-        place = rows[s], np.arange(K)
-        against = odds[s][place]
+    if D > 0:                                                # the activity of a column is one of its masks
+        places = rows * K + np.arange(K)
+        against = np.take_along_axis(odds.reshape(S, D * K), places, axis=1)
         z = 1 / (1 + against)
-        dlogit = dactivity[s] * z * (against * z) * inverse_tau
-        dlogit_pi[s] += dlogit
-        drho[place] += dlogit
+        dlogit = dactivity * z * (against * z) * inverse_tau
+        dlogit_pi += dlogit
+        np.add.at(drho.reshape(-1), places.reshape(-1), dlogit.reshape(-1))
     if not bernoulli:                                        # the sticks cancel in this divergence
         by_rho, _ = concrete.kl_vjp(np.ones(1, np.float32), rho[None])
         drho += ddivergence.sum() * by_rho[0]

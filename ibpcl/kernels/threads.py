@@ -123,7 +123,7 @@ class _Team:
 
     def __init__(self, helpers):
         self.busy, self.opened = threading.Lock(), np.zeros(CACHE_LINE // 8, np.int64)
-        self.job, self.error, self.asleep = None, None, []
+        self.job, self.error, self.asleep, self.opened_at = None, None, [], self.opened.ctypes.data
         for _ in range(helpers):
             threading.Thread(target=self.help, name="ibpcl-kernels", daemon=True).start()
 
@@ -146,7 +146,7 @@ class _Team:
 
     def run(self, kernel, pieces, arguments):
         """Do a job together with the helpers."""
-        self.error, self.job = None, _Job(kernel, pieces, arguments, self.opened.ctypes.data, int(self.opened[0]) + 1)
+        self.error, self.job = None, _Job(kernel, pieces, arguments, self.opened_at, self.opened.item(0) + 1)
         try:
             while self.asleep:
                 self.asleep.pop().put(None)
