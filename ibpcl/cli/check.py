@@ -215,23 +215,16 @@ def run(selected, options, show):
     """Run checks of the package and return their results; ``show`` prints each under the head of its group."""
     from tqdm import tqdm
 
-    from ibpcl.paper import catalogue, checks, rendering
-    from ibpcl.verify.clock import TimeUp
-    from ibpcl.verify.trap import limit
+    from ibpcl.paper import catalogue, rendering
     results, group = [], None
     with tqdm(total=len(selected), unit="check", leave=False, file=sys.stderr,
               disable=not sys.stderr.isatty() or not selected) as bar:
-        for check in selected:
-            try:
-                with limit(options.timeout):
-                    results.append(catalogue.run(check, options.seed))
-            except TimeUp as up:
-                outcome = checks.Outcome(False, str(up), {"timeout": options.timeout}, str(up))
-                results.append(catalogue.Result(check, outcome, options.timeout))
+        for result in catalogue.run_all(selected, options.seed, options.timeout, bool(options.html)):
+            results.append(result)
             if show:
-                head = [rendering.head(check.group)] if check.group != group else []
-                group = check.group
-                bar.write("\n".join([*head, rendering.line(results[-1], options.verbose)]), file=sys.stdout)
+                head = [rendering.head(result.check.group)] if result.check.group != group else []
+                group = result.check.group
+                bar.write("\n".join([*head, rendering.line(result, options.verbose)]), file=sys.stdout)
                 sys.stdout.flush()
             bar.update()
     return results

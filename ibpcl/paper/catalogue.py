@@ -4,15 +4,20 @@ A target selects checks: a group (``divergences``), a name or its beginning (``k
 both (``gradients/concrete.*``).
 """
 
+import os
 import time
+from concurrent.futures import ProcessPoolExecutor
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import partial
+from multiprocessing import get_context
 from typing import NamedTuple
 from zlib import crc32
 
 from ibpcl.errors import UserError
 from ibpcl.paper.checks import Check, Outcome, checks_in
-from ibpcl.verify.trap import Trap
+from ibpcl.verify.clock import TimeUp
+from ibpcl.verify.trap import Trap, limit
 
 GROUPS = {
     "gradients": "every f with its f_vjp, against complex step or differences",
@@ -184,3 +189,49 @@ def run(check, seed=0):
     if trap.error is not None:
         outcome = Outcome(False, str(trap).splitlines()[-1], {}, str(trap))
     return Result(check, outcome, time.perf_counter() - start)
+
+
+def run_all(checks, seed=0, timeout=120.0, curves=False):
+    """Run checks and yield their results in order.
+
+    On Linux several processes share them, one for each core; not with ``curves``, which cannot be sent.
+
+    Parameters
+    ----------
+    checks : sequence of Check
+    seed : int
+    timeout : float
+        Seconds for each check; one that takes longer is undecided.
+    curves : bool
+        Whether the reports keep what their V-curves are drawn from.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    workers, options = 1 if curves else min(cores, len(checks)), {"seed": seed, "timeout": timeout, "curves": curves}
+    if workers < 2:
+        yield from (_run_within(check, **options) for check in checks)
+        return
+    # Forked, because checks are closures, and because another interpreter would have to import all models.
+    pool = ProcessPoolExecutor(workers, get_context("fork"), _given.extend, (checks,))
+    try:
+        for check, found in zip(checks, pool.map(partial(_run_given, **options), range(len(checks))), strict=True):
+            yield Result(check, *found)
+    finally:
+        pool.shutdown(cancel_futures=True)                   # of what nobody waits for any more
+
+
+_given = []                                                  # in a process that shares the work: all checks
+
+
+def _run_given(index, **options):
+    return _run_within(_given[index], **options)[1:]
+
+
+def _run_within(check, seed, timeout, curves):
+    try:
+        with limit(timeout):
+            result = run(check, seed)
+    except TimeUp as up:
+        result = Result(check, Outcome(False, str(up), {"timeout": timeout}, str(up)), timeout)
+    if not curves and result.report is not None:
+        result.report.curves.clear()
+    return result

@@ -103,8 +103,8 @@ def log_density_vjp(dlog_p, cache):
 def trigamma_rest(b):
     r"""Compute :math:`\frac1b - \psi'(b + 1) = \frac1{2 b^2} - \frac1{6 b^3} + \frac1{30 b^5} - \dots`
 
-    with the trigamma function :math:`\psi'(x) = \zeta(2, x)`.  The difference loses all digits for large b; from 30 on the
-    series (Abramowitz and Stegun, 6.4.12) is right to 1e-14.
+    with the trigamma function :math:`\psi'(x) = \zeta(2, x)`.  The difference loses all digits for large b; from 30 on
+    the series (Abramowitz and Stegun, 6.4.12) is right to 1e-14.
 
     >>> float(trigamma_rest(np.array(1e8)) * 1e16)
     0.4999999983333333

@@ -1,6 +1,7 @@
 """The catalogue: everything passes, nothing is left out, and a wrong distribution or a crash is told."""
 
 import inspect
+import os
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from ibpcl import noise
 from ibpcl.errors import UserError
 from ibpcl.numerics import logit
 from ibpcl.paper import catalogue, pairs, rendering
-from ibpcl.paper.checks import Check
+from ibpcl.paper.checks import Check, Outcome
 from ibpcl.primitives import bernoulli, concrete, gaussian, kumaraswamy, local_linear, weibull
+from ibpcl.verify import trap
 
 CHECKS = catalogue.checks()
 NAMES = [str(check) for check in CHECKS]
@@ -168,3 +170,35 @@ def test_each_check_has_a_seed_of_its_own():
             catalogue.run(check, seed)
     assert seeds[0] == seeds[2]
     assert len(set(seeds)) == 4
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_processes_share_the_checks_and_change_no_outcome(monkeypatch, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    chosen = catalogue.select(["gaussian.kl", "errata/acc-unit"])
+    results = list(catalogue.run_all(chosen, seed=1))
+    assert [result.check for result in results] == chosen and len(chosen) > 2
+    for result in results:
+        alone = catalogue.run(result.check, seed=1)
+        assert (result.verdict, result.outcome.words) == (alone.verdict, alone.outcome.words)
+        assert result.report is None or (result.report.inputs == alone.report.inputs and not result.report.curves)
+
+
+def test_curves_are_kept_where_they_are_wanted():
+    results = list(catalogue.run_all(catalogue.select(["gradients/gaussian.kl"]), curves=True))
+    assert any(result.report.curves for result in results)
+
+
+def test_a_check_in_another_process_that_raises_or_takes_too_long_ends_no_other(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
+    monkeypatch.setattr(trap, "LAG", 0.0)
+
+    def endless(seed):
+        while True:
+            pass
+
+    chosen = [Check("errata", "raises", lambda seed: 1 / 0), Check("errata", "endless", endless),
+              Check("errata", "right", lambda seed: Outcome(True, "right"))]
+    results = list(catalogue.run_all(chosen, timeout=0.5))
+    assert [result.verdict for result in results] == ["wrong", "undecided", "ok"]
+    assert "ZeroDivisionError" in results[0].outcome.words and "0.5 s" in results[1].outcome.words
