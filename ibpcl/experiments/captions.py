@@ -58,6 +58,7 @@ OF_TABLES = {
     "backward_transfer": Caption(BY_ROW, "Left of zero is forgetting."),
     "class": Caption(BY_ROW, "The share of images whose class is found among the classes of all tasks."),
     "ladder": Caption(BY_ROW, "Each row changes one setting more than the row above it."),
+    "claims": Caption(BY_ROW, "Left of zero, what is changed costs accuracy."),
     "expansion": Caption(BY_ROW, "A network that grows beside one that is large from the beginning."),
     "shared_mask": Caption(BY_ROW, "One mask for all tasks beside a mask for each."),
     "curves": Caption(OVER_TASKS, "The mean accuracy on the tasks seen so far; bands are deviations over seeds; hollow "

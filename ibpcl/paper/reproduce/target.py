@@ -6,10 +6,11 @@ from ibpcl.experiments.benchmarks import benchmark, select
 from ibpcl.experiments.findings import epochs, gather
 from ibpcl.experiments.report import Report, heading, write
 from ibpcl.methods import GENERATIVE
-from ibpcl.paper.reproduce import TARGETS, accuracy, certainty, generative, ladder, structure, variants
+from ibpcl.paper.reproduce import TARGETS, accuracy, certainty, claims, generative, ladder, structure, variants
 
 KINDS = {
-    "ladder": ladder.ladder, "accuracy": accuracy.final, "metrics": accuracy.other_metrics, "curves": accuracy.curves,
+    "ladder": ladder.ladder, "claims": claims.claims, "accuracy": accuracy.final,
+    "metrics": accuracy.other_metrics, "curves": accuracy.curves,
     "forgetting": accuracy.forgetting, "domain": accuracy.domain, "masks": structure.masks,
     "sharing": structure.sharing, "capacity": structure.capacity, "expansion": variants.expansion,
     "over-training": variants.over_training, "shared-mask": variants.shared_mask, "mask-kl": variants.mask_kl,

@@ -21,7 +21,7 @@ from ibpcl.methods import ABOUT, METHODS
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.rcl import RCL
 from ibpcl.paper import numbers as paper_numbers
-from ibpcl.paper.reproduce import GENERATIVE_TARGETS, TARGETS, ladder, measures
+from ibpcl.paper.reproduce import GENERATIVE_TARGETS, TARGETS, claims, ladder, measures
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE, method_rows
 from ibpcl.paper.reproduce.target import KINDS
 
@@ -303,6 +303,13 @@ def test_what_the_command_line_gives():
     with pytest.raises(UserError):
         assignments(["a"])
     assert listed("a, b,") == ("a", "b") and listed(None) is None
+
+
+def test_every_claim_changes_one_setting_of_the_default():
+    default = NPBCL.settings_type()
+    for claim in claims.CLAIMS:
+        ((name, value),) = claim.settings.items()
+        assert getattr(default, name) != value and getattr(NPBCL.settings_type(**claim.settings), name) == value
 
 
 def test_the_ladder_leads_from_the_printed_settings_to_the_default_with_a_change_at_every_step():
