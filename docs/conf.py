@@ -22,7 +22,7 @@ language = "en"
 smartquotes_action = "q"                                    # dashes belong to options of commands
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "sphinx_copybutton", "sphinx_design",
-              "generated", "explore", "page"]
+              "generated", "explore", "page", "browser_check"]
 exclude_patterns = ["_*", "conf.py", "tutorials/*.ipynb", "tutorials/solutions"]
 suppress_warnings = ["config.cache"]                         # the reader of percent scripts is a function
 

@@ -135,3 +135,26 @@ def test_the_theme_is_switched_by_hand(opened):
         page.locator("button.theme-toggle:visible").first.click()
         colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(colours) == 2
+
+
+@pytest.mark.skipif(not (SITE / "_static" / "pyodide").is_dir(), reason="the site was built without IBPCL_PYODIDE")
+def test_a_gradient_is_checked_in_the_browser(opened):
+    page = opened("explore.html", viewport={"width": 1280, "height": 800})
+    source, words = page.locator("#browser-source"), page.locator("form.browser-check pre")
+
+    def verdict(text):
+        source.fill(text)
+        page.click("form.browser-check button[type=submit]")
+        page.wait_for_function("!document.querySelector('form.browser-check button').disabled", timeout=120_000)
+        return words.inner_text()
+
+    wrong = source.input_value()
+    assert "WRONG for 2 of 2 inputs" in verdict(wrong) and "line 12: da = dh * (1 - h)" in words.inner_text()
+    assert verdict(wrong.replace("1 - h)", "1 - h * h)")).startswith("f: ok, score 1.00")
+    assert "went wrong" in verdict("import os\nos._exit(0)")
+    assert "cannot be imported" in verdict("x = (")          # in a new Python
+
+    source.fill("while True: pass")
+    page.click("form.browser-check button[type=submit]")
+    page.click("form.browser-check button:has-text('Stop')")
+    assert words.inner_text() == "Stopped."
