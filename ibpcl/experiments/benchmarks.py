@@ -59,6 +59,8 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in (
     Benchmark("split-mnist", "Split MNIST", "split-mnist", {}, 12000),
     Benchmark("split-notmnist", "notMNIST", "split-notmnist", {}, 3000),
     Benchmark("permuted-mnist", "Permuted MNIST", "permuted-mnist", {}, 60000),
+    Benchmark("permuted-mnist-30", "Thirty permutations", "permuted-mnist",
+              {"experiment": "permuted-mnist-30", "tasks": 30}, 60000),
     Benchmark("split-fashion-mnist", "Fashion MNIST", "split-fashion-mnist", {}, 12000),
     Benchmark("fashion-resplit", "Fashion, re-split", "fashion-resplit", {}, 10000),
     Benchmark("split-glyphs", "glyphs", "split-glyphs", {}, 2000),

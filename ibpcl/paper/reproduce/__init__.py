@@ -17,6 +17,7 @@ TARGETS = {
     "sharing": "share of a task's weights that others use too",
     "capacity": "share of the network that is in use after each task",
     "expansion": "a network that grows from 50 units beside one of 200",
+    "long-stream": "thirty permutations: accuracy, and what is left of the network",
     "over-training": "what more epochs a task do to the tasks before",
     "shared-mask": "one mask for all tasks instead of one each",
     "mask-kl": "the masks' divergence at weight 1 or less, logit or log link",

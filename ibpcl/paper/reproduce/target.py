@@ -6,14 +6,25 @@ from ibpcl.experiments.benchmarks import benchmark, select
 from ibpcl.experiments.findings import epochs, gather
 from ibpcl.experiments.report import Report, heading, write
 from ibpcl.methods import GENERATIVE
-from ibpcl.paper.reproduce import TARGETS, accuracy, certainty, claims, generative, ladder, structure, variants
+from ibpcl.paper.reproduce import (
+    TARGETS,
+    accuracy,
+    certainty,
+    claims,
+    generative,
+    ladder,
+    long_stream,
+    structure,
+    variants,
+)
 
 KINDS = {
     "ladder": ladder.ladder, "claims": claims.claims, "accuracy": accuracy.final,
     "metrics": accuracy.other_metrics, "curves": accuracy.curves,
     "forgetting": accuracy.forgetting, "domain": accuracy.domain, "masks": structure.masks,
     "sharing": structure.sharing, "capacity": structure.capacity, "expansion": variants.expansion,
-    "over-training": variants.over_training, "shared-mask": variants.shared_mask, "mask-kl": variants.mask_kl,
+    "long-stream": long_stream.long_stream, "over-training": variants.over_training,
+    "shared-mask": variants.shared_mask, "mask-kl": variants.mask_kl,
     "without-task-names": certainty.without_task_names, "calibration": certainty.calibration,
     "likelihood": generative.likelihood, "knn": generative.neighbours, "samples": generative.samples,
     "tsne": generative.maps,
