@@ -60,6 +60,7 @@ OF_TABLES = {
     "ladder": Caption(BY_ROW, "Each row changes one setting more than the row above it."),
     "claims": Caption(BY_ROW, "Left of zero, what is changed costs accuracy."),
     "expansion": Caption(BY_ROW, "A network that grows beside one that is large from the beginning."),
+    "long-stream": Caption(OVER_TASKS, "Beside it the share of the network's weights that some task uses."),
     "shared_mask": Caption(BY_ROW, "One mask for all tasks beside a mask for each."),
     "curves": Caption(OVER_TASKS, "The mean accuracy on the tasks seen so far; bands are deviations over seeds; hollow "
                                   "markers, if any, are the paper's values."),
