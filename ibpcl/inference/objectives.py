@@ -153,8 +153,8 @@ def _fit(packed, vector, data, how, rates, weighted, masks, tau=(1.0, 1.0), grow
         network, tau_now = now.part.network, 0.0 if masks is not None else geometric(*tau, step, steps)
         drawn = noise(len(rows)) if noise else network.noise(
             how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=masks is None)
-        parts, cache = elbo(network, vector, now.prior, read[rows], data.y[rows], drawn, examples, how.backend,
-                            masks, tau_now)
+        x, y = read.take(rows, axis=0), data.y[rows]
+        parts, cache = elbo(network, vector, now.prior, x, y, drawn, examples, how.backend, masks, tau_now)
         weights = downhill._replace(kl_latent=downhill.kl_latent * rising(step, steps, weighted.warm_up))
         gradient = elbo_vjp(weights, cache)
         if weighted.penalty is not None:

@@ -17,7 +17,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.kernels import blas
-from ibpcl.kernels.compilation import compiled, cube, float32, inlined, matrix, summing, twin_of, vector, void
+from ibpcl.kernels.compilation import (
+    compiled,
+    cube,
+    flags,
+    float32,
+    inlined,
+    int64,
+    matrix,
+    summing,
+    twin_of,
+    vector,
+    void,
+)
 from ibpcl.kernels.sparse import density, efficiency, multiply, sparse
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import activations
@@ -42,7 +54,7 @@ class Cache(NamedTuple):
     back: Callable
     weights: np.ndarray
     mask: np.ndarray | None
-    places: np.ndarray | None
+    first: np.ndarray | None
     heard: np.ndarray | None
     bias_variance: np.ndarray
     noise: np.ndarray
@@ -195,28 +207,58 @@ def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=
     return dweights, dx
 
 
+@compiled(void(JOB, flags, int64[::1], vector, vector, cube))
+def _spread(job, mask, first, means, variances, moments):
+    """Write means and variances of the weights that the mask keeps to their places, and zeros elsewhere."""
+    for i in taken(job):
+        for d in range(i * ROWS, min((i + 1) * ROWS, mask.shape[0])):
+            j = first[d]
+            for k in range(mask.shape[1]):
+                if mask[d, k]:
+                    moments[0, d, k], moments[1, d, k] = means[j], variances[j]
+                    j += 1
+                else:
+                    moments[0, d, k] = moments[1, d, k] = ZERO
+
+
+@compiled(void(JOB, flags, int64[::1], cube, matrix, vector, vector))
+def _gather(job, mask, first, gradients, variances, dmu, dlog_sigma):
+    """Write the gradients at the weights that the mask keeps, of those at all means and variances."""
+    for i in taken(job):
+        for d in range(i * ROWS, min((i + 1) * ROWS, mask.shape[0])):
+            j = first[d]
+            for k in range(mask.shape[1]):
+                if mask[d, k]:
+                    dmu[j], dlog_sigma[j] = gradients[0, d, k], TWO * variances[d, k] * gradients[1, d, k]
+                    j += 1
+
+
 def _moments_of(mu, log_sigma, mask):
-    """Return means and variances (2, D, K) of the weights under a mask, and where in it the kept ones are, or None."""
+    """Return means and variances (2, D, K) of the weights under a mask.
+
+    If there are only those that it keeps, return also before how many of them each of its rows begins; else None.
+    """
     if mask is None:
         return np.stack([mu, np.exp(2 * log_sigma)]), None
-    moments = np.zeros((2, *mask.shape), np.float32)
     if mu.ndim > 1:
+        moments = np.zeros((2, *mask.shape), np.float32)
         np.multiply(mu, mask, out=moments[0])
         np.exp(2 * log_sigma, out=moments[1], where=mask)
         return moments, None
-    places = np.flatnonzero(mask)                            # of the weights that the mask keeps
-    if not places.size == mu.size == log_sigma.size:
-        raise ValueError(f"local_linear.sample: the mask keeps {places.size} weights, got {mu.shape} means and "
+    first = np.zeros(len(mask) + 1, np.int64)
+    np.cumsum(np.count_nonzero(mask, axis=1), out=first[1:])
+    if not first[-1] == mu.size == log_sigma.size:
+        raise ValueError(f"local_linear.sample: the mask keeps {first[-1]} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
-    flat = moments.reshape(2, -1)
-    flat[0, places], flat[1, places] = mu, np.exp(2 * log_sigma)
-    return moments, places
+    moments = np.empty((2, *mask.shape), np.float32)
+    run(_spread, parts(len(mask), ROWS), mask, first, mu, np.exp(2 * log_sigma), moments)
+    return moments, first
 
 
 @twin_of(reference)
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
     """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`."""
-    (weights, places), bias_variance, heard = _moments_of(mu, log_sigma, mask), np.exp(2 * bias_log_sigma), None
+    (weights, first), bias_variance, heard = _moments_of(mu, log_sigma, mask), np.exp(2 * bias_log_sigma), None
     if mask is not None:
         heard = mask.any(axis=0)
         bias_mu, bias_variance = bias_mu * heard, bias_variance * heard
@@ -231,26 +273,26 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     if activation not in LEAN:
         out, active = getattr(activations, activation)(out)
         apart = getattr(activations, activation + "_vjp"), active
-    return out, Cache(x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart)
+    return out, Cache(x, back, weights, mask, first, heard, bias_variance, noise, slope, h, lean, apart)
 
 
 @twin_of(reference)
 def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
-    x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart = cache
+    x, back, weights, mask, first, heard, bias_variance, noise, slope, h, lean, apart = cache
     if apart is not None:
         pull_activation_back, active = apart
         dh = pull_activation_back(dh, active)
     (N, K), D = slope.shape, weights.shape[1]
     rows, gradients = x.reshape(N, D), np.empty((2, N, K), np.float32)
     run(_pull_back, parts(N, ROWS), dh.reshape(noise.shape), h, lean, noise, slope, *gradients)
-    (dmu, dvariances), dx = back(gradients, rows, weights, needs_dx)
-    (dbias_mu, dbias_variance), variances = gradients.sum(axis=1), weights[1]
-    if places is not None:
-        dmu, dvariances, variances = (part.reshape(-1)[places] for part in (dmu, dvariances, variances))
-    elif mask is not None:
-        dmu = dmu * mask
+    dweights, dx = back(gradients, rows, weights, needs_dx)
+    dbias_mu, dbias_variance = gradients.sum(axis=1)
+    if first is not None:
+        dmu, dlog_sigma = np.empty((2, first[-1]), np.float32)
+        run(_gather, parts(D, ROWS), mask, first, np.ascontiguousarray(dweights), weights[1], dmu, dlog_sigma)
+    else:
+        dmu, dlog_sigma = dweights[0] if mask is None else dweights[0] * mask, 2 * weights[1] * dweights[1]
     if mask is not None:
         dbias_mu = dbias_mu * heard
-    return (dx.reshape(x.shape) if needs_dx else None, dmu, 2 * variances * dvariances, dbias_mu,
-            2 * bias_variance * dbias_variance)
+    return dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, dbias_mu, 2 * bias_variance * dbias_variance

@@ -175,8 +175,8 @@ def run(kernel, pieces, *arguments):
     """
     if pieces == 0:
         return
-    threads = min(count(), pieces)
-    team = _team(os.getpid(), count() - 1) if threads > 1 else None
+    threads = count() if pieces > 1 else 1
+    team = _team(os.getpid(), threads - 1) if threads > 1 else None
     if team is None or not team.busy.acquire(blocking=False):
         _Job(kernel, pieces, arguments).work(0)
         return
