@@ -15,12 +15,7 @@ OTHER = object()        # stands for a value that is no array or number
 
 
 class Bench:
-    """What changed functions are tried on: the cotangents and caches of all trials.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    """
+    """What changed functions are tried on: the cotangents and caches of all trials."""
 
     def __init__(self, evidence):
         self.evidence, self.runs = evidence, 0
@@ -99,16 +94,8 @@ def affordable(seconds, executed, compiling=COMPILING):
 class Recording:
     """The values of all places of a function in one run, and the variables of each function when it returned.
 
-    Attributes
-    ----------
-    values : dict of int to object
-        The first value of each place; :data:`OTHER` stands for what is no array or number.
-    series : dict of int to list
-        All values of each place that has numbers.
-    counts : dict of int to int
-    scopes : dict of str to dict
-    executed : int
-        Expressions.
+    ``values`` has the first value of each place (:data:`OTHER` for what is no array or number), ``series`` all of those
+    that are numbers, ``counts`` how many there were, ``executed`` the number of all, ``scopes`` the variables.
     """
 
     def __init__(self, code, run):
@@ -131,27 +118,10 @@ class Recording:
 
 
 def find_edits(bench, code, edits, wrong, needed, most, found):
-    """Find for each wrong input the simplest edit that makes it right, preferring one that mends all and spoils none.
+    """Find for each wrong input the simplest edit that makes it right, preferring one that mends all, and spoils none.
 
-    Parameters
-    ----------
-    bench : Bench
-    code : Code
-    edits : list of Edit
-        Simplest first.
-    wrong : list of int
-        Inputs whose gradients are wrong.
-    needed : list of int
-        Those for which an edit must be found.
-    most : int
-        Runs at most.
-    found : dict of int to (Edit, cost)
-        What is known for each input; it grows.
-
-    Returns
-    -------
-    list of Edit
-        Those that were not tried.
+    It tries ``edits``, simplest first, with so many runs at most, until those of ``needed`` are explained, puts (edit,
+    cost) for each input into ``found``, and returns the edits that were not tried.
     """
     start, tried = bench.runs, 0
     everything = list(bench.evidence.problem.wrt)

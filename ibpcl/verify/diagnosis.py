@@ -26,18 +26,7 @@ MOST_COLUMNS = 40_000   # known arrays that are tried in the places
 
 
 def diagnose(evidence, wrong):
-    """Name the mistake for each wrong input.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    wrong : sequence of int
-        Positions of the inputs whose gradients are wrong.
-
-    Returns
-    -------
-    dict of int to Finding
-    """
+    """Return a :class:`Finding` for each of the inputs ``wrong``, by positions, whose gradients are wrong."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         evidence.wrong = list(wrong)
@@ -59,13 +48,8 @@ def diagnose(evidence, wrong):
 class Search:
     """The search for the place of a mistake: in the gradient's source, or in a path of the forward.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    wrong : list of int
-        Inputs whose gradients are wrong.
-    findings : dict of int to Finding or None
-        What the whole gradient shows of them.  It is replaced only by one mistake that explains all of them.
+    ``findings`` is what the whole gradients of the wrong inputs show; it is replaced only by one mistake that explains
+    all of them.
     """
 
     def __init__(self, evidence, wrong, findings):

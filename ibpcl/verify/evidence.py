@@ -23,18 +23,8 @@ ROWS = 300              # unit cotangents at most that are pulled back one by on
 class Evidence:
     """Measurements about one pair whose gradient is wrong.
 
-    Parameters
-    ----------
-    problem : Problem
-        At the point given.
-    w : ndarray, shape (3, M)
-        Cotangents.
-    truths : dict of int to Truth
-        What the witnesses say at that point, for each input that was looked at entry by entry.
-    rng : numpy.random.Generator
-    rtol : float or None
-    candidates : dict or None
-        The user's own expressions.
+    ``w`` are three cotangents, ``truths`` what the witnesses say at the point given of each input that was looked at
+    entry by entry, ``candidates`` the user's own expressions.
     """
 
     def __init__(self, problem, w, truths, rng, rtol=None, candidates=None):

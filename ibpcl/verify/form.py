@@ -6,13 +6,7 @@ from ibpcl.verify.problem import gradients_in_order, shaped_like, tuple_of
 
 
 def refuse_outputs(outputs):
-    """Refuse outputs that have no gradient in this sense: none is floating-point, or one is complex.
-
-    Raises
-    ------
-    TypeError
-        With their types.
-    """
+    """Raise ``TypeError`` for outputs without a gradient of this kind: complex ones, or no floating-point one."""
     kinds = ", ".join(sorted({str(out.dtype) for out in outputs}))
     if outputs and not any(out.dtype.kind in "fc" for out in outputs):
         raise TypeError(f"check: f returns {kinds} alone, which has no derivative; return floats")
@@ -22,7 +16,7 @@ def refuse_outputs(outputs):
 
 
 def require_gradients(problem, w, wrt):
-    """Call ``f_vjp`` once and refuse what can't be judged: exchanged arguments, another number of gradients.
+    """Call ``f_vjp`` once and refuse what can't be judged.
 
     Raises
     ------

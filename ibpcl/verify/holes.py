@@ -23,35 +23,16 @@ FITS = 1e-6
 
 
 class Hole(NamedTuple):
-    """A place and what is known about it in every trial.
-
-    Attributes
-    ----------
-    place : Place
-    values : list of ndarray
-        Its values, with a first axis for the calls (a place in a loop has several).
-    maps : list of ndarray
-        The map from it to the gradients.
-    lacks : list of ndarray
-        What these lack.
-    views : list of dict
-        The variables there.
-    size : float
-        Of the gradients.
-    telling : bool
-        Whether most changes of the gradients could not be made here.
-    right : list of ndarray or None
-        The values that belong there in the first trials, if there are no others that make the gradients right.
-    """
+    """A place and what is known about it; the lists have an item for each trial."""
 
     place: object
-    values: list
-    maps: list
-    lacks: list
-    views: list
-    size: float
-    telling: bool
-    right: list | None
+    values: list            # its values, with a first axis for the calls (a place in a loop has several)
+    maps: list              # the map from it to the gradients
+    lacks: list             # what these lack
+    views: list             # the variables there
+    size: float             # of the gradients
+    telling: bool           # whether most changes of the gradients could not be made here
+    right: list | None      # what belongs there in the first trials, if nothing else makes the gradients right
 
 
 def background(evidence, forward):
@@ -70,28 +51,11 @@ def background(evidence, forward):
 
 
 def holes(bench, code, recordings, wrong, most, suspects):
-    """Measure the places in which a single mistake may be.
+    """Measure the places in which one mistake may be that explains the inputs ``wrong``, in so many runs at most.
 
     The value of each statement is looked at first, the latest one before the others; the places inside it follow only
     if no measurement shows that the statement is innocent: the gradients depend linearly on its value, and no value
-    makes them right.
-
-    Parameters
-    ----------
-    bench : Bench
-    code : Code
-    recordings : list of Recording
-        One for each trial.
-    wrong : list of int
-        Inputs that one mistake has to explain.
-    most : int
-        Runs at most.
-    suspects : Suspects
-
-    Returns
-    -------
-    tuple of (list of Hole, set of ast.stmt)
-        The holes, and the innocent statements.
+    makes them right.  Returns the holes, and the innocent statements.
     """
     start, found, innocent, make, first = bench.runs, [], set(), code.watched(), recordings[0]
     texts = {name: expressions(code, name) for name in code.trees}

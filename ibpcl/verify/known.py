@@ -66,12 +66,8 @@ class Lazy:
 class Known:
     """Arrays by name, with one value for each trial; the first axis counts the calls of a place in a loop.
 
-    Every method returns pairs of a text and its values that broadcast to a shape.
-
-    Parameters
-    ----------
-    views : list of dict
-        For each trial, name -> value; a name counts if it has a number or an array of the same shape in every trial.
+    They come from a view (name to value) of each trial, if they have the same shape in all.  Every method returns pairs
+    of a text and its values that broadcast to a shape.
     """
 
     def __init__(self, views):

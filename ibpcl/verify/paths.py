@@ -111,18 +111,7 @@ def watched_forward(evidence):
 
 
 def forgotten_path(forward, wrong):
-    """Return the findings for inputs whose gradients miss a path, count one twice, or give one the wrong sign.
-
-    Parameters
-    ----------
-    forward : Forward
-    wrong : list of int
-        Inputs whose gradients are wrong, of the right shape and finite.
-
-    Returns
-    -------
-    dict of int to Finding
-    """
+    """Return a finding for each wrong input whose gradient misses a path, counts one twice or has its sign wrong."""
     found = {}
     for done, j in enumerate(wrong):
         lacks, classes, fits = _lacking(forward.evidence, j), [], []

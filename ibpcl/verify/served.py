@@ -23,12 +23,8 @@ from ibpcl.verify.trap import Trap, limit
 def serve(request):
     """Check the pairs of a file, in the process that is there for this, and print the messages on standard output.
 
-    What the file itself prints goes to standard error.
-
-    Parameters
-    ----------
-    request : str
-        The attributes of a :class:`ibpcl.verify.user.FileRun`, as JSON.
+    ``request`` has the attributes of a :class:`ibpcl.verify.user.FileRun`, as JSON.  What the file itself prints goes
+    to standard error.
     """
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -19,11 +19,7 @@ def axis_sets(ndim):
 def ways(shape, border=None):
     """Yield (kind, words, change): what may have been done to an array by mistake that leaves its shape as it is.
 
-    Parameters
-    ----------
-    shape : tuple
-    border : float, optional
-        What a shift brings in; by default what it has moved out at the other end.
+    ``border`` is what a shift brings in; by default what it has moved out at the other end.
     """
     def shifted(array, axis, step):
         moved = np.roll(array, step, axis)

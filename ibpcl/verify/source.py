@@ -23,24 +23,11 @@ _VALUES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Attribute, ast.Subscr
 
 
 class Code:
-    """A function with the helpers of its file that it calls.
+    """A function, or a bound method, with the helpers of its file that it calls.
 
-    Parameters
-    ----------
-    function : callable
-        A Python function or bound method whose source can be read.
-
-    Attributes
-    ----------
-    trees : dict of str to ast.FunctionDef
-        The function first; line numbers are those of its file.
-    places : list of Place
-        Every expression in them that has a value, in the order of the source.
-
-    Raises
-    ------
-    ValueError
-        If the source cannot be read: built-in, compiled, or typed into a plain interpreter.
+    ``trees`` has the tree of each by its name, the function first, with the line numbers of the file; ``places`` every
+    expression in them that has a value.  Raises ``ValueError`` if the source can't be read: built-in, compiled, or
+    typed into a plain interpreter.
     """
 
     def __init__(self, function):
@@ -124,22 +111,10 @@ class Code:
 
 
 class Place:
-    """An expression in a tree.
+    """An expression in a tree: its node, its parent and the field and index at which that holds it, its statement.
 
-    Attributes
-    ----------
-    node, parent : ast.AST
-    field, index : str, int or None
-        Where the parent holds it.
-    statement : ast.stmt
-    function : str
-        Name of the function that it is in.
-    inside : {"formula", "index", "axis", "range", "layout"}
-        What it is part of.
-    whole : bool
-        Whether it is all that a name is given or that is returned.
-    around : ast.AST
-        The subscript around an index, else the node itself.
+    ``inside`` is what it is part of ("formula", "index", "axis", "range" or "layout"), ``whole`` whether it is all that
+    a name is given or that is returned, ``around`` the subscript around an index, else the node itself.
     """
 
     def __init__(self, node, parent, field, index, statement, function, inside, around):

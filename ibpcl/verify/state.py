@@ -18,19 +18,9 @@ DEPTH = 6               # of nested tuples, lists and dicts in a cache
 
 
 def inspect_pair(problem, w, near=None):
-    """Return what is wrong with a pair besides its numbers, None if nothing is.
+    """Return a :class:`Finding` for what is wrong with a pair besides its numbers, None if nothing is.
 
-    Parameters
-    ----------
-    problem : ibpcl.verify.problem.Problem
-    w : ndarray, shape (M,)
-        Cotangent of all outputs.
-    near : ibpcl.verify.problem.Problem, optional
-        The pair at another point.
-
-    Returns
-    -------
-    Finding or None
+    ``w`` is a cotangent of all outputs, ``near`` the pair at another point, if there is one.
     """
     first, second = problem.call(), problem.call()
     if not all(map(same_bits, first[0], second[0])):

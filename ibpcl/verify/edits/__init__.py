@@ -16,15 +16,9 @@ __all__ = ["LATE", "edits_of"]
 
 
 def edits_of(code, recording, suspects):
-    """Return all edits of a function and its helpers, the simplest first.
+    """Return all edits of a function and its helpers, the simplest first, of suspect places only.
 
-    Parameters
-    ----------
-    code : Code
-    recording : Recording
-        Of a run of the function.
-    suspects : ibpcl.verify.suspects.Suspects
-        Edits of other places are left out.
+    ``recording`` is a :class:`ibpcl.verify.bench.Recording` of a run of it.
     """
     found = [edit for place in code.places if suspects.suspect(place.node)
              for edit in _of_expression(place, recording.values)]

@@ -15,20 +15,8 @@ MOST_USES = 6           # of a variable, of which some may stand for another one
 def of_names(found, recording, scope, suspects):
     """Yield another array of the same shape in the place of one: in one of its uses, in several, in all.
 
-    Parameters
-    ----------
-    found : list of Place
-        The places of a function that are looked at.
-    recording : Recording
-        Of a run of it.
-    scope : dict
-        The variables that it had when it returned.
-    suspects : ibpcl.verify.suspects.Suspects
-        Only of these one use is changed alone.
-
-    Yields
-    ------
-    Edit
+    ``found`` are the places of a function, ``recording`` is one of a run, ``scope`` has its variables when it returned.
+    One use alone is changed of ``suspects`` only.
     """
     values = recording.values
     for types in ((ast.Name,), (ast.Subscript, ast.Attribute)):

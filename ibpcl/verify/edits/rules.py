@@ -140,18 +140,7 @@ def _letter(node):
 
 
 def by_rule(place, values):
-    """Yield the edits of an expression or a statement that the table has.
-
-    Parameters
-    ----------
-    place : ibpcl.verify.source.Place or Slot
-    values : dict of int to object
-        First recorded value of each place.
-
-    Yields
-    ------
-    Edit
-    """
+    """Yield the edits that the table has for a place or a slot; ``values`` are those recorded."""
     node, value, table = _infix(place.node, values), value_at(place.node, values), _table()
     rules = table.get(type(node), [])
     if is_numeric(value) and not isinstance(node, ast.Constant):

@@ -10,18 +10,7 @@ from ibpcl.verify.edits.rules import by_rule
 
 
 def of_statements(tree, scope):
-    """Yield the edits of the statements of a function.
-
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-    scope : dict
-        The variables that it had when it returned.
-
-    Yields
-    ------
-    Edit
-    """
+    """Yield the edits of the statements of a function; ``scope`` has its variables when it returned."""
     known = set()
     for parent in ast.walk(tree):
         for field in ("body", "orelse"):
