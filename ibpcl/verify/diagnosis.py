@@ -32,16 +32,10 @@ def diagnose(evidence, wrong):
         evidence.wrong = list(wrong)
         findings = {j: whole_gradient(evidence, j, wrong) for j in wrong}
         plain = {j: finding for j, finding in findings.items() if finding is not None and finding.kind != "wrong_shape"}
-        left = [j for j in wrong if j not in plain]
-        if left:
-            found = Search(evidence, wrong, findings).run()
-            for j in wrong:
-                if j in found and j in left and findings[j] is not None:
-                    findings[j] = found[j]._replace(words=f"{found[j].words}; {findings[j].words}")
-                elif j in found:
-                    findings[j] = found[j]
-                elif j in left:
-                    findings[j] = _of_another_shape(evidence, j, findings[j])
+        found = Search(evidence, wrong, findings).run() if len(plain) < len(wrong) else {}
+        for j, finding in found.items():
+            shape = f"; {findings[j].words}" if j not in plain and findings[j] is not None else ""
+            findings[j] = finding._replace(words=finding.words + shape)
         return findings
 
 
@@ -176,20 +170,6 @@ class Search:
         columns = candidates(hole, self.known[id(hole)], stage)
         self.columns += len(columns)
         return best_match(hole, columns, STAGES[stage]) if self.columns < MOST_COLUMNS else None
-
-
-def _of_another_shape(evidence, j, finding):
-    """Look at a gradient that broadcasts to the shape of its input as if it had been written in full."""
-    got, shape = evidence.got(j, 0), evidence.problem.shape(j)
-    if got is None or got.dtype.kind != "f" or got.ndim > len(shape) or not all(
-            a in (1, b) for a, b in zip(reversed(got.shape), reversed(shape), strict=False)):
-        return finding
-    full = evidence.broadcast(j)
-    if full.explains(j, full.each(lambda t: full.got(j, t))):
-        return finding                                  # nothing is wrong but the shape
-    inner = diagnose(full, [j])[j]
-    return finding if inner.kind in ("wrong", "wrong_shape") else inner._replace(
-        words=f"{inner.words}; {finding.words}")
 
 
 def _unnamed(evidence, j, telling, code, untried):

@@ -8,17 +8,16 @@ is sought among :math:`c\,e\,h`, :math:`c\,e / h`, :math:`c\,h`, :math:`e + c\,h
 """
 
 import ast
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.verify.bench import Recording
-from ibpcl.verify.known import LONGEST
-from ibpcl.verify.source import is_array, is_pure
+from ibpcl.verify.source import is_array
 
 MOST_ENTRIES = 80       # of a place
 MOST_ITEMS = 8          # of a cache
-MOST_TEXTS = 40         # expressions of the function that may be factors, beside its variables
 FITS = 1e-6
 
 
@@ -43,7 +42,7 @@ def background(evidence, forward):
         view = dict(zip(problem.names, problem.point, strict=True))
         outputs, several, _ = problem.call()
         view.update({f"out[{o}]" if several else "out": out for o, out in enumerate(outputs)})
-        for n, values in forward.recorded[p].items() if forward is not None else ():
+        for n, values in forward.recordings[p].series.items() if forward is not None else ():
             view.setdefault(forward.code.places[n].text, values[-1])
         view.update(evidence.extra)
         views.append({name: value for name, value in view.items() if value is not None})
@@ -58,7 +57,6 @@ def holes(bench, code, recordings, wrong, most, suspects):
     makes them right.  Returns the holes, and the innocent statements.
     """
     start, found, innocent, make, first = bench.runs, [], set(), code.watched(), recordings[0]
-    texts = {name: expressions(code, name) for name in code.trees}
     latest = {}                                         # statements, the latest first, and the places in them
     for n, place in reversed(list(enumerate(code.places))):
         if place.watched and place.inside == "formula" and is_array(first.values.get(n)) \
@@ -76,24 +74,33 @@ def holes(bench, code, recordings, wrong, most, suspects):
                 if hole is False and whole and not isinstance(statement, ast.Return):
                     innocent.add(statement)
                 elif hole:
-                    watches = [_Watch(n, texts[code.places[n].function], bench.evidence.problem.f_vjp)
-                               for _ in bench.evidence.trials]
-                    for t, watch in enumerate(watches):
-                        bench.gradients(make(watch), t)
-                    found.append(hole._replace(views=[watch.view() for watch in watches]))
+                    found.append(hole._replace(views=[known_at(code, recording, n) for recording in recordings]))
     return found, innocent
 
 
-def expressions(code, function):
-    """Return what may be a factor at any place of a function, compiled, by its text: its expressions and rows."""
-    found = {place.text: place.node for place in code.places if place.function == function and place.inside == "formula"
-             and not isinstance(place.node, (ast.Name, ast.Constant)) and is_pure(place.node)}
-    nodes = list(ast.walk(code.trees[function]))
-    indices = {node.slice.id for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)}
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    texts = [text for text in list(found)[:MOST_TEXTS] if len(text) <= LONGEST]
-    texts += [f"{name}[{index}]" for index in sorted(indices) for name in sorted(names - indices)][:MOST_TEXTS]
-    return {text: compile(text, "<expression>", "eval") for text in dict.fromkeys(texts)}
+def known_at(code, recording, n):
+    """Return what is known at a place in one run by its text: expressions, variables, their items and rows.
+
+    The first axis of a value counts the calls of the place, or is 1.
+    """
+    place, calls, found = code.places[n], recording.counts[n], {}
+    scope = recording.scopes[place.function]
+    near = sorted((m for m, other in enumerate(code.places) if other.function == place.function
+                   and m in recording.series),
+                  key=lambda m: (not isinstance(code.places[m].node, ast.Name), m > n, abs(m - n)))
+    for m in near:                                      # variables first; of one with several values, the latest
+        series = recording.series[m]
+        if len(series) in (1, calls) and len(set(map(np.shape, series))) == 1:
+            found.setdefault(code.places[m].text, np.stack(series))
+    indices = [m for m in near if code.places[m].inside == "index" and 1 < len(recording.series[m]) == calls]
+    for name, value in scope.items():
+        for text, item in [(name, value), *_items(name, value)]:
+            if isinstance(item, (np.ndarray, np.generic, int, float)) and not isinstance(item, bool):
+                found.setdefault(text, np.array(item)[None])
+        for m in indices if isinstance(value, np.ndarray) else ():
+            with contextlib.suppress(IndexError):
+                found.setdefault(f"{name}[{code.places[m].text}]", value[np.array(recording.series[m])])
+    return found
 
 
 def _hole(bench, make, place, n, wrong, recordings):
@@ -142,33 +149,6 @@ def _hole(bench, make, place, n, wrong, recordings):
     return Hole(place, values, maps, lacks, [], size, telling, right if len(right) > 1 else None)
 
 
-class _Watch:
-    """A hook that keeps the variables and expressions at one place, at each of its calls."""
-
-    def __init__(self, place, texts, function):
-        self.place, self.texts, self.scopes = place, texts, []
-        self.globals = getattr(function, "__globals__", {})
-
-    def __call__(self, place, value, scope):
-        if place == self.place:
-            found = dict(_numbers(scope))
-            for text, code in self.texts.items():
-                try:
-                    found.setdefault(text, eval(code, self.globals, scope))
-                except Exception:                       # a variable that is not there yet
-                    continue
-            nested = {text: item for name, items in scope.items() for text, item in _items(name, items)}
-            found = {**found, **{name: item for name, item in nested.items() if name not in found}}
-            self.scopes.append({name: np.array(v) for name, v in _numbers(found)})
-        return value
-
-    def view(self):
-        """Return the variables by name, with a first axis for the calls."""
-        names = [name for name, first in self.scopes[0].items()
-                 if all(name in scope and scope[name].shape == first.shape for scope in self.scopes)]
-        return {name: np.stack([scope[name] for scope in self.scopes]) for name in names}
-
-
 def _items(name, value):
     """Return (text, item) for what a cache, a list or an object holds."""
     if isinstance(value, (tuple, list)):
@@ -176,13 +156,6 @@ def _items(name, value):
     if isinstance(value, dict):
         return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ITEMS]]
     return [(f"{name}.{key}", item) for key, item in list(getattr(value, "__dict__", {}).items())[:MOST_ITEMS]]
-
-
-def _numbers(scope):
-    """Yield the arrays and numbers of a scope by name."""
-    for name, value in scope.items():
-        if isinstance(value, (np.ndarray, np.generic, int, float)) and not isinstance(value, bool):
-            yield name, value
 
 
 class _Put:

@@ -43,11 +43,12 @@ class Match(NamedTuple):
 
 
 def known_at(hole, views):
-    """Return the :class:`Known` arrays at a place: its variables, and the background of each trial."""
+    """Return the :class:`Known` arrays at a place: its own, and the background of each trial."""
     calls = hole.values[0].shape[0]
-    return Known([{**own, **{name: np.broadcast_to(value, (calls, *np.shape(value))) for name, value in view.items()
-                             if name not in own and isinstance(value, (np.ndarray, np.generic, float, int))}}
-                  for own, view in zip(hole.views, views, strict=True)])
+    joined = [{**own, **{name: np.asarray(value)[None] for name, value in view.items() if name not in own}}
+              for own, view in zip(hole.views, views, strict=True)]
+    return Known([{name: np.broadcast_to(value, (calls, *value.shape[1:])) for name, value in view.items()}
+                  for view in joined])
 
 
 def candidates(hole, known, stage):

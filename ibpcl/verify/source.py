@@ -123,7 +123,7 @@ class Place:
         self.whole = parent is statement or (isinstance(parent, ast.Tuple) and isinstance(statement, ast.Return))
         self.watched = not isinstance(node, ast.Constant)
 
-    @property
+    @cached_property
     def text(self):
         """The expression as source."""
         return ast.unparse(self.node)
@@ -222,20 +222,6 @@ class _Watching(ast.NodeTransformer):
             return node
         names = ast.Call(ast.Name("locals", ast.Load()), [], [])
         return ast.copy_location(ast.Call(ast.Name(WATCH, ast.Load()), [ast.Constant(number), node, names], []), node)
-
-
-def is_pure(node):
-    """Return whether an expression can be evaluated again without side effects."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call):
-            root = part.func
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            if not (isinstance(root, ast.Name) and root.id in ("np", "numpy")) or ".random" in ast.unparse(part.func):
-                return False
-        elif isinstance(part, (ast.NamedExpr, ast.Lambda, ast.Await, ast.Yield, ast.ListComp, ast.GeneratorExp)):
-            return False
-    return True
 
 
 def is_array(value):

@@ -32,7 +32,7 @@ def whole_gradient(evidence, j, wrong):
     if other in wrong:
         return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
                        f"{evidence.problem.names[other]}")
-    for attempt in (_constant, shapes.rearranged, shapes.by_cotangent, shapes.of_one_output, digits_of):
+    for attempt in (_constant, shapes.rearranged, shapes.by_cotangent, digits_of):
         found = attempt(evidence, j)
         if found is not None:
             return Finding(*found)
