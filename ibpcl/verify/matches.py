@@ -112,8 +112,8 @@ def _plausible(constants):
     return found
 
 
-def match_words(hole, match):
-    """Return (kind, words) for a match."""
+def named(hole, match):
+    """Return (cost, kind, words, factor) for a match; the factor is as in :class:`ibpcl.verify.kinds.Finding`."""
     own, c, relation = short(hole), match.constant, match.relation
     times = "" if abs(c - 1) < 1e-6 else "-" if abs(c + 1) < 1e-6 else f"{c:.6g} * "
     factor = f"{times}{bracketed(match.text) if times else match.text}"
@@ -130,12 +130,14 @@ def match_words(hole, match):
         relation = "zero"
     kind, words = WORDS[relation]
     more = "" if abs(c - 1) < 1e-6 else f" and multiplied by {c:.6g}"
-    return kind, words.format(own=own, bracketed=bracketed(own), text=match.text, factor=factor, more=more,
-                              constant=f"{c:.6g}", name=constant_name(c))
+    words = words.format(own=own, bracketed=bracketed(own), text=match.text, factor=factor, more=more,
+                         constant=f"{c:.6g}", name=constant_name(c))
+    missing = match.relation in ("missing", "extra")
+    return match.cost, kind, words, (match.relation, match.smallest, match.largest) if missing else None
 
 
 def patterned(hole):
-    """Return (kind, words) for what the right values of a place have in common with its own, or None."""
+    """Return as :func:`named` what the right values of a place have in common with its own, or None."""
     pairs = list(zip(hole.values, hole.right, strict=False)) if hole.right is not None else []
     off = [np.abs(true - own) > FITS * np.max(np.abs(true)) for own, true in pairs]
     if not off or not all(map(np.any, off)) or off[0].size < 2:
@@ -143,11 +145,11 @@ def patterned(hole):
     own, where = short(hole), f"at {off[0].sum()} of {off[0].size} entries"
     if all(np.allclose(true[at], 0, atol=FITS * np.max(np.abs(true)))
            for (_, true), at in zip(pairs, off, strict=True)):
-        return "elementwise_factor", f"an elementwise factor of zeros and ones (a mask) is missing: `{own}` must be " \
-            f"zero {where}"
+        return 0, "elementwise_factor", "an elementwise factor of zeros and ones (a mask) is missing: " \
+            f"`{own}` must be zero {where}", None
     if all(np.allclose(np.sort(value, None), np.sort(true, None), rtol=FITS, atol=FITS * np.max(np.abs(true)))
            for value, true in pairs):
-        return "shifted", f"right numbers in another order (permuted) in `{own}`"
+        return 0, "shifted", f"right numbers in another order (permuted) in `{own}`", None
     return None
 
 

@@ -5,7 +5,6 @@ from itertools import combinations, permutations
 import numpy as np
 
 from ibpcl.verify.evidence import close
-from ibpcl.verify.problem import shaped_like
 from ibpcl.verify.words import axis_words
 
 MOST_AXES = 5
@@ -104,31 +103,3 @@ def rearranged(evidence, j):
         if equals(evidence, j, change):
             return kind, words
     return None
-
-
-def by_cotangent(evidence, j):
-    """Find what was done to the cotangent of one output or two that explains the gradient: (kind, words) or None."""
-    outputs = evidence.problem.call()[0]
-    for kind, words, change in _turns([out.shape for out in outputs]):
-        turned = [np.concatenate([np.ravel(part) for part in change(shaped_like(evidence.w[row], outputs, True))])
-                  for _, row in evidence.trials]
-        if all(close(evidence.got(j, t), *evidence.expected(j, t, w)) for t, w in enumerate(turned)):
-            return kind, words
-    return None
-
-
-def _turns(shapes):
-    """Yield (kind, words, change): what may have been done by mistake to the cotangents of outputs of some shapes."""
-    for o, shape in enumerate(shapes):
-        name = f"dout[{o}]" if len(shapes) > 1 else "dout"
-        done = [(kind, f"{name} is {words}", change) for kind, words, change in ways(shape)]
-        if len(shapes) > 1:
-            done += [("missing_term", f"one term missing: what flows back from output {o} is ignored ({name})",
-                      lambda part: 0 * part),
-                     ("sign", f"what flows back from output {o} has the wrong sign", lambda part: -part)]
-        for kind, words, change in done:
-            yield kind, words, lambda parts, o=o, change=change: (*parts[:o], change(parts[o]), *parts[o + 1:])
-    for a, b in combinations(range(len(shapes)), 2):
-        if shapes[a] == shapes[b]:
-            yield "swapped", f"dout[{a}] and dout[{b}] are exchanged (swapped)", lambda parts, a=a, b=b: [
-                parts[b if n == a else a if n == b else n] for n in range(len(parts))]

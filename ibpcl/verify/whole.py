@@ -27,12 +27,12 @@ def whole_gradient(evidence, j, wrong):
     if evidence.explains(j, evidence.each(lambda t: evidence.got(j, t))):
         few = few_entries(evidence, j)                  # so little is off that every hypothesis would fit
         gap, scale = _gap_and_scale(evidence, j, 0)
-        return Finding("few_entries", few) if few else Finding(*_precision(max(gap / (scale or 1.0), 1e-16)))
+        return Finding(*few) if few else Finding(*_precision(max(gap / (scale or 1.0), 1e-16)))
     other = shapes.swapped(evidence, j)
     if other in wrong:
         return Finding("swapped", "gradients of two inputs are swapped: this is the gradient of "
                        f"{evidence.problem.names[other]}")
-    for attempt in (_constant, shapes.rearranged, shapes.by_cotangent, digits_of):
+    for attempt in (_constant, shapes.rearranged, digits_of):
         found = attempt(evidence, j)
         if found is not None:
             return Finding(*found)
@@ -110,7 +110,7 @@ def _sizes(problem, j, outputs):
 
 
 def few_entries(evidence, j):
-    """Return words on where the gradient is wrong if that is at few entries, else None."""
+    """Return (kind, words) on where the gradient is wrong if that is at few entries, else None."""
     (off, known), value = evidence.off(j), evidence.expected(j, 0)[0]
     wrong, total = int(off.sum()), int(known.sum())
     if total < 3 or wrong == 0 or wrong > max(1, FEW * total):
@@ -123,4 +123,4 @@ def few_entries(evidence, j):
     zero = off & (evidence.got(j, 0) == 0)
     if np.array_equal(zero, off):
         words += "; these are zero, so nothing flows back to them"
-    return words
+    return "few_entries", words

@@ -6,8 +6,7 @@ transpose, an index that is one off, another variable's name, ``=`` where ``+=``
 
 import ast
 
-from ibpcl.verify.edits.edit import name_of
-from ibpcl.verify.edits.indices import of_einsum, of_index, of_number, of_subscript
+from ibpcl.verify.edits.indices import of_index, of_number, of_subscript
 from ibpcl.verify.edits.names import of_names
 from ibpcl.verify.edits.rules import LATE, by_rule
 from ibpcl.verify.edits.statements import of_statements
@@ -24,7 +23,7 @@ def edits_of(code, recording, suspects):
              for edit in _of_expression(place, recording.values)]
     for name, tree in code.trees.items():
         scope = recording.scopes.get(name, {})
-        found += of_statements(tree, scope)
+        found += of_statements(tree)
         found += of_names([place for place in code.places if place.function == name], recording, scope, suspects)
     return sorted(filter(suspects.allow, found), key=lambda edit: edit.rank)
 
@@ -40,5 +39,3 @@ def _of_expression(place, values):
             yield from of_number(place)
         elif isinstance(node, ast.Subscript):
             yield from of_subscript(place)
-        elif isinstance(node, ast.Call) and name_of(node.func) == "einsum" and isinstance(node.args[0], ast.Constant):
-            yield from of_einsum(place)

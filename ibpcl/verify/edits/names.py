@@ -6,8 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, replaced, value_at
-from ibpcl.verify.edits.rules import LATE
+from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, value_at
 
 MOST_USES = 6           # of a variable, of which some may stand for another one
 
@@ -37,30 +36,12 @@ def of_names(found, recording, scope, suspects):
             for other, value in arrays.items():
                 rank = None if other == name else _rank(arrays[name], value)
                 alone = [place for place in places if suspects.suspect(place.node)]
-                for place in alone if types == (ast.Name,) else ():
-                    if recording.counts[place.node.place] > 1 and _fits(value, arrays[name]):
-                        yield from _beside(place, other)
                 if rank is not None and (types == (ast.Name,) or rank == 4):
                     several = _subsets(places) if rank == 4 and types == (ast.Name,) else ()
                     for size, chosen in ((0, [[place] for place in alone]), (1, several)):
                         for some in chosen:
                             more = size + (1 < len(some) < len(places))
                             yield _renamed(name, other, some, rank + more, arrays)
-
-
-def _fits(value, other):
-    """Return whether an array broadcasts to the shape of another one."""
-    try:
-        return is_numeric(value) and np.broadcast_shapes(np.shape(value), np.shape(other)) == np.shape(other)
-    except ValueError:
-        return False
-
-
-def _beside(place, other):
-    """Yield a variable as a further factor beside one in a loop, and as its divisor."""
-    for operator, what in ((ast.Mult(), "factor"), (ast.Div(), "division by")):
-        yield replaced(LATE, "elementwise_factor", place, ast.BinOp(place.node, operator, _parsed(other)),
-                       f"a {what} `{other}` is missing")
 
 
 def _entries(scope):

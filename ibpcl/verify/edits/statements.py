@@ -1,16 +1,14 @@
-"""Edits of whole statements: written elsewhere, one more term, a loop run backwards."""
+"""Edits of whole statements: written elsewhere, left out, a loop run backwards."""
 
 import ast
 
-import numpy as np
-
-from ibpcl.verify.edits.edit import Edit, Slot, in_place, is_numeric, name_of, replaced
+from ibpcl.verify.edits.edit import Edit, Slot, in_place, name_of
 from ibpcl.verify.edits.indices import of_subscript
 from ibpcl.verify.edits.rules import by_rule
 
 
-def of_statements(tree, scope):
-    """Yield the edits of the statements of a function; ``scope`` has its variables when it returned."""
+def of_statements(tree):
+    """Yield the edits of the statements of a function."""
     known = set()
     for parent in ast.walk(tree):
         for field in ("body", "orelse"):
@@ -26,18 +24,6 @@ def of_statements(tree, scope):
                 elif element:
                     held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
                     yield from of_subscript(Slot(target, statement, *held))
-                elif isinstance(statement, ast.Assign) and is_numeric(scope.get(store), "fiubc"):
-                    yield from _one_more_term(slot, target, scope)
-
-
-def _one_more_term(slot, target, scope):
-    """Yield one more term of the shape of what is assigned."""
-    for name, other in scope.items():
-        if name != target.id and is_numeric(other) and np.shape(other) == np.shape(scope[target.id]):
-            for operator, sign in ((ast.Add(), "+"), (ast.Sub(), "-")):
-                new = ast.BinOp(slot.node.value, operator, ast.Name(name, ast.Load()))
-                yield replaced(5, "missing_term", slot, ast.Assign([target], new),
-                               f"a term is missing, `{sign} {name}`")
 
 
 def _other_order(statement):
