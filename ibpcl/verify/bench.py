@@ -50,38 +50,28 @@ class Bench:
         return array.shape == value.shape and array.dtype.kind in "fiub" and close(array, value, allowed)
 
     def code(self):
-        """Return the source of the gradient function, or None if it can't be read or does not repeat the gradient."""
-        try:
-            code = Code(self.evidence.problem.f_vjp)
-            again = self.gradients(code.compile(), 0)
-        except (ValueError, SyntaxError, NameError, RecursionError):
-            return None
-        return code if self._repeats(again) else None
-
-    def shell(self):
-        """Return the :class:`Code` of a function that hands ``dout`` on and names the gradients, or None."""
-        problem = self.evidence.problem
-
-        def gradients_of(dout, cache):
-            return gradients_in_order(problem.f_vjp(dout, cache), problem)
-
-        code = Code(shell_of(gradients_of, [problem.names[j] for j in problem.wrt]))
-        return code if self._repeats(self.gradients(code.compile(), 0)) else None
-
-    def _repeats(self, again):
-        """Return whether gradients are those of the first trial."""
-        plain = self.evidence.gradients[0]
-        return again is not None and len(again) == len(plain) and all(
-            b is not None and a.shape == b.shape and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
-            for a, b in zip(again, plain, strict=True) if b is None or b.dtype.kind in "fiub")
+        """Return the source of the gradient function, or of a shell around it; None if neither repeats the gradient."""
+        plain, problem = self.evidence.gradients[0], self.evidence.problem
+        for source in (lambda: problem.f_vjp, lambda: shell_of(problem)):
+            try:
+                code = Code(source())
+                again = self.gradients(code.compile(), 0)
+            except (ValueError, SyntaxError, NameError, RecursionError):
+                continue
+            if again is not None and len(again) == len(plain) and all(
+                    b is not None and a.shape == b.shape and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
+                    for a, b in zip(again, plain, strict=True) if b is None or b.dtype.kind in "fiub"):
+                return code
+        return None
 
 
-def shell_of(function, names):
-    """Return a function that only calls another one, for which there is no source, and names what it returns."""
+def shell_of(problem):
+    """Return a function that hands ``dout`` on to a gradient function without source, and names what that returns."""
+    names = [problem.names[j] for j in problem.wrt]
     results = ", ".join(f"d{name}" if name.isidentifier() else f"gradient_{n}" for n, name in enumerate(names))
     text = f"def shell(dout, cache):\n    {results}, = gradients_of(dout, cache)\n    return {results},\n"
     linecache.cache[SHELL] = (len(text), None, text.splitlines(keepends=True), SHELL)
-    namespace = {"gradients_of": function}
+    namespace = {"gradients_of": lambda dout, cache: gradients_in_order(problem.f_vjp(dout, cache), problem)}
     exec(compile(text, SHELL, "exec"), namespace)
     return namespace["shell"]
 

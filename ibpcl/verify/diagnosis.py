@@ -13,9 +13,9 @@ import warnings
 
 import numpy as np
 
-from ibpcl.verify.bench import EDITING, FILLING, QUICK, Bench, affordable, find_edits
+from ibpcl.verify.bench import EDITING, FILLING, QUICK, Bench, Recording, affordable, find_edits
 from ibpcl.verify.edits import LATE, edits_of
-from ibpcl.verify.holes import background, holes, recorded
+from ibpcl.verify.holes import background, holes
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.matches import STAGES, best_match, candidates, known_at, named, patterned
 from ibpcl.verify.paths import forgotten_path, watched_forward
@@ -51,7 +51,7 @@ class Search:
         self.evidence, self.wrong, self.bench = evidence, list(wrong), Bench(evidence)
         self.left = [j for j in wrong if findings[j] is None or findings[j].kind == "wrong_shape"]
         self.shaped = [j for j in wrong if evidence.fits(j)]
-        self.code = self.bench.code() or self.bench.shell()
+        self.code = self.bench.code()
         self.found, self.edits, self.untried = {}, {}, 0
         self.places, self.known, self.columns = [], {}, 0       # (wrong inputs, holes), what is known at these
 
@@ -65,7 +65,8 @@ class Search:
 
     def _look(self):
         """Try one kind of mistake after another, the simplest first."""
-        self.recordings = recorded(self.bench, self.code)
+        self.recordings = [Recording(self.code, lambda f_vjp, t=t: self.bench.gradients(f_vjp, t))
+                           for t in range(len(self.evidence.trials))]
         self.suspects = Suspects(self.bench, self.code, self.recordings[0])
         edits = edits_of(self.code, self.recordings[0], self.suspects)
         left = self._edit([edit for edit in edits if edit.rank < LATE], QUICK)

@@ -8,12 +8,17 @@ import numpy as np
 from ibpcl.verify.clock import Clock, TimeUp
 from ibpcl.verify.curves import Curves
 from ibpcl.verify.evidence import Evidence, neighbour
-from ibpcl.verify.form import refuse_outputs, require_gradients
 from ibpcl.verify.judging import judge
 from ibpcl.verify.kinds import UNFIT, Finding
 from ibpcl.verify.problem import make_problem
 from ibpcl.verify.report import InputVerdict, Report
-from ibpcl.verify.state import in_native_precision, inspect_pair, kept_between_calls
+from ibpcl.verify.state import (
+    in_native_precision,
+    inspect_pair,
+    kept_between_calls,
+    refuse_outputs,
+    require_gradients,
+)
 from ibpcl.verify.symmetric import mirrored
 
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions

@@ -8,16 +8,13 @@ is sought among :math:`c\,e\,h`, :math:`c\,e / h`, :math:`c\,h`, :math:`e + c\,h
 """
 
 import ast
-import contextlib
 from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.bench import Recording
-from ibpcl.verify.source import is_array
+from ibpcl.verify.source import is_array, items_of
 
 MOST_ENTRIES = 80       # of a place
-MOST_ITEMS = 8          # of a cache
 FITS = 1e-6
 
 
@@ -83,24 +80,25 @@ def known_at(code, recording, n):
 
     The first axis of a value counts the calls of the place, or is 1.
     """
-    place, calls, found = code.places[n], recording.counts[n], {}
+    place, calls, series = code.places[n], recording.counts[n], recording.series
     scope = recording.scopes[place.function]
-    near = sorted((m for m, other in enumerate(code.places) if other.function == place.function
-                   and m in recording.series),
-                  key=lambda m: (not isinstance(code.places[m].node, ast.Name), m > n, abs(m - n)))
-    for m in near:                                      # variables first; of one with several values, the latest
-        series = recording.series[m]
-        if len(series) in (1, calls) and len(set(map(np.shape, series))) == 1:
-            found.setdefault(code.places[m].text, np.stack(series))
-    indices = [m for m in near if code.places[m].inside == "index" and 1 < len(recording.series[m]) == calls]
-    for name, value in scope.items():
-        for text, item in [(name, value), *_items(name, value)]:
-            if isinstance(item, (np.ndarray, np.generic, int, float)) and not isinstance(item, bool):
-                found.setdefault(text, np.array(item)[None])
-        for m in indices if isinstance(value, np.ndarray) else ():
-            with contextlib.suppress(IndexError):
-                found.setdefault(f"{name}[{code.places[m].text}]", value[np.array(recording.series[m])])
-    return found
+    near = sorted((m for m, other in enumerate(code.places) if other.function == place.function and m in series),
+                  key=lambda m: (m > n, abs(m - n)))    # of a variable that has several values, the latest one
+    read = {m: np.stack(series[m]) for m in near if len(series[m]) in (1, calls)
+            and len(set(map(np.shape, series[m]))) == 1}
+    found = [(code.places[m].text, value) for m, value in read.items() if isinstance(code.places[m].node, ast.Name)]
+    found += [(name, value[None]) for name, value in _numbers(scope.items())]
+    found += [(code.places[m].text, value) for m, value in read.items()]
+    found += [(text, value[None]) for name, holder in scope.items()
+              for text, value in _numbers(items_of(name, holder))]
+    for m in near if calls > 1 else ():                 # rows of arrays, in a loop
+        if code.places[m].inside == "index" and m in read and read[m].dtype.kind == "i" and len(read[m]) == calls:
+            found += [(f"{name}[{code.places[m].text}]", value[read[m]]) for name, value in scope.items()
+                      if isinstance(value, np.ndarray) and value.ndim and len(value) > np.max(read[m])]
+    known = {}
+    for text, value in found:                           # of equal texts the first
+        known.setdefault(text, value)
+    return known
 
 
 def _hole(bench, make, place, n, wrong, recordings):
@@ -121,7 +119,7 @@ def _hole(bench, make, place, n, wrong, recordings):
         step = np.max(np.abs(value), initial=0.0) or 1.0
 
         def moved(change, t=t, value=value, plain=plain, known=known):
-            result = bench.gradients(make(_Put(n, value + change)), t)
+            result = bench.gradients(make(_put(n, value + change)), t)
             return None if result is None else (_stacked(evidence, result, wrong) - plain)[known]
 
         columns = []
@@ -149,32 +147,25 @@ def _hole(bench, make, place, n, wrong, recordings):
     return Hole(place, values, maps, lacks, [], size, telling, right if len(right) > 1 else None)
 
 
-def _items(name, value):
-    """Return (text, item) for what a cache, a list or an object holds."""
-    if isinstance(value, (tuple, list)):
-        return [(f"{name}[{n}]", item) for n, item in enumerate(value[:MOST_ITEMS])]
-    if isinstance(value, dict):
-        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ITEMS]]
-    return [(f"{name}.{key}", item) for key, item in list(getattr(value, "__dict__", {}).items())[:MOST_ITEMS]]
+def _numbers(items):
+    """Yield those of (text, value) that are arrays or numbers, as arrays."""
+    for text, value in items:
+        if isinstance(value, (np.ndarray, np.generic, int, float)) and not isinstance(value, bool):
+            yield text, np.array(value)
 
 
-class _Put:
-    """A hook that puts values in one place, one for each call."""
+def _put(place, values):
+    """Return a hook that puts values in one place, one for each call."""
+    values = iter(values)
 
-    def __init__(self, place, values):
-        self.place, self.values = place, iter(values)
-
-    def __call__(self, place, value, scope):
-        if place != self.place:
+    def hook(number, value, scope):
+        if number != place:
             return value
-        new = next(self.values, value)
+        new = next(values, value)
         return np.array(new) if isinstance(value, np.ndarray) else new
+
+    return hook
 
 
 def _stacked(evidence, gradients, wrong):
     return np.concatenate([np.asarray(gradients[evidence.problem.wrt.index(j)], dtype=float).ravel() for j in wrong])
-
-
-def recorded(bench, code):
-    """Return one :class:`Recording` of the gradient function for each trial."""
-    return [Recording(code, lambda f_vjp, t=t: bench.gradients(f_vjp, t)) for t in range(len(bench.evidence.trials))]

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 WATCH = "__watch__"
+MOST_ITEMS = 20         # of a cache, a list or an object
 LAYOUT = ("zeros", "ones", "empty", "full", "reshape", "swapaxes", "moveaxis", "transpose", "expand_dims", "eye",
           "squeeze")
 _VALUES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.Compare)
@@ -222,6 +223,15 @@ class _Watching(ast.NodeTransformer):
             return node
         names = ast.Call(ast.Name("locals", ast.Load()), [], [])
         return ast.copy_location(ast.Call(ast.Name(WATCH, ast.Load()), [ast.Constant(number), node, names], []), node)
+
+
+def items_of(name, value):
+    """Return (text, item) for what a cache, a list or an object holds."""
+    if isinstance(value, (tuple, list)):
+        return [(f"{name}[{n}]", item) for n, item in enumerate(value[:MOST_ITEMS])]
+    if isinstance(value, dict):
+        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ITEMS]]
+    return [(f"{name}.{key}", item) for key, item in list(getattr(value, "__dict__", {}).items())[:MOST_ITEMS]]
 
 
 def is_array(value):

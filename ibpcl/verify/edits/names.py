@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, value_at
+from ibpcl.verify.source import items_of
 
 MOST_USES = 6           # of a variable, of which some may stand for another one
 
@@ -17,16 +18,16 @@ def of_names(found, recording, scope, suspects):
     ``found`` are the places of a function, ``recording`` is one of a run, ``scope`` has its variables when it returned.
     One use alone is changed of ``suspects`` only.
     """
-    values = recording.values
-    for types in ((ast.Name,), (ast.Subscript, ast.Attribute)):
+    entries = dict(item for name, holder in scope.items() if not isinstance(holder, (tuple, list))
+                   for item in items_of(name, holder))
+    for types, known in (((ast.Name,), scope), ((ast.Subscript, ast.Attribute), entries)):
         uses = {}
         for place in found:
             if place.inside == "formula" and isinstance(place.node, types) \
-                    and is_numeric(value_at(place.node, values), "fiubc"):
+                    and is_numeric(value_at(place.node, recording.values), "fiubc"):
                 uses.setdefault(place.text, []).append(place)
-        arrays = {text: value_at(places[0].node, values) for text, places in uses.items()}
-        arrays.update((text, value) for text, value in (scope if types == (ast.Name,) else _entries(scope)).items()
-                      if is_numeric(value, "fiubc"))
+        arrays = {text: value_at(places[0].node, recording.values) for text, places in uses.items()}
+        arrays.update((text, value) for text, value in known.items() if is_numeric(value, "fiubc"))
         for together in (uses, *_by_statement(uses)):
             yield from _exchanged(together, arrays)
             for name, places in together.items():
@@ -35,24 +36,11 @@ def of_names(found, recording, scope, suspects):
         for name, places in uses.items():
             for other, value in arrays.items():
                 rank = None if other == name else _rank(arrays[name], value)
-                alone = [place for place in places if suspects.suspect(place.node)]
-                if rank is not None and (types == (ast.Name,) or rank == 4):
-                    several = _subsets(places) if rank == 4 and types == (ast.Name,) else ()
-                    for size, chosen in ((0, [[place] for place in alone]), (1, several)):
-                        for some in chosen:
-                            more = size + (1 < len(some) < len(places))
-                            yield _renamed(name, other, some, rank + more, arrays)
-
-
-def _entries(scope):
-    """Return what the dicts and objects among variables hold, by its text."""
-    found = {}
-    for name, holder in scope.items():
-        if isinstance(holder, dict):
-            found.update((f"{name}[{key!r}]", value) for key, value in holder.items())
-        elif hasattr(holder, "__dict__"):
-            found.update((f"{name}.{key}", value) for key, value in vars(holder).items())
-    return found
+                if rank == 4 or (rank == 5 and known is scope):
+                    several = _subsets(places) if rank == 4 and known is scope else ()
+                    for some in (*([place] for place in places if suspects.suspect(place.node)), *several):
+                        more = (len(some) > 1) + (1 < len(some) < len(places))
+                        yield _renamed(name, other, some, rank + more, arrays)
 
 
 def _by_statement(uses):

@@ -1,4 +1,4 @@
-"""Edits of whole statements: written elsewhere, left out, a loop run backwards."""
+"""Edits of whole statements: one that overwrites instead of adding, a loop run backwards."""
 
 import ast
 
