@@ -23,7 +23,7 @@ from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.whole import digits_of, few_entries, whole_gradient
 
 MOST_COLUMNS = 40_000   # known arrays that are tried in the places
-EARLY_STAGES, LATE_STAGES = ("plain", "functions", "products", "pairs", "sums"), ("two", "order")
+EARLY_STAGES, LATE_STAGES = ("plain", "functions", "pairs", "sums"), ("two", "order")
 
 
 def diagnose(evidence, wrong):

@@ -126,12 +126,6 @@ class Known:
         """Return the arrays that fit, those of short names first, some at most."""
         return sorted(((n, v) for n, v in self.arrays.items() if fits(v[0])), key=lambda item: len(item[0]))[:most]
 
-    def products(self, given):
-        """Return matrix products of a place's own values with known matrices, from either side, as "..."."""
-        matrices = [(n, v) for n, v in self.arrays.items() if v[0].ndim == 3]
-        return [pair for item in matrices for pair in _matrix_products([("...", given), *_both_ways([item])])
-                if "..." in pair[0] and "... @ ..." not in pair[0] and pair[1][0].shape == given[0].shape]
-
     def pairs(self, shape):
         """Return matrix and outer products of two arrays, and of square matrices also of three."""
         factors = self._shortest(lambda v: v.ndim in (2, 3) and v[0].size > 1, MOST_FACTORS)

@@ -12,7 +12,7 @@ FITS = 1e-6
 STAGES = {              # what is looked up, one after the other: the method of Known, and what it may be to the place
     "plain": ("missing", "extra", "term", "instead", "less"),
     "functions": ("missing", "extra", "term", "instead", "less"),
-    "products": ("product",), "pairs": ("term", "instead"), "sums": ("term", "sum"),
+    "pairs": ("term", "instead"), "sums": ("term", "sum"),
     "two": ("missing", "extra", "term", "instead", "less"),
 }
 WORDS = {               # kind and sentence by what a known array is to a place
@@ -20,8 +20,6 @@ WORDS = {               # kind and sentence by what a known array is to a place
     "missing": ("elementwise_factor", "an elementwise factor is missing: `{factor}` beside `{own}`"),
     "extra": ("elementwise_factor", "an elementwise factor is wrong: `{own}` must be divided by `{text}`{more}"),
     "instead": ("elementwise_factor", "an elementwise factor is wrong: `{own}` stands where `{factor}` belongs"),
-    "product": ("elementwise_factor", "a factor is missing in a matrix product: `{factor}` belongs where `{own}` "
-                "stands"),
     "sum": ("not_summed", "a sum is missing: `{own}` stands where `{factor}` belongs"),
     "centred": ("missing_term", "a term is missing, what flows back through the sum: `{factor}` belongs where `{own}` "
                 "stands"),
@@ -53,8 +51,6 @@ def known_at(hole, views):
 
 def candidates(hole, known, stage):
     """Return (text, values): what a stage of :data:`STAGES` looks up for a hole."""
-    if stage == "products":
-        return known.products(hole.values)
     found = getattr(known, stage)(hole.values[0].shape)
     return found + ([("1", [np.ones(value.shape) for value in hole.values])] if stage == "plain" else [])
 
@@ -119,8 +115,6 @@ def named(hole, match):
     factor = f"{times}{bracketed(match.text) if times else match.text}"
     if match.text == "1":
         relation = "constant"
-    elif relation == "product":
-        factor = factor.replace("...", bracketed(own))
     elif relation == "term":
         factor = f"- {factor[1:]}" if c < 0 else f"+ {factor}"
     elif relation == "sum" and not match.text.startswith("sum("):

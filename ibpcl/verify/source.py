@@ -50,8 +50,7 @@ class Code:
         if tree.name in self.trees:
             return
         self.trees[tree.name] = tree
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        around = {name: cell.cell_contents for name, cell in cells if _filled(cell)}
+        around = dict(inspect.getclosurevars(function).nonlocals)
         self.scope.update(around)
         known = {**function.__globals__, **around}
         for node in ast.walk(tree):
@@ -66,7 +65,7 @@ class Code:
                     self._add(called, kind)
                 except ValueError:
                     continue
-                if kind is not None and self.trees.get(called.__name__) is not None:
+                if kind is not None:
                     self.owners.setdefault(called.__name__, kind)
 
     def compile(self):
@@ -128,13 +127,6 @@ class Place:
     def text(self):
         """The expression as source."""
         return ast.unparse(self.node)
-
-
-def _filled(cell):
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False
 
 
 def _parsed(function):
