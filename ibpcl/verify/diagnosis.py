@@ -1,6 +1,6 @@
 """Name the mistake in a gradient that is wrong: hypotheses in the order of their simplicity.
 
-1. What concerns the whole gradient (:mod:`ibpcl.verify.shapes`): its shape, sign, a constant, a rearrangement, a sum.
+1. What concerns the whole gradient (:mod:`ibpcl.verify.whole`): its shape, sign, a constant, a rearrangement, a sum.
 2. One place of the source changed (:mod:`ibpcl.verify.edits`).
 3. A path of the forward that was held constant (:mod:`ibpcl.verify.paths`).
 4. A factor or term that is missing in one place (:mod:`ibpcl.verify.holes`).

@@ -27,13 +27,11 @@ import ibpcl.verify.edits as edits
 import ibpcl.verify.edits.indices as indices
 import ibpcl.verify.edits.names as names
 import ibpcl.verify.edits.rules as rules
-import ibpcl.verify.edits.statements as statements
 import ibpcl.verify.gradcheck as gradcheck
 import ibpcl.verify.holes as holes
 import ibpcl.verify.known as known
 import ibpcl.verify.matches as matches
 import ibpcl.verify.paths as paths
-import ibpcl.verify.shapes as shapes
 import ibpcl.verify.suspects as suspects
 import ibpcl.verify.whole as whole
 
@@ -56,15 +54,15 @@ PARTS = {
     "... right to some digits": Part(((whole, "digits_of"), (diagnosis, "digits_of")), none, (
         whole.digits_of, whole._precision)),
     "... a few entries": Part(((whole, "few_entries"), (diagnosis, "few_entries")), none, (whole.few_entries,)),
-    "... transposed, reversed, shifted, summed": Part(((shapes, "ways"),), tuple, (shapes.ways, shapes.rearranged)),
-    "... swapped": Part(((shapes, "swapped"),), none, (shapes.swapped,)),
-    "... another shape": Part(((shapes, "wrong_shape"),), lambda: ("wrong_shape", ""), (shapes.wrong_shape,)),
-    "edits: rules": Part(((edits, "by_rule"), (statements, "by_rule")), tuple, (rules,)),
+    "... transposed, reversed, shifted, summed": Part(((whole, "ways"),), tuple, (whole.ways, whole.rearranged)),
+    "... swapped": Part(((whole, "swapped"),), none, (whole.swapped,)),
+    "... another shape": Part(((whole, "wrong_shape"),), lambda: ("wrong_shape", ""), (whole.wrong_shape,)),
+    "edits: rules": Part(((edits, "by_rule"),), tuple, (rules,)),
     "... numbers": Part(((edits, "of_number"),), tuple, (indices.of_number,)),
     "... indices one off": Part(((edits, "of_index"),), tuple, (indices.of_index,)),
-    "... slices and subscripts": Part(((edits, "of_subscript"), (statements, "of_subscript")), tuple, (
+    "... slices and subscripts": Part(((edits, "of_subscript"),), tuple, (
         indices.of_subscript, indices._other_slices, indices._end, indices._number)),
-    "... loops backwards": Part(((statements, "_other_order"),), none, (statements._other_order,)),
+    "... loops backwards": Part(((edits, "_other_order"),), none, (edits._other_order,)),
     "... names": Part(((edits, "of_names"),), tuple, (names,)),
     "... names exchanged": Part(((names, "_exchanged"),), tuple, (names._exchanged,)),
     "... names in every use": Part(((names, "_in_every_use"),), tuple, (names._in_every_use,)),
