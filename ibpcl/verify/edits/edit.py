@@ -53,6 +53,8 @@ def in_place(place, new):
 
 def belongs(new, place):
     """Return "`new` belongs where `old` stands", and for a single name or number what that is in."""
+    if isinstance(new, ast.Pass):
+        return f"`{ast.unparse(place.node)}`"
     words = f"`{ast.unparse(new)}` belongs where `{ast.unparse(place.node)}` stands"
     if not isinstance(place.node, (ast.Name, ast.Constant)):
         return words
