@@ -123,10 +123,7 @@ def copied(value):
 def gradients_in_order(gradients, problem):
     """Return what ``f_vjp`` returned as a tuple in the order of ``problem.wrt``; a dict is matched by its keys.
 
-    Raises
-    ------
-    TypeError
-        For a generator, or a dict whose keys are not the names of the inputs.
+    Raises ``TypeError`` for a generator, or a dict whose keys are not the names of the inputs.
     """
     chosen = [problem.names[j] for j in problem.wrt]
     if isinstance(gradients, dict):
@@ -162,12 +159,8 @@ def keys_by_name(gradients, names):
 def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None, partial=False):
     """Build a :class:`Problem` from what the user gave to :func:`ibpcl.verify.check`.
 
-    Raises
-    ------
-    ValueError
-        If names, ``wrt`` and inputs do not fit together.
-    TypeError
-        If ``inputs`` is neither a tuple, a list nor a dict.
+    Raises ``ValueError`` if names, ``wrt`` and inputs do not fit together, ``TypeError`` if the inputs are neither a
+    tuple, a list nor a dict.
     """
     parameters, keywords = _parameter_names(f)
     if isinstance(inputs, dict):

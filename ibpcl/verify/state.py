@@ -30,12 +30,8 @@ def refuse_outputs(outputs):
 def require_gradients(problem, w, wrt):
     """Call ``f_vjp`` once and refuse what can't be judged.
 
-    Raises
-    ------
-    ValueError
-        If the number of gradients does not fit the inputs.
-    TypeError
-        If ``f_vjp`` takes its arguments in the wrong order, or returns something else than arrays.
+    Raises ``ValueError`` if the number of gradients does not fit the inputs, ``TypeError`` if the arguments are taken
+    in the wrong order, or something else than arrays is returned.
     """
     outputs, several, cache = problem.call()
     dout = shaped_like(w, outputs, several)
