@@ -6,7 +6,9 @@ transpose, an index that is one off, another variable's name, ``=`` where ``+=``
 
 import ast
 
-from ibpcl.verify.edits.edit import Edit, Slot, in_place, name_of
+import numpy as np
+
+from ibpcl.verify.edits.edit import Edit, Slot, in_place, is_numeric, name_of, replaced
 from ibpcl.verify.edits.indices import of_index, of_number, of_subscript
 from ibpcl.verify.edits.names import of_names
 from ibpcl.verify.edits.rules import LATE, by_rule
@@ -23,7 +25,7 @@ def edits_of(code, recording, suspects):
              for edit in _of_expression(place, recording.values)]
     for name, tree in code.trees.items():
         scope = recording.scopes.get(name, {})
-        found += of_statements(tree)
+        found += of_statements(tree, scope)
         found += of_names([place for place in code.places if place.function == name], recording, scope, suspects)
     return sorted(filter(suspects.allow, found), key=lambda edit: edit.rank)
 
@@ -41,8 +43,8 @@ def _of_expression(place, values):
             yield from of_subscript(place)
 
 
-def of_statements(tree):
-    """Yield the edits of the statements of a function."""
+def of_statements(tree, scope):
+    """Yield the edits of the statements of a function; ``scope`` has its variables when it returned."""
     known = set()
     for parent in ast.walk(tree):
         for field in ("body", "orelse"):
@@ -58,6 +60,18 @@ def of_statements(tree):
                 elif element:
                     held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
                     yield from of_subscript(Slot(target, statement, *held))
+                elif isinstance(statement, ast.Assign) and is_numeric(scope.get(store), "fiubc"):
+                    yield from _one_more_term(slot, target, scope)
+
+
+def _one_more_term(slot, target, scope):
+    """Yield one more term of the shape of what is assigned."""
+    for name, other in scope.items():
+        if name != target.id and is_numeric(other) and np.shape(other) == np.shape(scope[target.id]):
+            for operator, sign in ((ast.Add(), "+"), (ast.Sub(), "-")):
+                new = ast.BinOp(slot.node.value, operator, ast.Name(name, ast.Load()))
+                yield replaced(5, "missing_term", slot, ast.Assign([target], new),
+                               f"a term is missing, `{sign} {name}`")
 
 
 def _other_order(statement):
