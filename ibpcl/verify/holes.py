@@ -71,11 +71,11 @@ def holes(bench, code, recordings, wrong, most, suspects):
                 if hole is False and whole and not isinstance(statement, ast.Return):
                     innocent.add(statement)
                 elif hole:
-                    found.append(hole._replace(views=[known_at(code, recording, n) for recording in recordings]))
+                    found.append(hole._replace(views=[view_at(code, recording, n) for recording in recordings]))
     return found, innocent
 
 
-def known_at(code, recording, n):
+def view_at(code, recording, n):
     """Return what is known at a place in one run by its text: expressions, variables, their items and rows.
 
     The first axis of a value counts the calls of the place, or is 1.
