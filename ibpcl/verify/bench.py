@@ -15,12 +15,7 @@ OTHER = object()        # stands for a value that is no array or number
 
 
 class Bench:
-    """What changed functions are tried on: the cotangents and caches of all trials.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    """
+    """What changed functions are tried on: the cotangents and caches of all trials."""
 
     def __init__(self, evidence):
         self.evidence, self.runs = evidence, 0
@@ -55,38 +50,28 @@ class Bench:
         return array.shape == value.shape and array.dtype.kind in "fiub" and close(array, value, allowed)
 
     def code(self):
-        """Return the source of the gradient function, or None if it can't be read or does not repeat the gradient."""
-        try:
-            code = Code(self.evidence.problem.f_vjp)
-            again = self.gradients(code.compile(), 0)
-        except (ValueError, SyntaxError, NameError, RecursionError):
-            return None
-        return code if self._repeats(again) else None
-
-    def shell(self):
-        """Return the :class:`Code` of a function that hands ``dout`` on and names the gradients, or None."""
-        problem = self.evidence.problem
-
-        def gradients_of(dout, cache):
-            return gradients_in_order(problem.f_vjp(dout, cache), problem)
-
-        code = Code(shell_of(gradients_of, [problem.names[j] for j in problem.wrt]))
-        return code if self._repeats(self.gradients(code.compile(), 0)) else None
-
-    def _repeats(self, again):
-        """Return whether gradients are those of the first trial."""
-        plain = self.evidence.gradients[0]
-        return again is not None and len(again) == len(plain) and all(
-            b is not None and a.shape == b.shape and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
-            for a, b in zip(again, plain, strict=True) if b is None or b.dtype.kind in "fiub")
+        """Return the source of the gradient function, or of a shell around it; None if neither repeats the gradient."""
+        plain, problem = self.evidence.gradients[0], self.evidence.problem
+        for source in (lambda: problem.f_vjp, lambda: shell_of(problem)):
+            try:
+                code = Code(source())
+                again = self.gradients(code.compile(), 0)
+            except (ValueError, SyntaxError, NameError, RecursionError):
+                continue
+            if again is not None and len(again) == len(plain) and all(
+                    b is not None and a.shape == b.shape and np.allclose(a, b, rtol=1e-10, atol=0, equal_nan=True)
+                    for a, b in zip(again, plain, strict=True) if b is None or b.dtype.kind in "fiub"):
+                return code
+        return None
 
 
-def shell_of(function, names):
-    """Return a function that only calls another one, for which there is no source, and names what it returns."""
+def shell_of(problem):
+    """Return a function that hands ``dout`` on to a gradient function without source, and names what that returns."""
+    names = [problem.names[j] for j in problem.wrt]
     results = ", ".join(f"d{name}" if name.isidentifier() else f"gradient_{n}" for n, name in enumerate(names))
     text = f"def shell(dout, cache):\n    {results}, = gradients_of(dout, cache)\n    return {results},\n"
     linecache.cache[SHELL] = (len(text), None, text.splitlines(keepends=True), SHELL)
-    namespace = {"gradients_of": function}
+    namespace = {"gradients_of": lambda dout, cache: gradients_in_order(problem.f_vjp(dout, cache), problem)}
     exec(compile(text, SHELL, "exec"), namespace)
     return namespace["shell"]
 
@@ -99,16 +84,8 @@ def affordable(seconds, executed, compiling=COMPILING):
 class Recording:
     """The values of all places of a function in one run, and the variables of each function when it returned.
 
-    Attributes
-    ----------
-    values : dict of int to object
-        The first value of each place; :data:`OTHER` stands for what is no array or number.
-    series : dict of int to list
-        All values of each place that has numbers.
-    counts : dict of int to int
-    scopes : dict of str to dict
-    executed : int
-        Expressions.
+    ``values`` has the first value of each place (:data:`OTHER` for what is no array or number), ``series`` all of those
+    that are numbers, ``counts`` how many there were, ``executed`` the number of all, ``scopes`` the variables.
     """
 
     def __init__(self, code, run):
@@ -131,27 +108,10 @@ class Recording:
 
 
 def find_edits(bench, code, edits, wrong, needed, most, found):
-    """Find for each wrong input the simplest edit that makes it right, preferring one that mends all and spoils none.
+    """Find for each wrong input the simplest edit that makes it right, preferring one that mends all, and spoils none.
 
-    Parameters
-    ----------
-    bench : Bench
-    code : Code
-    edits : list of Edit
-        Simplest first.
-    wrong : list of int
-        Inputs whose gradients are wrong.
-    needed : list of int
-        Those for which an edit must be found.
-    most : int
-        Runs at most.
-    found : dict of int to (Edit, cost)
-        What is known for each input; it grows.
-
-    Returns
-    -------
-    list of Edit
-        Those that were not tried.
+    It tries ``edits``, simplest first, with so many runs at most, until those of ``needed`` are explained, puts (edit,
+    cost) for each input into ``found``, and returns the edits that were not tried.
     """
     start, tried = bench.runs, 0
     everything = list(bench.evidence.problem.wrt)

@@ -11,15 +11,7 @@ class TimeUp(BaseException):
 
 
 class Clock:
-    """Ends a check after its time, and shows progress.
-
-    Parameters
-    ----------
-    seconds : float, optional
-        How long the check may take; for ever if not given.
-    progress : callable, optional
-        Called with no argument at every call of the forward.
-    """
+    """Ends a check after ``seconds``, and calls ``progress()`` at every call of the forward; both may be None."""
 
     def __init__(self, seconds=None, progress=None):
         self.seconds, self.progress, self.start = seconds, progress, time.monotonic()

@@ -57,25 +57,11 @@ def v_curve(func, x, direction, derivative, points=21):
 
 
 def taylor_remainders(func, x, direction, derivative, curvature=None, points=12):
-    """Return the Taylor remainder of a scalar ``func`` against the step, with its slope.
+    """Return the :class:`Curve` of the Taylor remainder of a scalar ``func`` with a claimed directional derivative.
 
-    Parameters
-    ----------
-    func : callable
-        Array to number.
-    x, direction : ndarray
-    derivative : float
-        The claimed derivative along ``direction``.
-    curvature : float, optional
-        The claimed second derivative; with it the remainder is of second order.
-    points : int
-        Steps, halved from one to the next.
-
-    Returns
-    -------
-    Curve
-        The slope is fitted above the rounding error; it is infinite if nothing is left above it (the function is
-        linear, or quadratic with curvature, along the direction).
+    With the claimed second derivative ``curvature`` the remainder is of second order.  Steps are halved from one to the
+    next.  The slope is fitted above the rounding error; it is infinite if nothing is left above it (the function is
+    linear, or quadratic with curvature, along the direction).
 
     Examples
     --------
@@ -104,18 +90,7 @@ def taylor_slope(func, x, direction, derivative, curvature=None):
 
 
 class Curves:
-    """The curves of one input, computed when asked for.
-
-    Parameters
-    ----------
-    problem : Problem
-    j : int
-        Input.
-    w : ndarray, shape (M,)
-        Cotangent.
-    rng : numpy.random.Generator
-        For the direction.
-    """
+    """The curves of input ``j`` for the cotangent ``w`` along a random direction, computed when asked for."""
 
     def __init__(self, problem, j, w, rng):
         self.problem, self.j, self.w = problem, j, w

@@ -5,13 +5,11 @@ right one.  So every hypothesis is tried against three trials: two cotangents at
 second point near by.
 """
 
-from dataclasses import replace
-from functools import cached_property, wraps
+from functools import cached_property
 
 import numpy as np
 
 from ibpcl.verify.judging import entries_to_look_at
-from ibpcl.verify.problem import gradients_in_order
 from ibpcl.verify.symmetric import mirrored
 from ibpcl.verify.witness import measure, refusals
 
@@ -23,18 +21,8 @@ ROWS = 300              # unit cotangents at most that are pulled back one by on
 class Evidence:
     """Measurements about one pair whose gradient is wrong.
 
-    Parameters
-    ----------
-    problem : Problem
-        At the point given.
-    w : ndarray, shape (3, M)
-        Cotangents.
-    truths : dict of int to Truth
-        What the witnesses say at that point, for each input that was looked at entry by entry.
-    rng : numpy.random.Generator
-    rtol : float or None
-    candidates : dict or None
-        The user's own expressions.
+    ``w`` are three cotangents, ``truths`` what the witnesses say at the point given of each input that was looked at
+    entry by entry, ``candidates`` the user's own expressions.
     """
 
     def __init__(self, problem, w, truths, rng, rtol=None, candidates=None):
@@ -46,17 +34,6 @@ class Evidence:
             self.truths.append({})
         self._expected, self.wrong = {}, []
         self.trials = [(0, 0), (0, 1)] + ([(1, 2)] if near is not None else [])
-
-    def broadcast(self, j):
-        """Return the same evidence about a gradient function that returns the gradient of input ``j`` in full shape."""
-        f_vjp, position, shape = self.problem.f_vjp, self.problem.wrt.index(j), self.problem.shape(j)
-
-        @wraps(f_vjp)
-        def full(dout, cache):
-            gradients = gradients_in_order(f_vjp(dout, cache), self.problem)
-            return (*gradients[:position], np.broadcast_to(gradients[position], shape), *gradients[position + 1:])
-
-        return Evidence(replace(self.problem, f_vjp=full), self.w, self.truths[0], self.rng, self.rtol, self.extra)
 
     def truth(self, j, p=0):
         """Return the witnesses' Jacobian of input ``j`` at point ``p``."""

@@ -5,15 +5,14 @@ import sys
 
 import numpy as np
 
+from ibpcl.verify import state
 from ibpcl.verify.clock import Clock, TimeUp
 from ibpcl.verify.curves import Curves
 from ibpcl.verify.evidence import Evidence, neighbour
-from ibpcl.verify.form import refuse_outputs, require_gradients
 from ibpcl.verify.judging import judge
 from ibpcl.verify.kinds import UNFIT, Finding
 from ibpcl.verify.problem import make_problem
 from ibpcl.verify.report import InputVerdict, Report
-from ibpcl.verify.state import in_native_precision, inspect_pair, kept_between_calls
 from ibpcl.verify.symmetric import mirrored
 
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions
@@ -107,18 +106,18 @@ def _progress():
 
 
 def _check(problem, report, wrt, rtol, seed, mode, candidates):
-    refuse_outputs(problem.call()[0])
+    state.refuse_outputs(problem.call()[0])
     rng = np.random.default_rng([seed, STREAM])
     w = rng.standard_normal((3, problem.vector().size))
-    require_gradients(problem, w[0], wrt)
+    state.require_gradients(problem, w[0], wrt)
     near = neighbour(problem, rng)
-    found = list(filter(None, [inspect_pair(problem, w[0], near)]))
+    found = list(filter(None, [state.inspect_pair(problem, w[0], near)]))
     report.problems = [_plain(item) for item in found]
     if found and found[0].kind in UNFIT:
         report.inputs = [InputVerdict(problem.names[j], "wrong", "not judged: the forward cannot be checked")
                          for j in problem.wrt]
         return
-    report.notes = list(filter(None, [in_native_precision(problem, w[0]), *_blind_spots(problem)]))
+    report.notes = list(filter(None, [state.in_native_precision(problem, w[0]), *_blind_spots(problem)]))
     truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
     report.inputs = [verdicts[j] for j in problem.wrt]
     restless = {j for item in found if item.kind in RESTLESS for j in item.inputs}
@@ -139,7 +138,7 @@ def _check(problem, report, wrt, rtol, seed, mode, candidates):
         report.inputs = [elsewhere[j] if j in fresh else verdicts[j] for j in problem.wrt]
     if wrong:
         _explain(report, problem, Evidence(problem, w, truths, rng, rtol, candidates), wrong, "")
-    kept = kept_between_calls(problem.f) + kept_between_calls(problem.f_vjp) if fresh else []
+    kept = state.kept_between_calls(problem.f) + state.kept_between_calls(problem.f_vjp) if fresh else []
     if kept:
         words = f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(kept))} is kept from " \
             "the first call (stale), not computed anew"

@@ -12,46 +12,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.bench import Recording
-from ibpcl.verify.known import LONGEST
-from ibpcl.verify.source import is_array, is_pure
+from ibpcl.verify.source import is_array, items_of
 
 MOST_ENTRIES = 80       # of a place
-MOST_ITEMS = 8          # of a cache
-MOST_TEXTS = 40         # expressions of the function that may be factors, beside its variables
 FITS = 1e-6
 
 
 class Hole(NamedTuple):
-    """A place and what is known about it in every trial.
-
-    Attributes
-    ----------
-    place : Place
-    values : list of ndarray
-        Its values, with a first axis for the calls (a place in a loop has several).
-    maps : list of ndarray
-        The map from it to the gradients.
-    lacks : list of ndarray
-        What these lack.
-    views : list of dict
-        The variables there.
-    size : float
-        Of the gradients.
-    telling : bool
-        Whether most changes of the gradients could not be made here.
-    right : list of ndarray or None
-        The values that belong there in the first trials, if there are no others that make the gradients right.
-    """
+    """A place and what is known about it; the lists have an item for each trial."""
 
     place: object
-    values: list
-    maps: list
-    lacks: list
-    views: list
-    size: float
-    telling: bool
-    right: list | None
+    values: list            # its values, with a first axis for the calls (a place in a loop has several)
+    maps: list              # the map from it to the gradients
+    lacks: list             # what these lack
+    views: list             # the variables there
+    size: float             # of the gradients
+    telling: bool           # whether most changes of the gradients could not be made here
+    right: list | None      # what belongs there in the first trials, if nothing else makes the gradients right
 
 
 def background(evidence, forward):
@@ -62,7 +39,7 @@ def background(evidence, forward):
         view = dict(zip(problem.names, problem.point, strict=True))
         outputs, several, _ = problem.call()
         view.update({f"out[{o}]" if several else "out": out for o, out in enumerate(outputs)})
-        for n, values in forward.recorded[p].items() if forward is not None else ():
+        for n, values in forward.recordings[p].series.items() if forward is not None else ():
             view.setdefault(forward.code.places[n].text, values[-1])
         view.update(evidence.extra)
         views.append({name: value for name, value in view.items() if value is not None})
@@ -70,31 +47,13 @@ def background(evidence, forward):
 
 
 def holes(bench, code, recordings, wrong, most, suspects):
-    """Measure the places in which a single mistake may be.
+    """Measure the places in which one mistake may be that explains the inputs ``wrong``, in so many runs at most.
 
     The value of each statement is looked at first, the latest one before the others; the places inside it follow only
     if no measurement shows that the statement is innocent: the gradients depend linearly on its value, and no value
-    makes them right.
-
-    Parameters
-    ----------
-    bench : Bench
-    code : Code
-    recordings : list of Recording
-        One for each trial.
-    wrong : list of int
-        Inputs that one mistake has to explain.
-    most : int
-        Runs at most.
-    suspects : Suspects
-
-    Returns
-    -------
-    tuple of (list of Hole, set of ast.stmt)
-        The holes, and the innocent statements.
+    makes them right.  Returns the holes, and the innocent statements.
     """
     start, found, innocent, make, first = bench.runs, [], set(), code.watched(), recordings[0]
-    texts = {name: expressions(code, name) for name in code.trees}
     latest = {}                                         # statements, the latest first, and the places in them
     for n, place in reversed(list(enumerate(code.places))):
         if place.watched and place.inside == "formula" and is_array(first.values.get(n)) \
@@ -112,24 +71,34 @@ def holes(bench, code, recordings, wrong, most, suspects):
                 if hole is False and whole and not isinstance(statement, ast.Return):
                     innocent.add(statement)
                 elif hole:
-                    watches = [_Watch(n, texts[code.places[n].function], bench.evidence.problem.f_vjp)
-                               for _ in bench.evidence.trials]
-                    for t, watch in enumerate(watches):
-                        bench.gradients(make(watch), t)
-                    found.append(hole._replace(views=[watch.view() for watch in watches]))
+                    found.append(hole._replace(views=[view_at(code, recording, n) for recording in recordings]))
     return found, innocent
 
 
-def expressions(code, function):
-    """Return what may be a factor at any place of a function, compiled, by its text: its expressions and rows."""
-    found = {place.text: place.node for place in code.places if place.function == function and place.inside == "formula"
-             and not isinstance(place.node, (ast.Name, ast.Constant)) and is_pure(place.node)}
-    nodes = list(ast.walk(code.trees[function]))
-    indices = {node.slice.id for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)}
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    texts = [text for text in list(found)[:MOST_TEXTS] if len(text) <= LONGEST]
-    texts += [f"{name}[{index}]" for index in sorted(indices) for name in sorted(names - indices)][:MOST_TEXTS]
-    return {text: compile(text, "<expression>", "eval") for text in dict.fromkeys(texts)}
+def view_at(code, recording, n):
+    """Return what is known at a place in one run by its text: expressions, variables, their items and rows.
+
+    The first axis of a value counts the calls of the place, or is 1.
+    """
+    place, calls, series = code.places[n], recording.counts[n], recording.series
+    scope = recording.scopes[place.function]
+    near = sorted((m for m, other in enumerate(code.places) if other.function == place.function and m in series),
+                  key=lambda m: (m > n, abs(m - n)))    # of a variable that has several values, the latest one
+    read = {m: np.stack(series[m]) for m in near if len(series[m]) in (1, calls)
+            and len(set(map(np.shape, series[m]))) == 1}
+    found = [(code.places[m].text, value) for m, value in read.items() if isinstance(code.places[m].node, ast.Name)]
+    found += [(name, value[None]) for name, value in _numbers(scope.items())]
+    found += [(code.places[m].text, value) for m, value in read.items()]
+    found += [(text, value[None]) for name, holder in scope.items()
+              for text, value in _numbers(items_of(name, holder))]
+    for m in near if calls > 1 else ():                 # rows of arrays, in a loop
+        if code.places[m].inside == "index" and m in read and read[m].dtype.kind == "i" and len(read[m]) == calls:
+            found += [(f"{name}[{code.places[m].text}]", value[read[m]]) for name, value in scope.items()
+                      if isinstance(value, np.ndarray) and value.ndim and len(value) > np.max(read[m])]
+    known = {}
+    for text, value in found:                           # of equal texts the first
+        known.setdefault(text, value)
+    return known
 
 
 def _hole(bench, make, place, n, wrong, recordings):
@@ -150,7 +119,7 @@ def _hole(bench, make, place, n, wrong, recordings):
         step = np.max(np.abs(value), initial=0.0) or 1.0
 
         def moved(change, t=t, value=value, plain=plain, known=known):
-            result = bench.gradients(make(_Put(n, value + change)), t)
+            result = bench.gradients(make(_put(n, value + change)), t)
             return None if result is None else (_stacked(evidence, result, wrong) - plain)[known]
 
         columns = []
@@ -178,66 +147,25 @@ def _hole(bench, make, place, n, wrong, recordings):
     return Hole(place, values, maps, lacks, [], size, telling, right if len(right) > 1 else None)
 
 
-class _Watch:
-    """A hook that keeps the variables and expressions at one place, at each of its calls."""
-
-    def __init__(self, place, texts, function):
-        self.place, self.texts, self.scopes = place, texts, []
-        self.globals = getattr(function, "__globals__", {})
-
-    def __call__(self, place, value, scope):
-        if place == self.place:
-            found = dict(_numbers(scope))
-            for text, code in self.texts.items():
-                try:
-                    found.setdefault(text, eval(code, self.globals, scope))
-                except Exception:                       # a variable that is not there yet
-                    continue
-            nested = {text: item for name, items in scope.items() for text, item in _items(name, items)}
-            found = {**found, **{name: item for name, item in nested.items() if name not in found}}
-            self.scopes.append({name: np.array(v) for name, v in _numbers(found)})
-        return value
-
-    def view(self):
-        """Return the variables by name, with a first axis for the calls."""
-        names = [name for name, first in self.scopes[0].items()
-                 if all(name in scope and scope[name].shape == first.shape for scope in self.scopes)]
-        return {name: np.stack([scope[name] for scope in self.scopes]) for name in names}
-
-
-def _items(name, value):
-    """Return (text, item) for what a cache, a list or an object holds."""
-    if isinstance(value, (tuple, list)):
-        return [(f"{name}[{n}]", item) for n, item in enumerate(value[:MOST_ITEMS])]
-    if isinstance(value, dict):
-        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ITEMS]]
-    return [(f"{name}.{key}", item) for key, item in list(getattr(value, "__dict__", {}).items())[:MOST_ITEMS]]
-
-
-def _numbers(scope):
-    """Yield the arrays and numbers of a scope by name."""
-    for name, value in scope.items():
+def _numbers(items):
+    """Yield those of (text, value) that are arrays or numbers, as arrays."""
+    for text, value in items:
         if isinstance(value, (np.ndarray, np.generic, int, float)) and not isinstance(value, bool):
-            yield name, value
+            yield text, np.array(value)
 
 
-class _Put:
-    """A hook that puts values in one place, one for each call."""
+def _put(place, values):
+    """Return a hook that puts values in one place, one for each call."""
+    values = iter(values)
 
-    def __init__(self, place, values):
-        self.place, self.values = place, iter(values)
-
-    def __call__(self, place, value, scope):
-        if place != self.place:
+    def hook(number, value, scope):
+        if number != place:
             return value
-        new = next(self.values, value)
+        new = next(values, value)
         return np.array(new) if isinstance(value, np.ndarray) else new
+
+    return hook
 
 
 def _stacked(evidence, gradients, wrong):
     return np.concatenate([np.asarray(gradients[evidence.problem.wrt.index(j)], dtype=float).ravel() for j in wrong])
-
-
-def recorded(bench, code):
-    """Return one :class:`Recording` of the gradient function for each trial."""
-    return [Recording(code, lambda f_vjp, t=t: bench.gradients(f_vjp, t)) for t in range(len(bench.evidence.trials))]

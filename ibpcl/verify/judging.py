@@ -3,12 +3,11 @@
 import numpy as np
 
 from ibpcl.verify.differences import first_step
-from ibpcl.verify.directions import along_directions, slope
 from ibpcl.verify.kinds import HINTS
 from ibpcl.verify.kinks import kinks
 from ibpcl.verify.report import InputVerdict
 from ibpcl.verify.symmetric import for_symmetric_changes
-from ibpcl.verify.witness import NORMWISE, approached, measure
+from ibpcl.verify.witness import NORMWISE, along_directions, approached, measure, slope
 from ibpcl.verify.words import place
 
 DIRECTIONS = 5
@@ -80,16 +79,9 @@ def _unless_coarse(name, words, error, coarse, numbers, rtol, witnesses):
 
 
 def _compare(problem, j, seen, rows, spread=1.0):
-    """Lay gradients beside what a witness has seen, at entries or along directions.
+    """Lay gradients beside what a witness has seen: (wrong, error, error allowed, how far the first is off), each (n,).
 
-    Returns
-    -------
-    off : ndarray of bool, shape (n,)
-        Where one of the gradients is wrong.
-    errors, coarse : ndarray, shape (n,)
-        The largest relative errors, and those that are allowed.
-    gap : ndarray, shape (n,)
-        How far the first gradient is from the truth.
+    ``rows`` are pairs of a cotangent and a gradient; the errors are relative, the largest of all rows.
     """
     off, errors, coarse, gaps, func, x = False, 0.0, 0.0, [], problem.function_of(j), np.asarray(problem.point[j])
     for row, array in rows:
@@ -226,21 +218,9 @@ def most_entries(outputs):
 
 
 def entries_to_look_at(shape, outputs, rng, wrong=()):
-    """Return sorted flat positions: all if few, else suspects, the ends of every axis, and a random sample.
+    """Return sorted flat positions: all if few, else ``wrong`` ones, the ends of every axis, and a random sample.
 
-    Parameters
-    ----------
-    shape : tuple
-        Shape of the input.
-    outputs : int
-        Size of the vector of outputs; the Jacobian's columns must fit into memory.
-    rng : numpy.random.Generator
-    wrong : sequence of int
-        Suspects, taken first.
-
-    Returns
-    -------
-    ndarray of int
+    ``outputs`` is the size of the vector of outputs: the Jacobian's columns must fit into memory.
     """
     size, most = int(np.prod(shape)), most_entries(outputs)
     if size <= most:

@@ -66,24 +66,13 @@ KINDS = ("ok", *HINTS)
 
 
 class Finding(NamedTuple):
-    """A named mistake.
-
-    Attributes
-    ----------
-    kind, words : str
-    where : str
-        The source line that it is on, where known.
-    factor : tuple, optional
-        ("missing" or "extra", smallest, largest) of a wrong factor, where known.
-    inputs : tuple of int
-        Of a side effect: the inputs whose gradients it spoils.
-    """
+    """A named mistake."""
 
     kind: str
     words: str
-    where: str = ""
-    factor: tuple | None = None
-    inputs: tuple = ()
+    where: str = ""                 # the source line that it is on, where known
+    factor: tuple | None = None     # ("missing" or "extra", smallest, largest) of a wrong factor, where known
+    inputs: tuple = ()              # those whose gradients a side effect spoils
 
     @property
     def hint(self):

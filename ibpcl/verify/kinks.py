@@ -39,12 +39,6 @@ def kink_gap(func, x, direction):
     which falls with ``h`` for a smooth function, stays at a kink, and grows like ``1 / h`` at a jump.  The three
     smallest steps at which it is above rounding decide.
 
-    Returns
-    -------
-    ndarray of bool
-
-    Examples
-    --------
     >>> [bool(kink_gap(np.abs, np.array(v), np.array(1.0))) for v in (0.0, 0.5)]
     [True, False]
     """

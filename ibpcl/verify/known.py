@@ -9,7 +9,6 @@ MOST_ARGUMENTS = 60     # arrays that functions are taken of
 SHORT = 24              # characters of the text of such an array
 MOST_PLAIN = 40         # arrays that may be one of two factors
 MOST_FACTORS = 14       # ... of a product of matrices
-MOST_THIRD = 4          # ... of three square ones
 MOST_SUMMED = 10        # ... under a sum
 LONGEST = 60
 LARGEST = 1e100         # of what a factor may be
@@ -66,12 +65,8 @@ class Lazy:
 class Known:
     """Arrays by name, with one value for each trial; the first axis counts the calls of a place in a loop.
 
-    Every method returns pairs of a text and its values that broadcast to a shape.
-
-    Parameters
-    ----------
-    views : list of dict
-        For each trial, name -> value; a name counts if it has a number or an array of the same shape in every trial.
+    They come from a view (name to value) of each trial, if they have the same shape in all.  Every method returns pairs
+    of a text and its values that broadcast to a shape.
     """
 
     def __init__(self, views):
@@ -130,21 +125,10 @@ class Known:
         """Return the arrays that fit, those of short names first, some at most."""
         return sorted(((n, v) for n, v in self.arrays.items() if fits(v[0])), key=lambda item: len(item[0]))[:most]
 
-    def products(self, given):
-        """Return matrix products of a place's own values with known matrices, from either side, as "..."."""
-        matrices = [(n, v) for n, v in self.arrays.items() if v[0].ndim == 3]
-        return [pair for item in matrices for pair in _matrix_products([("...", given), *_both_ways([item])])
-                if "..." in pair[0] and "... @ ..." not in pair[0] and pair[1][0].shape == given[0].shape]
-
     def pairs(self, shape):
-        """Return matrix and outer products of two arrays, and of square matrices also of three."""
+        """Return matrix and outer products of two arrays."""
         factors = self._shortest(lambda v: v.ndim in (2, 3) and v[0].size > 1, MOST_FACTORS)
-        found = [(text, values) for text, values in _matrix_products(_both_ways(factors)) if values[0].shape == shape]
-        if len(shape) == 3 and shape[1] == shape[2]:
-            square = _both_ways(self._shortest(lambda v: v.shape == shape, MOST_THIRD))
-            found += [(f"{a} @ {b} @ {c}", Lazy(lambda x, y, z: x @ y @ z, x, y, z))
-                      for (a, x), (b, y), (c, z) in product(square, repeat=3)]
-        return found
+        return [item for item in _matrix_products(_both_ways(factors)) if item[1][0].shape == shape]
 
     def sums(self, shape):
         """Return sums over an axis of an array or of a product of two, alone or times a third; what a softmax gives."""

@@ -12,7 +12,7 @@ FITS = 1e-6
 STAGES = {              # what is looked up, one after the other: the method of Known, and what it may be to the place
     "plain": ("missing", "extra", "term", "instead", "less"),
     "functions": ("missing", "extra", "term", "instead", "less"),
-    "products": ("product",), "pairs": ("term", "instead"), "sums": ("term", "sum"),
+    "pairs": ("term", "instead"), "sums": ("term", "sum"),
     "two": ("missing", "extra", "term", "instead", "less"),
 }
 WORDS = {               # kind and sentence by what a known array is to a place
@@ -20,8 +20,6 @@ WORDS = {               # kind and sentence by what a known array is to a place
     "missing": ("elementwise_factor", "an elementwise factor is missing: `{factor}` beside `{own}`"),
     "extra": ("elementwise_factor", "an elementwise factor is wrong: `{own}` must be divided by `{text}`{more}"),
     "instead": ("elementwise_factor", "an elementwise factor is wrong: `{own}` stands where `{factor}` belongs"),
-    "product": ("elementwise_factor", "a factor is missing in a matrix product: `{factor}` belongs where `{own}` "
-                "stands"),
     "sum": ("not_summed", "a sum is missing: `{own}` stands where `{factor}` belongs"),
     "centred": ("missing_term", "a term is missing, what flows back through the sum: `{factor}` belongs where `{own}` "
                 "stands"),
@@ -43,17 +41,16 @@ class Match(NamedTuple):
 
 
 def known_at(hole, views):
-    """Return the :class:`Known` arrays at a place: its variables, and the background of each trial."""
+    """Return the :class:`Known` arrays at a place: its own, and the background of each trial."""
     calls = hole.values[0].shape[0]
-    return Known([{**own, **{name: np.broadcast_to(value, (calls, *np.shape(value))) for name, value in view.items()
-                             if name not in own and isinstance(value, (np.ndarray, np.generic, float, int))}}
-                  for own, view in zip(hole.views, views, strict=True)])
+    joined = [{**own, **{name: np.asarray(value)[None] for name, value in view.items() if name not in own}}
+              for own, view in zip(hole.views, views, strict=True)]
+    return Known([{name: np.broadcast_to(value, (calls, *value.shape[1:])) for name, value in view.items()}
+                  for view in joined])
 
 
 def candidates(hole, known, stage):
     """Return (text, values): what a stage of :data:`STAGES` looks up for a hole."""
-    if stage == "products":
-        return known.products(hole.values)
     found = getattr(known, stage)(hole.values[0].shape)
     return found + ([("1", [np.ones(value.shape) for value in hole.values])] if stage == "plain" else [])
 
@@ -111,15 +108,13 @@ def _plausible(constants):
     return found
 
 
-def match_words(hole, match):
-    """Return (kind, words) for a match."""
+def named(hole, match):
+    """Return (cost, kind, words, factor) for a match; the factor is as in :class:`ibpcl.verify.kinds.Finding`."""
     own, c, relation = short(hole), match.constant, match.relation
     times = "" if abs(c - 1) < 1e-6 else "-" if abs(c + 1) < 1e-6 else f"{c:.6g} * "
     factor = f"{times}{bracketed(match.text) if times else match.text}"
     if match.text == "1":
         relation = "constant"
-    elif relation == "product":
-        factor = factor.replace("...", bracketed(own))
     elif relation == "term":
         factor = f"- {factor[1:]}" if c < 0 else f"+ {factor}"
     elif relation == "sum" and not match.text.startswith("sum("):
@@ -129,12 +124,14 @@ def match_words(hole, match):
         relation = "zero"
     kind, words = WORDS[relation]
     more = "" if abs(c - 1) < 1e-6 else f" and multiplied by {c:.6g}"
-    return kind, words.format(own=own, bracketed=bracketed(own), text=match.text, factor=factor, more=more,
-                              constant=f"{c:.6g}", name=constant_name(c))
+    words = words.format(own=own, bracketed=bracketed(own), text=match.text, factor=factor, more=more,
+                         constant=f"{c:.6g}", name=constant_name(c))
+    missing = match.relation in ("missing", "extra")
+    return match.cost, kind, words, (match.relation, match.smallest, match.largest) if missing else None
 
 
 def patterned(hole):
-    """Return (kind, words) for what the right values of a place have in common with its own, or None."""
+    """Return as :func:`named` what the right values of a place have in common with its own, or None."""
     pairs = list(zip(hole.values, hole.right, strict=False)) if hole.right is not None else []
     off = [np.abs(true - own) > FITS * np.max(np.abs(true)) for own, true in pairs]
     if not off or not all(map(np.any, off)) or off[0].size < 2:
@@ -142,11 +139,11 @@ def patterned(hole):
     own, where = short(hole), f"at {off[0].sum()} of {off[0].size} entries"
     if all(np.allclose(true[at], 0, atol=FITS * np.max(np.abs(true)))
            for (_, true), at in zip(pairs, off, strict=True)):
-        return "elementwise_factor", f"an elementwise factor of zeros and ones (a mask) is missing: `{own}` must be " \
-            f"zero {where}"
+        return 0, "elementwise_factor", "an elementwise factor of zeros and ones (a mask) is missing: " \
+            f"`{own}` must be zero {where}", None
     if all(np.allclose(np.sort(value, None), np.sort(true, None), rtol=FITS, atol=FITS * np.max(np.abs(true)))
            for value, true in pairs):
-        return "shifted", f"right numbers in another order (permuted) in `{own}`"
+        return 0, "shifted", f"right numbers in another order (permuted) in `{own}`", None
     return None
 
 

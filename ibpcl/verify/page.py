@@ -15,15 +15,7 @@ pre { background: #f5f5f2; padding: .8rem; overflow-x: auto; }
 def page(reports, title="Gradient check"):
     """Return an HTML page with reports, their V-curves and Taylor plots.
 
-    Parameters
-    ----------
-    reports : sequence of Report
-        Or of anything with ``title``, ``verdict``, ``text()`` and ``figures`` (HTML).
-    title : str
-
-    Returns
-    -------
-    str
+    A report is anything with ``title``, ``verdict``, ``text()`` and ``figures`` (HTML).
     """
     body = [f"<h1>{escape(title)}</h1>"]
     for report in reports:
@@ -34,13 +26,7 @@ def page(reports, title="Gradient check"):
 
 
 def drawn(name, curves):
-    """Draw the curves of one input as HTML: the error of central differences against the step, and Taylor remainders.
-
-    Parameters
-    ----------
-    name : str
-    curves : ibpcl.verify.curves.Curves
-    """
+    """Draw the :class:`ibpcl.verify.curves.Curves` of one input as HTML: its V-curve and its Taylor remainders."""
     given, truth = curves.v_curve(), curves.v_curve_of_truth()
     v = figure([("against the gradient given", "#a61b1b", given.steps, given.values),
                 ("against the true derivative", "#19703a", truth.steps, truth.values)],
@@ -54,18 +40,7 @@ def drawn(name, curves):
 
 
 def figure(lines, title, x_label, y_label):
-    """Draw curves on logarithmic axes as SVG.
-
-    Parameters
-    ----------
-    lines : sequence of (label, colour, x, y)
-        Values that are not positive and finite are left out.
-    title, x_label, y_label : str
-
-    Returns
-    -------
-    str
-    """
+    """Draw (label, colour, x, y) on logarithmic axes as SVG; what is not positive and finite is left out."""
     kept = []
     for label, colour, x, y in lines:
         good = np.isfinite(y) & (y > 0)

@@ -19,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.bench import affordable
+from ibpcl.verify.bench import Recording, affordable
 from ibpcl.verify.differences import central, complex_step, first_step, random_direction
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.source import Code, is_array
@@ -40,44 +40,31 @@ WORDS = {               # by what the gradient lacks, as a multiple of what a pa
 class Forward:
     """The forward with its values watched, at both points.
 
-    Parameters
-    ----------
-    evidence : Evidence
-
-    Raises
-    ------
-    ValueError
-        If there is no source, or running it again does not repeat the forward.
+    Raises ``ValueError`` if there is no source, or if running it again does not repeat the forward.
     """
 
     def __init__(self, evidence):
-        self.evidence, self.code = evidence, Code(inspect.unwrap(evidence.problem.f))
-        make, self.recorded, self.point = self.code.watched(), [], 0
+        self.evidence, self.code, self.recordings = evidence, Code(inspect.unwrap(evidence.problem.f)), []
         for problem in evidence.problems:
-            values = {}
-
-            def keep(place, value, scope, values=values):
-                values.setdefault(place, []).append(np.array(value) if is_array(value) else None)
-                return value
-
-            again = replace(problem, f=make(keep)).vector()
+            again = []
+            self.recordings.append(Recording(self.code, lambda f, problem=problem, again=again: again.append(
+                replace(problem, f=f).vector())))
             if not np.allclose(again, problem.vector(), rtol=1e-12, atol=0, equal_nan=True):
                 raise ValueError("the forward does not repeat itself")
-            self.recorded.append(values)
-        self.left = affordable(SECONDS, sum(map(len, self.recorded[0].values())), 0.0)       # runs
-        self.holding, self.held, self.calls = (), make(self._hold), {}
+        self.left = affordable(SECONDS, self.recordings[0].executed, 0.0)       # runs
+        self.holding, self.point, self.calls, self.held = (), 0, {}, self.code.watched()(self._hold)
         self.places = [n for n, place in enumerate(self.code.places) if place.watched and place.inside == "formula"
-                       and any(value is not None and value.size for value in self.recorded[0].get(n, ()))]
+                       and any(is_array(value) and np.size(value) for value in self.recordings[0].series.get(n, ()))]
         del self.places[MOST_PLACES:]
 
     def _hold(self, place, value, scope):
         if place not in self.holding:
             return value
         n = self.calls[place] = self.calls.get(place, -1) + 1
-        known = self.recorded[self.point].get(place, ())
-        if n >= len(known) or known[n] is None or np.shape(known[n]) != np.shape(value):
+        known = self.recordings[self.point].series.get(place, ())
+        if n >= len(known) or not is_array(known[n]) or np.shape(known[n]) != np.shape(value):
             return value
-        return known[n].copy() if isinstance(value, np.ndarray) else known[n][()]
+        return np.array(known[n]) if isinstance(value, np.ndarray) else known[n]
 
     def derivative(self, t, j, v, holding):
         """Return the derivative of trial ``t`` along ``v`` with some places held; None where it can't be had."""
@@ -111,18 +98,7 @@ def watched_forward(evidence):
 
 
 def forgotten_path(forward, wrong):
-    """Return the findings for inputs whose gradients miss a path, count one twice, or give one the wrong sign.
-
-    Parameters
-    ----------
-    forward : Forward
-    wrong : list of int
-        Inputs whose gradients are wrong, of the right shape and finite.
-
-    Returns
-    -------
-    dict of int to Finding
-    """
+    """Return a finding for each wrong input whose gradient misses a path, counts one twice or has its sign wrong."""
     found = {}
     for done, j in enumerate(wrong):
         lacks, classes, fits = _lacking(forward.evidence, j), [], []

@@ -22,37 +22,17 @@ def is_float(value):
 
 @dataclass(frozen=True)
 class Problem:
-    """A pair ``f``, ``f_vjp`` at a point.
-
-    Attributes
-    ----------
-    f, f_vjp : callable
-        ``out, cache = f(*point)`` and ``gradients = f_vjp(dout, cache)``.
-    point : tuple
-        Inputs; the floating-point ones as float64.
-    names : tuple of str
-        One for each input.
-    wrt : tuple of int
-        Positions of the inputs whose gradients ``f_vjp`` returns, in its order.
-    native : tuple
-        Inputs as they were given.
-    keywords : frozenset of str
-        Inputs that ``f`` takes by keyword only.
-    clock : Clock
-        Ends a check that takes too long.
-    partial : bool
-        Whether gradients may be missing; they are None then.
-    """
+    """A pair ``out, cache = f(*point)`` and ``gradients = f_vjp(dout, cache)`` at a point."""
 
     f: Callable
     f_vjp: Callable
-    point: tuple
-    names: tuple
-    wrt: tuple
-    native: tuple
-    keywords: frozenset = frozenset()
+    point: tuple                                # inputs; the floating-point ones as float64
+    names: tuple                                # of the inputs
+    wrt: tuple                                  # positions of those whose gradients ``f_vjp`` returns, in its order
+    native: tuple                               # inputs as they were given
+    keywords: frozenset = frozenset()           # inputs that ``f`` takes by keyword only
     clock: Clock = field(default_factory=Clock)
-    partial: bool = False
+    partial: bool = False                       # whether gradients may be missing; they are None then
 
     def at(self, point):
         """Return the same pair at another point."""
@@ -143,10 +123,7 @@ def copied(value):
 def gradients_in_order(gradients, problem):
     """Return what ``f_vjp`` returned as a tuple in the order of ``problem.wrt``; a dict is matched by its keys.
 
-    Raises
-    ------
-    TypeError
-        For a generator, or a dict whose keys are not the names of the inputs.
+    Raises ``TypeError`` for a generator, or a dict whose keys are not the names of the inputs.
     """
     chosen = [problem.names[j] for j in problem.wrt]
     if isinstance(gradients, dict):
@@ -182,12 +159,8 @@ def keys_by_name(gradients, names):
 def make_problem(f, f_vjp, inputs, wrt=None, names=None, clock=None, partial=False):
     """Build a :class:`Problem` from what the user gave to :func:`ibpcl.verify.check`.
 
-    Raises
-    ------
-    ValueError
-        If names, ``wrt`` and inputs do not fit together.
-    TypeError
-        If ``inputs`` is neither a tuple, a list nor a dict.
+    Raises ``ValueError`` if names, ``wrt`` and inputs do not fit together, ``TypeError`` if the inputs are neither a
+    tuple, a list nor a dict.
     """
     parameters, keywords = _parameter_names(f)
     if isinstance(inputs, dict):

@@ -187,13 +187,7 @@ class Report(Judged):
 
     @classmethod
     def from_dict(cls, entries):
-        """Restore a report without curves from what :meth:`to_dict` returned; its verdict is made anew, of the kinds.
-
-        Raises
-        ------
-        KeyError, TypeError
-            If a part is missing or is not what it must be.
-        """
+        """Restore a report, without curves, from :meth:`to_dict`; its verdict is made anew, of the kinds."""
         inputs = [InputVerdict(*(restored(item[key]) for key in ("name", "kind", "words", "hint", "error", "numbers")))
                   for item in entries["inputs"]]
         return cls(entries["title"], inputs, entries["problems"], entries["notes"], restored(entries["numbers"]))

@@ -3,6 +3,7 @@
 :class:`ibpcl.verify.user.FileRun` starts it and reads its messages.
 """
 
+import contextlib
 import importlib.util
 import inspect
 import json
@@ -23,12 +24,8 @@ from ibpcl.verify.trap import Trap, limit
 def serve(request):
     """Check the pairs of a file, in the process that is there for this, and print the messages on standard output.
 
-    What the file itself prints goes to standard error.
-
-    Parameters
-    ----------
-    request : str
-        The attributes of a :class:`ibpcl.verify.user.FileRun`, as JSON.
+    ``request`` has the attributes of a :class:`ibpcl.verify.user.FileRun`, as JSON.  What the file itself prints goes
+    to standard error.
     """
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -42,18 +39,15 @@ def serve(request):
     send("ready")
     options = SimpleNamespace(**json.loads(request))
     try:
-        with limit(options.timeout):
-            module = load(options.path)
+        module = load(options.path)
         pairs = pairs_of(module)
         names = options.names or pairs
         refuse_names(module, names, options)
         send("pairs", names=names, left_out=alone_in(module, pairs) if names == pairs else [])
         for name in names:
-            send("verdict", name=name, **verdict_on(module, name, options, send))
+            send("verdict", name=name, **verdict_on(module, name, options))
     except UserError as error:
         send("refused", state="refused", words=str(error))
-    except TimeUp as up:
-        send("refused", state="undecided", words=str(up))
     sys.stdout.flush()
     os._exit(0)                                             # what the file leaves for the exit is not waited for
 
@@ -113,43 +107,32 @@ def parameters_of(module, name):
     return {key: p for key, p in every.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
 
-def verdict_on(module, name, options, send):
+def verdict_on(module, name, options):
     """Return what is to be sent of a pair: its report and figures, or a state and in words why there is no report."""
-    file, where, start = Path(module.__file__), f"{options.path}:{name}", time.perf_counter()
+    file, start = Path(module.__file__), time.perf_counter()
+    f_vjp = getattr(module, f"{name}_vjp", None)
     try:
-        with limit(options.timeout):
-            f_vjp = getattr(module, f"{name}_vjp", None)
-            if not callable(f_vjp):
-                raise UserError(f"check: {options.path} has no {name}_vjp, the gradient of {name}: write it beside "
-                                f"{name}")
-            inputs = make_inputs(module, name, options)
-            with Trap() as trap:
-                report = check(getattr(module, name), f_vjp, inputs, options.wrt, seed=options.seed % 2**32,
-                               timeout=options.timeout, partial=True)
-                content = {"report": report.to_dict(), "seconds": time.perf_counter() - start}
+        if not callable(f_vjp):
+            raise UserError(f"check: {options.path} has no {name}_vjp, the gradient of {name}: write it beside {name}")
+        inputs = make_inputs(module, name, options)
+        with Trap() as trap, limit(options.timeout):
+            report = check(getattr(module, name), f_vjp, inputs, options.wrt, seed=options.seed % 2**32,
+                           timeout=options.timeout, partial=True)
     except UserError as error:
         return {"state": "refused", "words": str(error)}
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None:
-        return {**content, "figures": figures(report, options.timeout, send) if options.figures else ""}
+        content = {"report": report.to_dict(), "seconds": time.perf_counter() - start, "figures": ""}
+        with contextlib.suppress(Exception, TimeUp):         # no curves if they raise
+            content["figures"] = report.figures if options.figures else ""
+        return content
     if trap.frames(file):
         return {"state": "wrong", "words": f"it raises\n{trap.within(file)}"}
     if isinstance(trap.error, (ValueError, TypeError)):
         words = str(trap.error).removeprefix("check: ").replace("pass wrt=(...)", "pass --wrt")
-        return {"state": "refused", "words": f"check: {where}: {words}"}
+        return {"state": "refused", "words": f"check: {options.path}:{name}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
-
-
-def figures(report, timeout, send):
-    """Return the figures of a report; empty if they raise or take too long."""
-    send("draws")                                            # which has its own time
-    try:
-        with limit(timeout), Trap():
-            return report.figures
-    except TimeUp:
-        pass
-    return ""
 
 
 def make_inputs(module, name, options):

@@ -17,30 +17,18 @@ from functools import cached_property
 import numpy as np
 
 WATCH = "__watch__"
+MOST_ITEMS = 20         # of a cache, a list or an object
 LAYOUT = ("zeros", "ones", "empty", "full", "reshape", "swapaxes", "moveaxis", "transpose", "expand_dims", "eye",
           "squeeze")
 _VALUES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.Compare)
 
 
 class Code:
-    """A function with the helpers of its file that it calls.
+    """A function, or a bound method, with the helpers of its file that it calls.
 
-    Parameters
-    ----------
-    function : callable
-        A Python function or bound method whose source can be read.
-
-    Attributes
-    ----------
-    trees : dict of str to ast.FunctionDef
-        The function first; line numbers are those of its file.
-    places : list of Place
-        Every expression in them that has a value, in the order of the source.
-
-    Raises
-    ------
-    ValueError
-        If the source cannot be read: built-in, compiled, or typed into a plain interpreter.
+    ``trees`` has the tree of each by its name, the function first, with the line numbers of the file; ``places`` every
+    expression in them that has a value.  Raises ``ValueError`` if the source can't be read: built-in, compiled, or
+    typed into a plain interpreter.
     """
 
     def __init__(self, function):
@@ -62,8 +50,7 @@ class Code:
         if tree.name in self.trees:
             return
         self.trees[tree.name] = tree
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        around = {name: cell.cell_contents for name, cell in cells if _filled(cell)}
+        around = dict(inspect.getclosurevars(function).nonlocals)
         self.scope.update(around)
         known = {**function.__globals__, **around}
         for node in ast.walk(tree):
@@ -78,7 +65,7 @@ class Code:
                     self._add(called, kind)
                 except ValueError:
                     continue
-                if kind is not None and self.trees.get(called.__name__) is not None:
+                if kind is not None:
                     self.owners.setdefault(called.__name__, kind)
 
     def compile(self):
@@ -124,22 +111,10 @@ class Code:
 
 
 class Place:
-    """An expression in a tree.
+    """An expression in a tree: its node, its parent and the field and index at which that holds it, its statement.
 
-    Attributes
-    ----------
-    node, parent : ast.AST
-    field, index : str, int or None
-        Where the parent holds it.
-    statement : ast.stmt
-    function : str
-        Name of the function that it is in.
-    inside : {"formula", "index", "axis", "range", "layout"}
-        What it is part of.
-    whole : bool
-        Whether it is all that a name is given or that is returned.
-    around : ast.AST
-        The subscript around an index, else the node itself.
+    ``inside`` is what it is part of ("formula", "index", "axis", "range" or "layout"), ``whole`` whether it is all that
+    a name is given or that is returned, ``around`` the subscript around an index, else the node itself.
     """
 
     def __init__(self, node, parent, field, index, statement, function, inside, around):
@@ -148,17 +123,10 @@ class Place:
         self.whole = parent is statement or (isinstance(parent, ast.Tuple) and isinstance(statement, ast.Return))
         self.watched = not isinstance(node, ast.Constant)
 
-    @property
+    @cached_property
     def text(self):
         """The expression as source."""
         return ast.unparse(self.node)
-
-
-def _filled(cell):
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False
 
 
 def _parsed(function):
@@ -249,18 +217,13 @@ class _Watching(ast.NodeTransformer):
         return ast.copy_location(ast.Call(ast.Name(WATCH, ast.Load()), [ast.Constant(number), node, names], []), node)
 
 
-def is_pure(node):
-    """Return whether an expression can be evaluated again without side effects."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call):
-            root = part.func
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            if not (isinstance(root, ast.Name) and root.id in ("np", "numpy")) or ".random" in ast.unparse(part.func):
-                return False
-        elif isinstance(part, (ast.NamedExpr, ast.Lambda, ast.Await, ast.Yield, ast.ListComp, ast.GeneratorExp)):
-            return False
-    return True
+def items_of(name, value):
+    """Return (text, item) for what a cache, a list or an object holds."""
+    if isinstance(value, (tuple, list)):
+        return [(f"{name}[{n}]", item) for n, item in enumerate(value[:MOST_ITEMS])]
+    if isinstance(value, dict):
+        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ITEMS]]
+    return [(f"{name}.{key}", item) for key, item in list(getattr(value, "__dict__", {}).items())[:MOST_ITEMS]]
 
 
 def is_array(value):

@@ -1,4 +1,4 @@
-"""What must hold for a pair before its gradient can be judged: repeatable, finite, and without side effects.
+"""What must hold for a pair before its gradient can be judged: its form, repeatable, finite, without side effects.
 
 A gradient function is called in the orders in which programs call it: twice with one cache, after another call of the
 forward, and with arrays that still belong to the caller.
@@ -11,26 +11,70 @@ import types
 import numpy as np
 
 from ibpcl.verify.kinds import Finding
-from ibpcl.verify.problem import as_tuple, copied, gradients_in_order, is_float, shaped_like
+from ibpcl.verify.problem import as_tuple, copied, gradients_in_order, is_float, shaped_like, tuple_of
 from ibpcl.verify.source import Code
 
 DEPTH = 6               # of nested tuples, lists and dicts in a cache
 
 
+def refuse_outputs(outputs):
+    """Raise ``TypeError`` for outputs without a gradient of this kind: complex ones, or no floating-point one."""
+    kinds = ", ".join(sorted({str(out.dtype) for out in outputs}))
+    if outputs and not any(out.dtype.kind in "fc" for out in outputs):
+        raise TypeError(f"check: f returns {kinds} alone, which has no derivative; return floats")
+    if any(out.dtype.kind == "c" for out in outputs):
+        raise TypeError(f"check: f returns {kinds}; a complex output has no gradient of this kind: return its real and "
+                        "imaginary parts as two outputs (out.real, out.imag)")
+
+
+def require_gradients(problem, w, wrt):
+    """Call ``f_vjp`` once and refuse what can't be judged.
+
+    Raises ``ValueError`` if the number of gradients does not fit the inputs, ``TypeError`` if the arguments are taken
+    in the wrong order, or something else than arrays is returned.
+    """
+    outputs, several, cache = problem.call()
+    dout = shaped_like(w, outputs, several)
+    try:
+        gradients = gradients_in_order(problem.f_vjp(dout, cache), problem)
+    except Exception as error:
+        if _works_exchanged(problem, dout, cache):
+            raise TypeError("check: the arguments of f_vjp are in the wrong order: it takes (cache, dout), but is "
+                            "called as f_vjp(dout, cache)") from error
+        raise
+    chosen, count = [problem.names[j] for j in problem.wrt], sum(g is not None for g in gradients)
+    stacked = _stacked(problem, gradients)
+    if len(gradients) == len(chosen) and not stacked:
+        return
+    words = f"f_vjp returned {count} gradient{'s' * (count != 1)}"
+    hint = f"; it returned one array of shape {gradients[0].shape}, in which gradients are stacked: return a tuple " \
+        f"{tuple_of(chosen)}" if stacked else ""
+    if wrt is not None:
+        raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {words}{hint}")
+    hint = hint or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"
+    raise ValueError(f"check: {words}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)}){hint}")
+
+
+def _stacked(problem, gradients):
+    """Return whether the only array returned has an axis along which there is a gradient for each of several inputs."""
+    first, *others = gradients or (None,)
+    return isinstance(first, np.ndarray) and first.ndim > 0 and len(first) == len(problem.wrt) > 1 \
+        and all(g is None for g in others) and {first.shape[1:]} == {problem.shape(j) for j in problem.wrt}
+
+
+def _works_exchanged(problem, dout, cache):
+    try:
+        gradients = gradients_in_order(problem.f_vjp(cache, dout), problem)
+        return len(gradients) == len(problem.wrt) and all(
+            np.shape(g) == problem.shape(j) for g, j in zip(gradients, problem.wrt, strict=True))
+    except Exception:                                   # code under check may raise anything
+        return False
+
+
 def inspect_pair(problem, w, near=None):
-    """Return what is wrong with a pair besides its numbers, None if nothing is.
+    """Return a :class:`Finding` for what is wrong with a pair besides its numbers, None if nothing is.
 
-    Parameters
-    ----------
-    problem : ibpcl.verify.problem.Problem
-    w : ndarray, shape (M,)
-        Cotangent of all outputs.
-    near : ibpcl.verify.problem.Problem, optional
-        The pair at another point.
-
-    Returns
-    -------
-    Finding or None
+    ``w`` is a cotangent of all outputs, ``near`` the pair at another point, if there is one.
     """
     first, second = problem.call(), problem.call()
     if not all(map(same_bits, first[0], second[0])):
@@ -38,35 +82,30 @@ def inspect_pair(problem, w, near=None):
     if not all(np.all(np.isfinite(part)) for part in first[0] if part.dtype.kind in "fc"):
         return Finding("non_finite_forward", "the forward itself is not finite at these inputs")
     # A gradient that overwrites things is called before any other way that it may go wrong is tried.
-    return _overwritten(problem, w, *first) or _overwritten_input(problem, w) or _repeated(problem, w, near)
+    return _overwritten(problem, w) or _repeated(problem, w, near)
 
 
-def _overwritten(problem, w, outputs, several, cache):
-    """Return what one call of the gradient function overwrites: the cotangent, the cache, or the output."""
-    dout = shaped_like(w, outputs, several)
-    kept, cached, values = copied(dout), copied(cache), copied(outputs)
-    problem.f_vjp(dout, cache)
-    before, after = _arrays(cached), _arrays(cache)
-    changed = [name for name, array in before.items() if name not in after or not same_bits(array, after[name])]
-    if not all(map(same_bits, as_tuple(kept), as_tuple(dout))):
-        return Finding("changes_cotangent", "the gradient function overwrites its argument dout in place",
-                       inputs=problem.wrt)
-    if changed:
-        return Finding("changes_cache", f"the gradient function overwrites what is cached in place "
-                       f"({', '.join(changed)}), so a second call with the same cache goes wrong", inputs=problem.wrt)
-    if not all(map(same_bits, values, outputs)):
-        return Finding("changes_cache", "the gradient function overwrites the output of the forward in place",
-                       inputs=problem.wrt)
-    return None
-
-
-def _overwritten_input(problem, w):
-    """Return the input that the pair overwrites."""
+def _overwritten(problem, w):
+    """Return what the pair overwrites in one call: the cotangent, the cache, the output, an input."""
     point = [np.array(v) if isinstance(v, np.ndarray) else v for v in problem.point]
-    _called(problem, w, *problem.forward(point))
-    changed = [name for name, a, b in zip(problem.names, problem.point, point, strict=True) if not same_bits(a, b)]
-    return Finding("changes_input", f"the pair overwrites its input {', '.join(changed)} in place",
-                   inputs=problem.wrt) if changed else None
+    outputs, several, cache = problem.forward(point)
+    dout = shaped_like(w, outputs, several)
+    kept, cached, values = copied(dout), _arrays(copied(cache)), copied(outputs)
+    problem.f_vjp(dout, cache)
+    after = _arrays(cache)
+    changed = [name for name, array in cached.items() if name not in after or not same_bits(array, after[name])]
+    moved = [name for name, a, b in zip(problem.names, problem.point, point, strict=True) if not same_bits(a, b)]
+    for happened, kind, words in (
+            (not all(map(same_bits, as_tuple(kept), as_tuple(dout))), "changes_cotangent",
+             "the gradient function overwrites its argument dout in place"),
+            (changed, "changes_cache", "the gradient function overwrites what is cached in place "
+             f"({', '.join(changed)}), so a second call with the same cache goes wrong"),
+            (not all(map(same_bits, values, outputs)), "changes_cache",
+             "the gradient function overwrites the output of the forward in place"),
+            (moved, "changes_input", f"the pair overwrites its input {', '.join(moved)} in place")):
+        if happened:
+            return Finding(kind, words, inputs=problem.wrt)
+    return None
 
 
 def _repeated(problem, w, near):

@@ -13,13 +13,6 @@ class Suspects:
 
     The value of each place is moved a little; a place is suspect if that moves all wrong gradients and no right one.
     If there is no such place (two mistakes, or one that some input does not show), none is ruled out.
-
-    Parameters
-    ----------
-    bench : Bench
-    code : Code
-    recording : Recording
-        Of the unchanged function.
     """
 
     def __init__(self, bench, code, recording):

@@ -16,20 +16,7 @@ NOTE = "is symmetric, and the forward reads its {} triangle only: the gradient i
 def for_symmetric_changes(truth, x, name, gradients):
     """Return the truth for symmetric changes if the forward reads one triangle and the gradients are symmetric.
 
-    Parameters
-    ----------
-    truth : ibpcl.verify.witness.Truth
-        Of all entries of ``x``.
-    x : ndarray
-    name : str
-        Of the input.
-    gradients : list of ndarray
-        What was returned for it.
-
-    Returns
-    -------
-    ibpcl.verify.witness.Truth
-        The same where this does not apply.
+    ``truth`` is that of all entries of ``x``, an input; where this does not apply, it is returned as it is.
     """
     if x.ndim != 2 or len(x) < 2 or x.shape != x.T.shape or not np.array_equal(x, x.T) \
             or not all(np.allclose(g, g.T, rtol=1e-8, atol=1e-8 * np.max(np.abs(g))) for g in gradients):

@@ -95,18 +95,10 @@ def limit(seconds):
 def converse(command, seconds):
     """Start a process and yield the JSON objects that it prints, a line each, as they come.
 
-    Parameters
-    ----------
-    command : list of str
-    seconds : float
-        Time from one object to the next; a process that is silent for much longer is killed, with all that it has
-        started.  The first one, which follows the start of an interpreter, may take any time.
-
-    Yields
-    ------
-    dict
-        The last one is ``{"event": "ended", "code": ...}`` with the exit code (negative: a signal), or
-        ``{"event": "late"}`` if the process had to be killed.
+    From one object to the next it has so many seconds; a process that is silent for much longer is killed, with all
+    that it has started.  The first one, which follows the start of an interpreter, may take any time.  The last one is
+    ``{"event": "ended", "code": ...}`` with the exit code (negative: a signal), or ``{"event": "late"}`` if the process
+    had to be killed.
     """
     process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
     late, timer = threading.Event(), threading.Timer(0, lambda: None)

@@ -69,28 +69,13 @@ def parse_shapes(texts):
 
 @dataclass
 class Checked:
-    """What came of one pair, or of a file as a whole.
+    """What came of one pair, or of a file as a whole."""
 
-    Attributes
-    ----------
-    title : str
-        ``path:function``.
-    verdict : str
-        "ok", "wrong" or "undecided"; or "refused" (something is missing that the command needs).
-    words : str
-        Without a report: why.
-    report : Report or None
-        None if the pair could not be judged: it raises, it ends the process, there was no time.
-    figures : str
-        Its curves, as HTML.
-    seconds : float
-    """
-
-    title: str
-    verdict: str
-    words: str = ""
-    report: Report | None = None
-    figures: str = ""
+    title: str                      # path:function
+    verdict: str                    # "ok", "wrong", "undecided", or "refused": the command needs something else
+    words: str = ""                 # why there is no report
+    report: Report | None = None    # None if the pair raises, ends the process, or there was no time
+    figures: str = ""               # its curves, as HTML
     seconds: float = 0.0
 
     def text(self):
@@ -111,31 +96,15 @@ class FileRun:
 
     A pair that ends the process, or that hangs and can't be interrupted, costs its own verdict only: the pairs after
     it are checked in a new process.
-
-    Parameters
-    ----------
-    path : str
-    names : sequence of str
-        The functions; all that have a gradient if empty.
-    shapes : dict of str to tuple of int
-        Shapes of inputs to draw; ``()`` is a number.
-    wrt : sequence of str, optional
-        The inputs whose gradients ``function_vjp`` returns, in its order; by default all floating-point ones.
-    seed : int
-        Of drawn inputs, cotangents and directions.
-    timeout : float
-        Seconds for each pair, and for the import of the file.
-    figures : bool
-        Whether the V-curves and Taylor plots are wanted, for a page.
     """
 
     path: str
-    names: list = field(default_factory=list)
-    shapes: dict = field(default_factory=dict)
-    wrt: list | None = None
-    seed: int = 0
-    timeout: float = 120.0
-    figures: bool = False
+    names: list = field(default_factory=list)       # functions; all that have a gradient if empty
+    shapes: dict = field(default_factory=dict)      # of inputs to draw, by name; () is a number
+    wrt: list | None = None                         # as in :func:`ibpcl.verify.check`
+    seed: int = 0                                   # of drawn inputs, cotangents and directions
+    timeout: float = 120.0                          # seconds for each pair, and for the import of the file
+    figures: bool = False                           # whether the curves are wanted, for a page
 
     def __post_init__(self):
         self.left_out = []                                   # functions without a gradient

@@ -35,52 +35,36 @@ VAGUE = 1e-3                # differences whose error is above this share of the
 
 
 class Truth(NamedTuple):
-    """Columns of a Jacobian and what is known about their quality.
+    """Derivatives of all M outputs by n entries of an input, or along n directions, and how good they are."""
 
-    Attributes
-    ----------
-    jacobian, error : ndarray, shape (M, n)
-        M outputs, n entries of the input; error is the absolute error estimate.
-    entries : ndarray of int, shape (n,)
-        Flat positions in the input.
-    usable : ndarray of bool, shape (n,)
-        False where the forward has a kink.
-    method : str
-        ``"complex step"`` or ``"Richardson differences"``.
-    rtol : float
-        Relative tolerance that the witness and the conditioning of the forward allow.
-    agreement : float
-        Largest relative disagreement of the two witnesses; NaN if there was one only.
-    notes : tuple of str
-        What is to be said about the forward.
-    triangle : str
-        "lower" or "upper" if the forward reads that triangle of a symmetric matrix only, and the Jacobian is that for
-        symmetric changes.
-    """
+    jacobian: np.ndarray                # (M, n)
+    error: np.ndarray                   # (M, n), absolute
+    usable: np.ndarray                  # (n,), False where the forward has a kink
+    method: str                         # "complex step" or "Richardson differences"
+    rtol: float                         # relative tolerance that the witness and the forward's conditioning allow
+    agreement: float                    # largest relative disagreement of the witnesses; NaN if there was one only
+    notes: tuple = ()                   # on the forward
+    entries: np.ndarray | None = None   # flat positions in the input
+    directions: list | None = None
+    trusted: bool = True                # False where the witnesses disagree along a direction
+    triangle: str = ""                  # "lower" or "upper": see :mod:`ibpcl.verify.symmetric`
 
-    jacobian: np.ndarray
-    error: np.ndarray
-    entries: np.ndarray
-    usable: np.ndarray
-    method: str
-    rtol: float
-    agreement: float
-    notes: tuple
-    triangle: str = ""
-
-    def gradient(self, w):
-        """Pull ``w`` back: the true gradient at ``entries``, its scale, and the error that is allowed."""
-        value, scale = w @ self.jacobian, np.abs(w) @ np.abs(self.jacobian)
-        scale = scale + NORMWISE * np.max(scale[self.usable], initial=0.0)
-        return value, scale, self.rtol * scale + 10 * (np.abs(w) @ self.error)
+    def gradient(self, w, size=None):
+        """Pull ``w`` back: the true gradient, its scale, and the error that is allowed."""
+        scale = np.abs(w) @ np.abs(self.jacobian)
+        scale = scale + (NORMWISE * np.max(scale[self.usable], initial=0.0) if size is None else size)
+        return w @ self.jacobian, scale, self.rtol * scale + 10 * (np.abs(w) @ self.error)
 
     def compare(self, w, gradient):
-        """Return what a gradient says at ``entries``, its true value there, the scale, and the error allowed."""
-        return gradient.ravel()[self.entries].astype(float), *self.gradient(w)
+        """Return what a gradient gives, and what :meth:`gradient` returns."""
+        if self.directions is None:
+            return gradient.ravel()[self.entries].astype(float), *self.gradient(w)
+        along = [gradient * direction for direction in self.directions]
+        return np.array(list(map(np.sum, along))), *self.gradient(w, list(map(np.linalg.norm, along)))
 
     def direction(self, n, shape):
-        """Return the direction of entry number ``n``."""
-        return unit_direction(shape, self.entries[n])
+        """Return direction number ``n``, or that of entry number ``n``."""
+        return unit_direction(shape, self.entries[n]) if self.directions is None else self.directions[n]
 
 
 def refusals():
@@ -123,11 +107,11 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
     everything = np.ones(len(entries), dtype=bool)
     if len(entries) == 0:
         empty = np.zeros((problem.vector().size, 0))
-        return Truth(empty, empty, entries, everything, "complex step", COMPLEX_RTOL, np.nan, ())
+        return Truth(empty, empty, everything, "complex step", COMPLEX_RTOL, np.nan, (), entries)
 
     def by_complex_step(usable, agreement, *notes):
         allowed = max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
-        return Truth(jacobian, np.zeros_like(jacobian), entries, usable, "complex step", allowed, agreement, notes)
+        return Truth(jacobian, np.zeros_like(jacobian), usable, "complex step", allowed, agreement, notes, entries)
 
     try:
         if method != "Richardson differences":
@@ -156,8 +140,45 @@ def measure(problem, j, entries, rng, rtol=None, method=None):
             return by_complex_step(usable, float(np.max(gap[clean], initial=0.0)))
         notes = (f"forward is not complex-safe in {name}: the complex step and real differences disagree, as they do "
                  "when np.abs or a cast drops the imaginary part",)
-    return Truth(values, np.where(np.isfinite(errors), errors, 0.0), entries, usable & np.all(
-        np.isfinite(values), axis=0), "Richardson differences", rtol or DIFFERENCE_RTOL, np.nan, notes)
+    return Truth(values, np.where(np.isfinite(errors), errors, 0.0), usable & np.all(np.isfinite(values), axis=0),
+                 "Richardson differences", rtol or DIFFERENCE_RTOL, np.nan, notes, entries)
+
+
+def along_directions(problem, j, rng, rtol=None, count=5, mask=1.0, method="complex step", given=None):
+    """Differentiate along ``count`` random directions of input ``j`` (or those given); ``mask`` restricts them.
+
+    The first of them is confirmed by differences (all of them are differences if the forward refuses complex
+    numbers).
+    """
+    func, x, blur = problem.function_of(j), np.asarray(problem.point[j]), blurred(problem, j)
+    directions, values, errors = [], [], []
+    agreement, trusted, allowed = np.nan, True, max(rtol or COMPLEX_RTOL, conditioning(problem, j, rng))
+    for trial in range(count):
+        direction = given[trial] if given is not None else mask * random_direction(x.shape, rng)
+        try:
+            value, error = slope(func, x, direction, method)
+        except refusals():
+            method = "Richardson differences"
+            value, error = slope(func, x, direction, method)
+        if method != "complex step":
+            allowed, agreement = rtol or DIFFERENCE_RTOL, np.nan
+            size = np.abs(value) + NORMWISE * np.max(np.abs(value), initial=0.0)
+            trusted &= bool(np.sum(error) <= np.sum(VAGUE * size + blur))
+        elif trial == 0:
+            agreement, trusted = confirmed(problem, j, direction, value, np.abs(value))
+        directions.append(direction)
+        values.append(value)
+        errors.append(error)
+    return Truth(np.stack(values, 1), np.stack(errors, 1), np.ones(count, dtype=bool), method, allowed, agreement,
+                 directions=directions, trusted=trusted)
+
+
+def slope(func, x, direction, method, **options):
+    """Differentiate along one direction by a method, differences with options: (values, errors), of shape (M,)."""
+    if method == "complex step":
+        value = complex_step(func, x, direction)
+        return value, np.zeros(value.shape)
+    return richardson(func, x, direction, goal=DIFFERENCE_RTOL, **options)[:2]
 
 
 def _met(problem, j, entries, jacobian, suspect):

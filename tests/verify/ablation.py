@@ -1,98 +1,203 @@
-"""What each part of the diagnosis contributes: leave it out, and count what is still named.
+"""What each part of the diagnosis contributes: leave it out, and count the mistakes that lose their name.
 
-    python tests/verify/ablation.py [PART ...]
+    python tests/verify/ablation.py [--cases FILE.json ...] [PART ...]
 
-prints a line for each part: caught and named of the students' mistakes, and the seconds of this process.  It takes some
-minutes a part.
+prints a row of a table for each part: its lines, and the names lost of the students' mistakes and of those in further
+files (by function: ``wrt``, and ``mistakes`` with ``source``, ``kinds`` and ``should_mention``).  A part is left out
+only of the mistakes for which it returns something; a first pass, which takes some minutes, finds out which these are.
 """
 
+import argparse
+import inspect
+import json
 import os
+import re
 import sys
 import tempfile
-import time
+import types
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from test_students import MISTAKES, verdict_on
+from test_students import MISTAKES, judged, spoiled
 
 import ibpcl.verify.diagnosis as diagnosis
 import ibpcl.verify.edits as edits
+import ibpcl.verify.edits.indices as indices
 import ibpcl.verify.edits.names as names
 import ibpcl.verify.edits.rules as rules
-import ibpcl.verify.edits.statements as statements
 import ibpcl.verify.gradcheck as gradcheck
+import ibpcl.verify.holes as holes
+import ibpcl.verify.known as known
 import ibpcl.verify.matches as matches
 import ibpcl.verify.paths as paths
-import ibpcl.verify.shapes as shapes
+import ibpcl.verify.suspects as suspects
 import ibpcl.verify.whole as whole
 
 
-def without(module, name, result=None):
-    """Return a change that puts a function in the place of one of a module, which returns the same whatever it gets."""
-    return lambda: setattr(module, name, lambda *arguments, **options: result() if callable(result) else result)
+class Part(NamedTuple):
+    """A part of the diagnosis: (object, name) of its functions, what they return without it, and its code."""
+
+    hooks: tuple
+    nothing: object         # () -> what stands for the result
+    code: tuple             # modules and functions
+    everywhere: bool = False    # whether it acts without a result of its own, so that it is left out of all mistakes
 
 
-def without_rules(kind):
-    """Return a change that leaves out the rows of one kind of the table of rules."""
-    def change():
-        rules.RULES[:] = [rule for rule in rules.RULES if rule[1] != kind]
-    return change
-
-
-def without_stage(stage):
-    """Return a change that leaves out one stage of the search for what a place would have to be."""
-    def change():
-        candidates = matches.candidates
-        diagnosis.candidates = lambda hole, known, at: [] if at == stage else candidates(hole, known, at)
-    return change
+def none():
+    """Return nothing."""
 
 
 PARTS = {
-    "nothing": lambda: None,
-    "changes of one place of the source": without(diagnosis, "edits_of", list),
-    **{f"... rules of kind {kind}": without_rules(kind) for kind in dict.fromkeys(rule[1] for rule in rules.RULES)},
-    "... of numbers": without(edits, "of_number", list),
-    "... of indices one off": without(edits, "of_index", list),
-    "... of slices and subscripts": lambda: [setattr(module, "of_subscript", lambda place: ())
-                                             for module in (edits, statements)],
-    "... of einsum": without(edits, "of_einsum", list),
-    "... of statements": without(edits, "of_statements", list),
-    "... ... one more term": without(statements, "_one_more_term", list),
-    "... of names": without(edits, "of_names", list),
-    "... ... exchanged": without(names, "_exchanged", list),
-    "... ... in every use": without(names, "_in_every_use", list),
-    "... ... as a further factor in a loop": without(names, "_beside", list),
-    "paths held constant": without(diagnosis, "forgotten_path", dict),
-    "two paths at once": without(paths, "_pair", list),
-    "places measured": without(diagnosis, "holes", lambda: ([], set())),
-    "what a place would have to be": without(diagnosis.Search, "_match"),
-    **{f"... {stage}": without_stage(stage) for stage in matches.STAGES},
-    "what right values and own have in common": without(diagnosis, "patterned"),
-    "transposed, reversed, shifted, summed": without(shapes, "rearranged"),
-    "permuted": without(shapes, "permuted"),
-    "rearranged cotangents": without(shapes, "by_cotangent"),
-    "sums over axes of one output": without(shapes, "of_one_output"),
-    "one constant": without(whole, "_constant"),
-    "right to some digits": without(whole, "digits_of"),
-    "a few entries": without(diagnosis, "few_entries"),
-    "the second point": without(gradcheck, "neighbour"),
+    "whole gradient: one constant": Part(((whole, "_constant"),), none, (whole._constant, whole._sizes)),
+    "... right to some digits": Part(((whole, "digits_of"), (diagnosis, "digits_of")), none, (
+        whole.digits_of, whole._precision)),
+    "... a few entries": Part(((whole, "few_entries"), (diagnosis, "few_entries")), none, (whole.few_entries,)),
+    "... transposed, reversed, shifted, summed": Part(((whole, "ways"),), tuple, (whole.ways, whole.rearranged)),
+    "... swapped": Part(((whole, "swapped"),), none, (whole.swapped,)),
+    "... another shape": Part(((whole, "wrong_shape"),), lambda: ("wrong_shape", ""), (whole.wrong_shape,)),
+    "edits: rules": Part(((edits, "by_rule"),), tuple, (rules,)),
+    "... numbers": Part(((edits, "of_number"),), tuple, (indices.of_number,)),
+    "... indices one off": Part(((edits, "of_index"),), tuple, (indices.of_index,)),
+    "... slices and subscripts": Part(((edits, "of_subscript"),), tuple, (
+        indices.of_subscript, indices._other_slices, indices._end, indices._number)),
+    "... loops backwards": Part(((edits, "_other_order"),), none, (edits._other_order,)),
+    "... names": Part(((edits, "of_names"),), tuple, (names,)),
+    "... names exchanged": Part(((names, "_exchanged"),), tuple, (names._exchanged,)),
+    "... names in every use": Part(((names, "_in_every_use"),), tuple, (names._in_every_use,)),
+    "... names in some uses": Part(((names, "_subsets"),), tuple, (names._subsets,), True),
+    "suspects": Part(((suspects.Suspects, "suspect"), (suspects.Suspects, "allow")), lambda: True, (suspects,), True),
+    "paths": Part(((diagnosis, "forgotten_path"),), dict, (paths,)),
+    "... two at once": Part(((paths, "_pair"),), list, (paths._pair,)),
+    "places: measured at all": Part(((diagnosis, "holes"),), lambda: ([], set()), (holes, matches, known), True),
+    "... what belongs there": Part(((diagnosis, "best_match"),), none, (matches, known)),
+    **{f"... {stage}": Part((), none, (getattr(known.Known, stage),)) for stage in matches.STAGES},
+    "... order": Part(((diagnosis, "patterned"),), none, (matches.patterned,)),
+    "the second point": Part(((gradcheck, "neighbour"),), none, (gradcheck.neighbour,), True),
 }
 
 
-def main(parts):
-    """Print a line for each part, each in a process of its own."""
-    for part in parts or PARTS:
-        if os.fork() == 0:
-            PARTS[part]()
-            start = time.process_time()
-            with tempfile.TemporaryDirectory() as folder:
-                results = [verdict_on(mistake, Path(folder)) for mistake in MISTAKES]
-            caught, named = (sum(result[n] for result in results) for n in (0, 1))
-            print(f"without {part}: caught {caught} and named {named} of {len(MISTAKES)}, "
-                  f"{time.process_time() - start:.0f} s", flush=True)
-            os._exit(0)
-        os.wait()
+def without_stage(stage):
+    """Leave out one stage of the search for what belongs in a place."""
+    candidates = matches.candidates
+    diagnosis.candidates = lambda hole, found, at: [] if at == stage else candidates(hole, found, at)
+
+
+class Tracer:
+    """Notes which parts do something for a mistake: they return a result, or made the edit that is named."""
+
+    def __init__(self):
+        self.touched, self.origin, self.kept = set(), {}, []
+        for label, part in PARTS.items():
+            for holder, name in part.hooks:
+                setattr(holder, name, self._traced(getattr(holder, name), label))
+        matched, named = diagnosis.Search._fit, diagnosis.Search._name_edits
+
+        def fits(search, hole, stage, *rest):
+            found = matched(search, hole, stage, *rest)
+            if found is not None:
+                self.touched.add(f"... {stage}")
+            return found
+
+        def name_edits(search):
+            for edit, _ in search.edits.values():
+                self.touched |= self.origin.get(id(edit.puts), set())
+            return named(search)
+
+        diagnosis.Search._fit, diagnosis.Search._name_edits = fits, name_edits
+
+    def _traced(self, function, label):
+        def around(*arguments, **options):
+            result = function(*arguments, **options)
+            if isinstance(result, types.GeneratorType):
+                return (self._note(label, item) for item in result)
+            return self._note(label, result)
+
+        return around
+
+    def _note(self, label, result):
+        if isinstance(result, rules.Edit):
+            self.origin.setdefault(id(result.puts), set()).add(label)
+            self.kept.append(result)                    # so that no other edit gets its id
+        elif result is not None and (not hasattr(result, "__len__") or len(result)):
+            self.touched.add(label)
+        return result
+
+    def trace(self, case, folder):
+        """Return whether a mistake is named, and the parts that did something for it."""
+        self.touched, self.origin, self.kept = set(), {}, []
+        return is_named(case, folder), sorted(self.touched)
+
+
+def cases(files):
+    """Return (set, source, wrt, kinds, pattern) of every mistake."""
+    found = [("own", spoiled(mistake), None, mistake["kinds"], mistake["mentions"]) for mistake in MISTAKES]
+    for path in files:
+        found += [(Path(path).parent.name, mistake["source"], case["wrt"], mistake["kinds"], mistake["should_mention"])
+                  for case in json.loads(Path(path).read_text()).values() for mistake in case["mistakes"]]
+    return found
+
+
+def is_named(case, folder):
+    """Return whether a mistake is named; one on which the checker fails is not."""
+    _, source, wrt, kinds, pattern = case
+    try:
+        report = judged(source if wrt is None else f"{source}\nWRT = {wrt!r}\n", folder)
+    except Exception:                                   # without a part, anything may happen
+        return False
+    if isinstance(report, str):
+        return bool(re.search(pattern, report, re.IGNORECASE))
+    wrong = [item for item in report.inputs if item.verdict == "wrong"]
+    return bool(wrong) and all(item.kind in (kinds.get(item.name, ()) if isinstance(kinds, dict) else kinds)
+                               for item in wrong)
+
+
+def in_child(prepare, every):
+    """Prepare a process of its own, and return what the function that this returns says of each mistake."""
+    read, write = os.pipe()
+    if os.fork() == 0:
+        judge = prepare()
+        with os.fdopen(write, "w") as out, tempfile.TemporaryDirectory() as folder:
+            json.dump([judge(case, Path(folder)) for case in every], out)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as back:
+        results = json.loads(back.read())
+    os.wait()
+    return results
+
+
+def without(label):
+    """Leave a part out of this process."""
+    part = PARTS[label]
+    for holder, name in part.hooks:
+        setattr(holder, name, lambda *arguments, **options: part.nothing())
+    if not part.hooks:
+        without_stage(label.removeprefix("... "))
+    return is_named
+
+
+def main(arguments):
+    """Print a row for each part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*")
+    parser.add_argument("--cases", action="append", default=[], metavar="FILE")
+    options = parser.parse_args(arguments)
+    every = cases(options.cases)
+    before = in_child(lambda: Tracer().trace, every)
+    sets = {which: sum(ok for case, (ok, _) in zip(every, before, strict=True) if case[0] == which)
+            for which in dict.fromkeys(case[0] for case in every)}
+    print(f"| left out | lines | {' | '.join(f'{which} ({count} named)' for which, count in sets.items())} |")
+    print("| --- " + "| --: " * (1 + len(sets)) + "|", flush=True)
+    for label in options.parts or PARTS:
+        part = PARTS[label]
+        some = [case for case, (ok, touched) in zip(every, before, strict=True)
+                if ok and (part.everywhere or label in touched)]
+        after = in_child(lambda label=label: without(label), some)
+        lost = [case[0] for case, ok in zip(some, after, strict=True) if not ok]
+        lines = sum(len(inspect.getsource(item).splitlines()) for item in part.code)
+        print(f"| {label} | {lines} | {' | '.join(str(lost.count(which)) for which in sets)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Edits of numbers, indices and slices: one off, reversed, mirrored, exchanged; and of the bounds of a loop."""
 
 import ast
-from itertools import combinations
 
 from ibpcl.verify.edits.edit import exchanges, replaced
 
@@ -55,18 +54,6 @@ def of_subscript(place):
     if any(map(_mirrored, parts)):
         yield edit(3, "shifted", [part.right if _mirrored(part) else part for part in parts],
                    "an index is mirrored (the order is reversed)")
-
-
-def of_einsum(place):
-    """Yield two letters of an operand, or of the result, of ``einsum`` exchanged."""
-    first, *others = place.node.args
-    text = first.value
-    for a, b in combinations(range(len(text)), 2):
-        if text[a:b + 1].isalpha() and text[a] != text[b]:
-            new = f"{text[:a]}{text[b]}{text[a + 1:b]}{text[a]}{text[b + 1:]}"
-            yield replaced(3, "transposed", place, ast.Call(
-                place.node.func, [ast.Constant(new), *others], place.node.keywords),
-                "the indices of einsum are exchanged (transposed)")
 
 
 def _is_sum(node):

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, replaced, value_at
-from ibpcl.verify.edits.rules import LATE
+from ibpcl.verify.edits.edit import Edit, around, in_place, is_numeric, value_at
+from ibpcl.verify.source import items_of
 
 MOST_USES = 6           # of a variable, of which some may stand for another one
 
@@ -15,31 +15,19 @@ MOST_USES = 6           # of a variable, of which some may stand for another one
 def of_names(found, recording, scope, suspects):
     """Yield another array of the same shape in the place of one: in one of its uses, in several, in all.
 
-    Parameters
-    ----------
-    found : list of Place
-        The places of a function that are looked at.
-    recording : Recording
-        Of a run of it.
-    scope : dict
-        The variables that it had when it returned.
-    suspects : ibpcl.verify.suspects.Suspects
-        Only of these one use is changed alone.
-
-    Yields
-    ------
-    Edit
+    ``found`` are the places of a function, ``recording`` is one of a run, ``scope`` has its variables when it returned.
+    One use alone is changed of ``suspects`` only.
     """
-    values = recording.values
-    for types in ((ast.Name,), (ast.Subscript, ast.Attribute)):
+    entries = dict(item for name, holder in scope.items() if not isinstance(holder, (tuple, list))
+                   for item in items_of(name, holder))
+    for types, known in (((ast.Name,), scope), ((ast.Subscript, ast.Attribute), entries)):
         uses = {}
         for place in found:
             if place.inside == "formula" and isinstance(place.node, types) \
-                    and is_numeric(value_at(place.node, values), "fiubc"):
+                    and is_numeric(value_at(place.node, recording.values), "fiubc"):
                 uses.setdefault(place.text, []).append(place)
-        arrays = {text: value_at(places[0].node, values) for text, places in uses.items()}
-        arrays.update((text, value) for text, value in (scope if types == (ast.Name,) else _entries(scope)).items()
-                      if is_numeric(value, "fiubc"))
+        arrays = {text: value_at(places[0].node, recording.values) for text, places in uses.items()}
+        arrays.update((text, value) for text, value in known.items() if is_numeric(value, "fiubc"))
         for together in (uses, *_by_statement(uses)):
             yield from _exchanged(together, arrays)
             for name, places in together.items():
@@ -48,42 +36,11 @@ def of_names(found, recording, scope, suspects):
         for name, places in uses.items():
             for other, value in arrays.items():
                 rank = None if other == name else _rank(arrays[name], value)
-                alone = [place for place in places if suspects.suspect(place.node)]
-                for place in alone if types == (ast.Name,) else ():
-                    if recording.counts[place.node.place] > 1 and _fits(value, arrays[name]):
-                        yield from _beside(place, other)
-                if rank is not None and (types == (ast.Name,) or rank == 4):
-                    several = _subsets(places) if rank == 4 and types == (ast.Name,) else ()
-                    for size, chosen in ((0, [[place] for place in alone]), (1, several)):
-                        for some in chosen:
-                            more = size + (1 < len(some) < len(places))
-                            yield _renamed(name, other, some, rank + more, arrays)
-
-
-def _fits(value, other):
-    """Return whether an array broadcasts to the shape of another one."""
-    try:
-        return is_numeric(value) and np.broadcast_shapes(np.shape(value), np.shape(other)) == np.shape(other)
-    except ValueError:
-        return False
-
-
-def _beside(place, other):
-    """Yield a variable as a further factor beside one in a loop, and as its divisor."""
-    for operator, what in ((ast.Mult(), "factor"), (ast.Div(), "division by")):
-        yield replaced(LATE, "elementwise_factor", place, ast.BinOp(place.node, operator, _parsed(other)),
-                       f"a {what} `{other}` is missing")
-
-
-def _entries(scope):
-    """Return what the dicts and objects among variables hold, by its text."""
-    found = {}
-    for name, holder in scope.items():
-        if isinstance(holder, dict):
-            found.update((f"{name}[{key!r}]", value) for key, value in holder.items())
-        elif hasattr(holder, "__dict__"):
-            found.update((f"{name}.{key}", value) for key, value in vars(holder).items())
-    return found
+                if rank == 4 or (rank == 5 and known is scope):
+                    several = _subsets(places) if rank == 4 and known is scope else ()
+                    for some in (*([place] for place in places if suspects.suspect(place.node)), *several):
+                        more = (len(some) > 1) + (1 < len(some) < len(places))
+                        yield _renamed(name, other, some, rank + more, arrays)
 
 
 def _by_statement(uses):

@@ -1,9 +1,9 @@
 """The slips of one expression or one statement as a table: what stands there, what belongs there, and why.
 
 Capital letters stand for expressions: A, B and C for any, N for a name, S for an array whose last two axes are of equal
-size, Z for a complex one, R for one with several rows, W for all that is assigned, returned or handed to a function, T
-for what had a value before it is assigned to.  F is any function, X each axis of the first argument in turn.  Functions
-match by their names, as methods or in any module; further arguments are kept.
+size, Z for a complex one, W for all that is assigned, returned or handed to a function, T for what had a value before
+it is assigned to.  F is any function, X each axis of the first argument in turn.  Functions match by their names, as
+methods or in any module; further arguments are kept.
 """
 
 import ast
@@ -38,7 +38,6 @@ RULES = [               # rank, kind, what stands there, what belongs there, why
     (3, "elementwise_factor", "A / B", "A * B", "this must be a product with `{B}`"),
     (3, "elementwise_factor", "A / B", "B / A", "the operands are exchanged"),
     (4, "elementwise_factor", "A / B", "A / B**2", "the divisor must be squared, one more factor `{B}`"),
-    (4, "elementwise_factor", "A * B", "A @ B", "an elementwise product stands where a matrix product belongs"),
     (1, "constant_factor", "A // B", "A / B", "// rounds to whole numbers"),
     (4, "elementwise_factor", "N", "1 - N", "one minus it is meant"),
     (5, "elementwise_factor", "N", "N**2", "a factor `{N}` is missing"),
@@ -47,10 +46,7 @@ RULES = [               # rank, kind, what stands there, what belongs there, why
     (3, "transposed", "A @ B", "B @ A", f"the operands must be exchanged{PRODUCT}"),
     (3, "transposed", "A @ B", "A.T @ B", f"the first operand must be transposed{PRODUCT}"),
     (3, "transposed", "A @ B", "A @ B.T", f"the second operand must be transposed{PRODUCT}"),
-    (3, "transposed", "A @ B", "A.T @ B.T", f"both operands must be transposed{PRODUCT}"),
     (3, "transposed", "A @ B", "(A @ B).T", "the result must be transposed"),
-    (4, "transposed", "A @ B", "B @ A.T", f"the operands must be exchanged{PRODUCT}"),
-    (4, "transposed", "A @ B", "B.T @ A", f"the operands must be exchanged{PRODUCT}"),
     (3, "transposed", "A.T", "A", "transposed once too often"),
     (5, "transposed", "S", "S.T", "transposed"),
     (6, "missing_term", "S", "(S + S.T) / 2", "`{S}` is treated as symmetric: a term with its transpose is missing (it "
@@ -59,32 +55,23 @@ RULES = [               # rank, kind, what stands there, what belongs there, why
     (3, "transposed", "solve(A, B)", "solve(A.T, B)", "the matrix must be transposed"),
     (3, "transposed", "inv(A)", "inv(A.T)", "the matrix must be transposed"),
     (3, "transposed", "solve_triangular(A, B)", "solve_triangular(A, B, trans=1)", "the matrix must be transposed"),
-    (3, "transposed", "solve_triangular(A, B)", "solve_triangular(A, B, trans=0)", "the matrix must not be transposed"),
     (4, "transposed", "Z", "np.conj(Z)", "the complex conjugate is missing (without it the kernel runs in reversed "
      "order)"),
     (1, "constant_factor", "sum(A)", "mean(A)", "a sum where a mean belongs"),
     (1, "mean", "mean(A)", "sum(A)", "a mean where a sum belongs"),
     (1, "summed", "sum(A)", "sum(A, axis=X)", "summed over the wrong axes, axis {X} belongs there"),
     (1, "summed", "mean(A)", "mean(A, axis=X)", "averaged over the wrong axes, axis {X} belongs there"),
-    (1, "summed", "sum(A)", "sum(A, axis=None)", "summed over one axis, but all axes belong there"),
     (1, "summed", "cumsum(A)", "cumsum(A, axis=X)", "summed over the wrong axis, axis {X} belongs there"),
     (2, "summed", "cumsum(A)", "np.flip(cumsum(np.flip(A)))", "the sum must run from the end to the beginning "
      "(reversed)"),
     (3, "summed", "F(A)", "F(A, axis=X)", "along the wrong axis, axis {X} belongs there"),
-    (4, "summed", "sum(A)", "A", "summed where no sum belongs"),
-    (2, "shifted", "roll(A, B)", "roll(A, -B)", "shifted in the wrong direction"),
-    (5, "shifted", "R", "np.flip(R, X)", "in reversed (flipped) order along axis {X}"),
     *((LATE, "constant_factor", "A * B", f"{number} * (A * B)", f"a constant factor {number} is missing")
       for number in (2, 0.5, 3)),
     (1, "missing_term", "T = B", "T += B", "`{T}` is overwritten where contributions must be accumulated (a term of "
      "each earlier one is missing)"),
     (1, "sign", "A += B", "A -= B", "the sign is wrong"),
     (1, "sign", "A -= B", "A += B", "the sign is wrong"),
-    (3, "missing_term", "A += B", "A = B", "a term too many, of earlier steps"),
-    (3, "missing_term", "A += B", "pass", "a term too many"),
-    (4, "missing_term", "T = B", "pass", "a step too many"),
     (0, "few_entries", "A[B] = 0", "pass", "a step too many overwrites what must stay"),
-    (2, "few_entries", "A[B] = C", "pass", "a step too many overwrites what must stay"),
     *((2, "few_entries", f"A[B] {sign} C", "np.add.at(A, B, C)", "repeated indices keep the last contribution only: "
        "accumulate with np.add.at") for sign in ("=", "+=")),
 ]
@@ -96,15 +83,11 @@ for pairs, rank in ((TWINS, LATE), (OFTEN, 3)):
 for less, more in ((">", ">="), ("<", "<=")):
     RULES += [(5, "few_entries", f"A {a} B", f"A {b} B", "the comparison is wrong")
               for a, b in ((less, more), (more, less))]
-RULES += [(5, "elementwise_factor", f"A {a} B", f"A {b} B", "the comparison is wrong")
-          for a, b in (("<", ">"), (">", "<"), ("<=", ">="), (">=", "<="), ("==", "!="), ("!=", "=="))]
 LETTERS = {             # what a letter alone stands for, by the place and its value
     "N": lambda place, value: isinstance(place.node, ast.Name),
     "S": lambda place, value: value.ndim >= 2 and value.shape[-1] == value.shape[-2] and not (
         isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, ast.MatMult)),
     "Z": lambda place, value: value.dtype.kind == "c",
-    "R": lambda place, value: value.ndim > 0 and len(value) > 1 and isinstance(
-        place.node, (ast.Name, ast.Call, ast.Subscript)),
     "W": lambda place, value: not isinstance(place.node, ast.UnaryOp) and (
         place.whole or (isinstance(place.parent, ast.Call) and name_of(place.parent.func) not in RANKING)
         or (isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, ast.Add) and place.field == "left")),
@@ -140,18 +123,7 @@ def _letter(node):
 
 
 def by_rule(place, values):
-    """Yield the edits of an expression or a statement that the table has.
-
-    Parameters
-    ----------
-    place : ibpcl.verify.source.Place or Slot
-    values : dict of int to object
-        First recorded value of each place.
-
-    Yields
-    ------
-    Edit
-    """
+    """Yield the edits that the table has for a place or a slot; ``values`` are those recorded."""
     node, value, table = _infix(place.node, values), value_at(place.node, values), _table()
     rules = table.get(type(node), [])
     if is_numeric(value) and not isinstance(node, ast.Constant):
