@@ -2,6 +2,7 @@
 
 import os
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -42,6 +43,19 @@ def quick_runs():
             patch.setattr(module, "draw", lambda *arguments: None)
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Compute in one thread where pytest-xdist has a worker for each core: further ones would wait for each other."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or find_spec("numba") is None:
+        yield
+    else:
+        from ibpcl.kernels import threads
+
+        threads.set_count(1)
+        yield
+        threads.set_count(None)
 
 
 @pytest.fixture(scope="session")
