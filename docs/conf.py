@@ -11,7 +11,6 @@ import ibpcl
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
-os.environ["IPYTHONDIR"] = str(HERE / "_ipython")            # sharp figures in the tutorials
 os.environ["COLUMNS"] = "80"                                 # of the usage of a command
 
 project = "ibpcl"
@@ -22,7 +21,7 @@ language = "en"
 smartquotes_action = "q"                                    # dashes belong to options of commands
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "sphinx_copybutton", "sphinx_design",
-              "generated", "explore", "page", "browser_check"]
+              "execution", "generated", "explore", "page", "browser_check"]
 exclude_patterns = ["_*", "conf.py", "tutorials/*.ipynb", "tutorials/solutions"]
 suppress_warnings = ["config.cache"]                         # the reader of percent scripts is a function
 

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import loggamma
 
 __all__ = [
-    "finite", "inexact", "inverse_softplus", "log1mexp", "log_beta", "log_sigmoid", "logistic_kl", "logit", "logsumexp",
-    "sigmoid", "softplus",
+    "expm1_rest", "finite", "inexact", "inverse_softplus", "log1mexp", "log1p_rest", "log_beta", "log_sigmoid",
+    "logistic_kl", "logit", "logsumexp", "sigmoid", "softplus",
 ]
 
 LOG_2 = float(np.log(2.0))
@@ -21,6 +21,8 @@ BERNOULLI = (                                                # B_2 ... B_20
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 # Of logistic_kl, a series in d^2 times d^2, and of its slope, one times d; the highest power first.
 KL_SERIES = np.array([2 * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
+EXPM1_REST_SERIES = np.array([1 / factorial(n) for n in range(2, 16)])[::-1]
+ARTANH_REST_SERIES = np.array([2 / (2 * n + 3) for n in range(10)])[::-1]
 KL_SLOPE_SERIES = np.array([4 * n * b / factorial(2 * n) for n, b in enumerate(BERNOULLI, 1)])[::-1]
 
 
@@ -62,6 +64,36 @@ def softplus(x):
     x = np.asarray(x)
     positive = x.real > 0
     return (np.where(positive, x, 0) + np.log1p(np.exp(np.where(positive, -x, x))))[()]
+
+
+def expm1_rest(x):
+    r"""Compute :math:`e^x - 1 - x \ge 0`, about :math:`x^2 / 2` near zero, where the difference has no digits left.
+
+    >>> float(expm1_rest(1e-10))
+    5.000000000166667e-21
+    """
+    x = inexact(x)
+    near_zero = np.abs(x.real) < 0.5
+    small, large = np.where(near_zero, x, 0).astype(x.dtype), np.where(near_zero, 1, x).astype(x.dtype)
+    series = small * small * np.polyval(EXPM1_REST_SERIES.astype(x.dtype), small)
+    return np.where(near_zero, series, np.expm1(large) - large)[()]
+
+
+def log1p_rest(u):
+    r"""Compute :math:`u - \log(1 + u) \ge 0` for :math:`u > -1`, about :math:`u^2 / 2` near zero.
+
+    There, with :math:`r = \frac{u}{2 + u}`, :math:`\log(1 + u) = 2 \operatorname{artanh} r` and :math:`u - 2 r = u r`,
+    so that the difference is :math:`u r - 2 r^3 \bigl(\tfrac13 + \tfrac{r^2}5 + \tfrac{r^4}7 + \dots\bigr)`.
+
+    >>> float(log1p_rest(1e-10))
+    4.999999999666667e-21
+    """
+    u = inexact(u)
+    near_zero = np.abs(u.real) < 0.25
+    small, large = np.where(near_zero, u, 0).astype(u.dtype), np.where(near_zero, 1, u).astype(u.dtype)
+    r = small / (2 + small)
+    series = r * (small - r * r * np.polyval(ARTANH_REST_SERIES.astype(u.dtype), r * r))
+    return np.where(near_zero, series, large - np.log1p(large))[()]
 
 
 def inverse_softplus(y):

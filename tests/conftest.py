@@ -1,4 +1,8 @@
-"""One Hypothesis profile for all tests, without a deadline on a busy machine; and small images for whole runs."""
+"""What all tests share: a Hypothesis profile without a deadline, and whole runs that take a moment."""
+
+import os
+from contextlib import contextmanager
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -6,7 +10,7 @@ from hypothesis import settings
 
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
-from ibpcl.experiments import result
+from ibpcl.experiments import generative_figures, result
 
 # The same examples on every run.
 settings.register_profile("ibpcl", deadline=None, derandomize=True)
@@ -28,6 +32,51 @@ def load_small(name, data_dir=None, seed=0):
     return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
 
 
+DRAWING = {module: module.draw for module in (result, generative_figures)}    # of a run's own figures
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_runs():
+    """Neither draw a run's figures nor wait for the disk: that would be nine tenths of a small run's time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in DRAWING:
+            patch.setattr(module, "draw", lambda *arguments: None)
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Compute in one thread where pytest-xdist has a worker for each core: further ones would wait for each other."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or find_spec("numba") is None:
+        yield
+    else:
+        from ibpcl.kernels import threads
+
+        threads.set_count(1)
+        yield
+        threads.set_count(None)
+
+
+@pytest.fixture(scope="session")
+def drawing():
+    """Give a context in which runs draw their figures."""
+    @contextmanager
+    def context():
+        with pytest.MonkeyPatch.context() as patch:
+            for module, draw in DRAWING.items():
+                patch.setattr(module, "draw", draw)
+            yield
+    return context
+
+
+@pytest.fixture
+def figures(drawing):
+    """Let the runs of a test draw their figures."""
+    with drawing():
+        yield
+
+
 @pytest.fixture
 def tiny():
     """Keys with their texts, as a user would set them."""
@@ -40,4 +89,3 @@ def tiny():
 def small_images(monkeypatch):
     """Put a small image set in the place of every real one."""
     monkeypatch.setattr(registry, "load", load_small)
-    monkeypatch.setattr(result, "draw", lambda *arguments, **options: None)  # a run's own figures take longer than it

@@ -31,7 +31,6 @@ def generate(app, config):
     pages = {**proofs.derivations(found), **proofs.paper(found), **reference.api(), **reference.commands()}
     files = {name: text.encode() for name, text in pages.items()} | tutorials()
     files |= {f"project/{name.lower()}": (ROOT / name).read_bytes() for name in PROJECT if (ROOT / name).exists()}
-    files["_ipython/profile_default/ipython_kernel_config.py"] = b"c.InlineBackend.figure_formats = {'retina'}\n"
     for folder in FOLDERS:
         for path in (DOCS / folder).rglob("*"):
             if path.is_file() and path.relative_to(DOCS).as_posix() not in files:

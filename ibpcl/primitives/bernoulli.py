@@ -4,13 +4,16 @@ r"""Bernoulli masks: the discrete model that the concrete variables relax.
 posterior.  Kumar et al. (2021), Eq. 4 and Sec. 3.2.
 """
 
-from ibpcl.numerics import sigmoid, softplus
+import numpy as np
+
+from ibpcl.numerics import log1p_rest, sigmoid, softplus
 
 
 def log_density(z, logit_theta):
     r"""Evaluate the log probability of a mask, element by element.
 
-    .. math:: \log q(z) = z \operatorname{logit}\theta - \log(1 + e^{\operatorname{logit}\theta})
+    .. math:: \log q(z) = z \log\theta + (1 - z) \log(1 - \theta), \qquad
+              -\log\theta = \log(1 + e^{-\operatorname{logit}\theta})
 
     Parameters
     ----------
@@ -32,26 +35,29 @@ def log_density(z, logit_theta):
     >>> np.exp(log_density(np.ones(1), np.zeros(1))[0])
     array([0.5])
     """
-    return z * logit_theta - softplus(logit_theta), (z, logit_theta)
+    return -(z * softplus(-logit_theta) + (1 - z) * softplus(logit_theta)), (z, logit_theta)
 
 
 def log_density_vjp(dlog_q, cache):
     r"""Pull the gradient at ``log_q`` back to ``z`` and ``logit_theta``.
 
-    .. math:: \partial_z = \operatorname{logit}\theta, \qquad \partial_{\operatorname{logit}\theta} = z - \theta
+    .. math:: \partial_z = \operatorname{logit}\theta, \qquad
+              \partial_{\operatorname{logit}\theta} = z - \theta = z (1 - \theta) - (1 - z) \theta
     """
     z, logit_theta = cache
-    return dlog_q * logit_theta, dlog_q * (z - sigmoid(logit_theta))
+    return dlog_q * logit_theta, dlog_q * (z * sigmoid(-logit_theta) - (1 - z) * sigmoid(logit_theta))
 
 
 def kl(logit_theta, logit_pi):
     r"""Compute the KL divergence of the masks given the sticks, :math:`KL[q(B | v) \| p(B | v)]`.
 
     .. math:: \sum_{d,k} \theta \log\frac{\theta}{\pi} + (1 - \theta) \log\frac{1 - \theta}{1 - \pi}
-              = \sum_{d,k} \theta\, (\operatorname{logit}\theta - \operatorname{logit}\pi)
-                - \log(1 + e^{\operatorname{logit}\theta}) + \log(1 + e^{\operatorname{logit}\pi})
+              = \sum_{d,k} \theta\, m\Bigl(\frac\pi\theta - 1\Bigr)
+                + (1 - \theta)\, m\Bigl(\frac{1 - \pi}{1 - \theta} - 1\Bigr), \qquad m(u) = u - \log(1 + u)
 
-    Kumar et al. (2021), Eqs. 7 and 8, second term; exact for the discrete model.
+    Kumar et al. (2021), Eqs. 7 and 8, second term; exact for the discrete model.  For nearly equal masks the left
+    side cancels.  On the right nothing does, no term is negative: what was added, :math:`(\pi - \theta) + (\theta -
+    \pi)`, is 0.
 
     Parameters
     ----------
@@ -74,9 +80,16 @@ def kl(logit_theta, logit_pi):
     array([0.5108])
     """
     prior = logit_pi[:, None, :]
-    theta, delta = sigmoid(logit_theta), logit_theta - prior
-    divergence = theta * delta - softplus(logit_theta) + softplus(prior)
-    return divergence.sum(axis=(1, 2)), (theta, sigmoid(-logit_theta), delta, sigmoid(logit_pi))
+    theta, complement, delta = sigmoid(logit_theta), sigmoid(-logit_theta), logit_theta - prior
+    near = np.abs(delta.real) < 1
+    far_apart = (theta * (softplus(-prior) - softplus(-logit_theta))
+                 + complement * (softplus(prior) - softplus(logit_theta)))
+    small = np.where(near, delta, 0).astype(delta.dtype)
+    # pi / theta - 1 = (1 - pi) (e^-delta - 1), and the other one is pi (e^delta - 1).
+    nearly_equal = (theta * log1p_rest(sigmoid(-prior) * np.expm1(-small))
+                    + complement * log1p_rest(sigmoid(prior) * np.expm1(small)))
+    divergence = np.where(near, nearly_equal, far_apart)
+    return divergence.sum(axis=(1, 2)), (theta, complement, delta, sigmoid(logit_pi), sigmoid(-logit_pi))
 
 
 def kl_vjp(ddivergence, cache):
@@ -85,8 +98,12 @@ def kl_vjp(ddivergence, cache):
     .. math:: \partial_{\operatorname{logit}\theta} = \theta (1 - \theta)
               (\operatorname{logit}\theta - \operatorname{logit}\pi), \qquad
               \partial_{\operatorname{logit}\pi} = \sum_d \pi - \theta
+
+    With :math:`\Delta` the difference of the log-odds, :math:`\pi - \theta = \theta (1 - \pi) (e^{-\Delta} - 1) =
+    -\pi (1 - \theta) (e^\Delta - 1)`: the first for :math:`\Delta > 0`, the second below.
     """
-    theta, complement, delta, pi = cache                     # 1 - theta would be 0 where theta rounds to 1
+    theta, complement, delta, pi, not_pi = cache             # 1 - theta would be 0 where theta rounds to 1
     dlogit_theta = ddivergence[:, None, None] * theta * complement * delta
-    dlogit_pi = ddivergence[:, None] * (pi[:, None, :] - theta).sum(axis=1)      # logit_pi was broadcast over D
+    apart = np.expm1(-np.abs(delta)) * np.where(delta > 0, theta * not_pi[:, None, :], complement * pi[:, None, :])
+    dlogit_pi = ddivergence[:, None] * np.copysign(apart, -delta).sum(axis=1)        # logit_pi was broadcast over D
     return dlogit_theta, dlogit_pi

@@ -6,6 +6,8 @@ as ``log_sigma``, the logarithm of the standard deviation, so that no constraint
 
 import numpy as np
 
+from ibpcl.numerics import expm1_rest
+
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
@@ -118,9 +120,10 @@ def kl(mu, log_sigma, prior_mu, prior_log_sigma):
     """
     shift = (mu - prior_mu) * np.exp(-prior_log_sigma)       # in prior standard deviations
     log_ratio = log_sigma - prior_log_sigma
-    # sigma^2 / sigma_0^2 - 1 through expm1, so that nearly equal scales keep their digits.
+    # sigma^2 / sigma_0^2 - 1 through expm1, so that nearly equal scales keep their digits; in the divergence, what is
+    # left of it without its linear term.
     excess = np.expm1(2 * log_ratio)
-    return (shift * shift / 2 + excess / 2 - log_ratio).sum(), (shift, excess, prior_log_sigma)
+    return (shift * shift + expm1_rest(2 * log_ratio)).sum() / 2, (shift, excess, prior_log_sigma)
 
 
 def kl_vjp(ddivergence, cache):

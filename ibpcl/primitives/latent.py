@@ -6,6 +6,8 @@ Kumar et al. (2021), Sec. 3.3 and supplement G.  Its means and log standard devi
 
 import numpy as np
 
+from ibpcl.numerics import expm1_rest
+
 
 def sample(eps, z_mean, z_log_sigma):
     r"""Draw codes by moving and scaling standard normal noise.
@@ -76,9 +78,10 @@ def kl(z_mean, z_log_sigma, prior_mu, prior_log_sigma):
     inverse = np.exp(-prior_log_sigma)
     shift = (z_mean - prior_mu) * inverse                    # in prior standard deviations
     log_ratio = z_log_sigma - prior_log_sigma
-    # s^2 / sigma^2 - 1 through expm1, so that nearly equal scales keep their digits.
+    # s^2 / sigma^2 - 1 through expm1, so that nearly equal scales keep their digits; in the divergence, what is left
+    # of it without its linear term.
     excess = np.expm1(2 * log_ratio)
-    return (shift * shift / 2 + excess / 2 - log_ratio).sum(axis=-1), (shift, excess, inverse)
+    return (shift * shift + expm1_rest(2 * log_ratio)).sum(axis=-1) / 2, (shift, excess, inverse)
 
 
 def kl_vjp(ddivergence, cache):

@@ -45,11 +45,14 @@ def categorical(logits, labels):
 def categorical_vjp(dlog_p, cache):
     r"""Pull the gradient at ``log_p`` back to ``logits``.
 
-    .. math:: \partial_{f_{nc}} \log p(y_n) = \mathbb 1[c = y_n] - \mathrm{softmax}(f_n)_c
+    .. math:: \partial_{f_{nc}} \log p(y_n) = \mathbb 1[c = y_n] - \mathrm{softmax}(f_n)_c,
+              \qquad 1 - \mathrm{softmax}_{y_n} = \sum_{c \ne y_n} \mathrm{softmax}_c
     """
     log_normalized, rows, labels = cache
-    dlogits = -dlog_p[..., None] * np.exp(log_normalized)
-    dlogits[:, rows, labels] += dlog_p
+    others = np.exp(log_normalized)
+    others[:, rows, labels] = 0
+    dlogits = -dlog_p[..., None] * others
+    dlogits[:, rows, labels] = dlog_p * others.sum(axis=-1)  # 1 - p would be 0 where p rounds to 1
     return dlogits
 
 
@@ -57,6 +60,7 @@ def bernoulli_logistic(logits, targets):
     r"""Evaluate the log probability of binary (or grey) targets, logistic link.
 
     .. math:: \log p(y_n) = \sum_c y_{nc} f_{nc} - \log(1 + e^{f_{nc}})
+              = -\sum_c y_{nc} \log(1 + e^{-f_{nc}}) + (1 - y_{nc}) \log(1 + e^{f_{nc}})
 
     Parameters
     ----------
@@ -77,13 +81,17 @@ def bernoulli_logistic(logits, targets):
     >>> np.exp(bernoulli_logistic(np.zeros((1, 1, 1)), np.ones((1, 1)))[0])
     array([[0.5]])
     """
-    return (targets * logits - softplus(logits)).sum(axis=-1), (logits, targets)
+    # The second form: in the first a sure and right pixel has no digits left.
+    return -(targets * softplus(-logits) + (1 - targets) * softplus(logits)).sum(axis=-1), (logits, targets)
 
 
 def bernoulli_logistic_vjp(dlog_p, cache):
-    r"""Pull the gradient at ``log_p`` back to ``logits``: :math:`y - \sigma(f)`."""
+    r"""Pull the gradient at ``log_p`` back to ``logits``.
+
+    .. math:: \partial_f = y - \sigma(f) = y\, \sigma(-f) - (1 - y)\, \sigma(f)
+    """
     logits, targets = cache
-    return dlog_p[..., None] * (targets - sigmoid(logits))
+    return dlog_p[..., None] * (targets * sigmoid(-logits) - (1 - targets) * sigmoid(logits))
 
 
 def bernoulli_probit(scores, targets):

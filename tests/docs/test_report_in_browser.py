@@ -34,9 +34,13 @@ def images(name, data_dir=None, seed=0):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """Make a report of each kind; give their files."""
-    folder = tmp_path_factory.mktemp("reports")
+def pages(tmp_path_factory, drawing):
+    with drawing():
+        return make_reports(tmp_path_factory.mktemp("reports"))
+
+
+def make_reports(folder):
+    """Make a report of each kind and return their files."""
     texts = [f"--set={text}" for text in ("hidden=6", "epochs=2", "batch=20", "backend=numpy", "tasks=3")]
     finish = RunJournal.finish_task
     with pytest.MonkeyPatch.context() as patch:

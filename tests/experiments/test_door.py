@@ -86,7 +86,7 @@ def test_a_learner_learns_a_stream(stream):
 
 
 @pytest.mark.parametrize("method", ["npbcl", Mine, Means], ids=str)
-def test_own_data_make_a_run_like_any_other(stream, tmp_path, method):
+def test_own_data_make_a_run_like_any_other(stream, tmp_path, method, figures):
     settings = {} if method is Means else TINY if method is Mine else {**TINY, "finetune_epochs": 1, "samples": 1}
     run = ibpcl.run(stream, tmp_path / "mine", method=method, **settings)
     assert {"config.toml", "result.json", "history.csv", "learner.npz", "accuracy_curves.png"} <= {
@@ -98,8 +98,8 @@ def test_own_data_make_a_run_like_any_other(stream, tmp_path, method):
     for learner in (loaded.learner, ibpcl.load(run.folder), ibpcl.load(run.folder / "learner.npz")):
         assert type(learner) is type(run.learner)
         np.testing.assert_array_equal(learner.predict(x, 1), run.learner.predict(x, 1))
-    figures = loaded.figures()
-    assert {f"{name}.png" for name in figures} == {path.name for path in run.folder.glob("*.png")}
+    axes = loaded.figures()
+    assert {f"{name}.png" for name in axes} == {path.name for path in run.folder.glob("*.png")}
     assert ibpcl.run(stream, tmp_path / "mine", method=method, **settings).made is None      # kept
 
 

@@ -9,7 +9,7 @@ from ibpcl import checkpoints, storage
 from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.evaluation import codes, latent
-from ibpcl.experiments import generative, generative_figures
+from ibpcl.experiments import generative
 from ibpcl.experiments.config import OPTIONAL, RunConfig, as_table, configure, keys
 from ibpcl.experiments.folder import OF_IMAGES
 from ibpcl.experiments.measurement import Measurement
@@ -25,14 +25,9 @@ EXPERIMENTS = [name for name in PRESETS if PRESETS[name].asks == "images"]
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    return run(configure("vae-glyphs", **TINY), tmp_path_factory.mktemp("vae") / "run", progress=False)
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the figures out, which take longer than a small run."""
-    monkeypatch.setattr(generative_figures, "draw", lambda *arguments: None)
+def finished(tmp_path_factory, drawing):
+    with drawing():
+        return run(configure("vae-glyphs", **TINY), tmp_path_factory.mktemp("vae") / "run", progress=False)
 
 
 def test_the_matrices_hold_what_importance_sampling_says_of_the_learner(finished):
@@ -96,7 +91,7 @@ def test_the_folder_holds_the_pictures_and_reads_back(finished):
 
 
 @pytest.mark.parametrize("after", [3, 8])
-def test_an_interrupted_run_goes_on_bit_for_bit(after, finished, tmp_path, interrupted, undrawn):
+def test_an_interrupted_run_goes_on_bit_for_bit(after, finished, tmp_path, interrupted):
     folder = tmp_path / "run"
     with interrupted(after), pytest.raises(KeyboardInterrupt):
         run(finished.config, folder, progress=False)
@@ -113,7 +108,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(after, finished, tmp_path, inter
                                   for path in (folder, finished.folder)))
 
 
-def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupted, undrawn):
+def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupted):
     folder = tmp_path / "run"
     with interrupted(4), pytest.raises(KeyboardInterrupt):
         run(finished.config, folder, progress=False)
@@ -126,7 +121,7 @@ def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupte
     assert 1000 < seconds["train_per_task"][0] <= seconds["train"] < 1500 and 2000 < seconds["total"] < 2500
 
 
-def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
+def test_the_command_line_says_what_it_measures(finished, capsys):
     assert main(["run", "--resume", str(finished.folder)]) == 0
     out, values = capsys.readouterr().out, finished.result
     assert "Test log-likelihood (nats an image)" in out and "accuracy" not in out
@@ -140,7 +135,7 @@ def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
     assert capsys.readouterr().out.startswith("average log-likelihood -")
 
 
-def test_too_few_images_for_neighbours_leave_their_errors_out(tmp_path, capsys, undrawn):
+def test_too_few_images_for_neighbours_leave_their_errors_out(tmp_path, capsys):
     few = {**TINY, "tasks": 2, "epochs": 1, "code_images": 1, "code_test_images": 2}
     texts = [f"--set={key}={value[0] if key == 'hidden' else value}" for key, value in few.items()]
     assert main(["run", "vae-glyphs", "--out", str(tmp_path), *texts]) == 0
@@ -210,7 +205,7 @@ def test_the_stream_has_a_class_a_task_and_limits_hold():
         make_stream(configure("vae-glyphs", tasks=11))
 
 
-def test_another_run_takes_the_pictures_away(tmp_path, undrawn):
+def test_another_run_takes_the_pictures_away(tmp_path):
     few = {**TINY, "epochs": 1, "tasks": 1}
     run(configure("vae-glyphs", **few), tmp_path / "run", progress=False)
     for name in OF_IMAGES:

@@ -48,7 +48,7 @@ def typed(capsys, *arguments):
     return code, out, err
 
 
-def test_own_data_and_an_own_method_make_a_run(workplace, capsys):
+def test_own_data_and_an_own_method_make_a_run(workplace, capsys, figures):
     arguments = ["run", "--data", "mine.npz", *CLASSES, "--method", "my_methods:Mine", *TINY]
     code, out, err = typed(capsys, *arguments)
     assert (code, err) == (0, "") and "mine: 2 tasks, method my_methods:Mine" in out

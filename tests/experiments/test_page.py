@@ -65,20 +65,24 @@ class Read(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def finished(drawn_once, tmp_path_factory):
-    return run(configure("split-glyphs", {**TINY, "samples": "1", "prediction_samples": "2", "finetune_epochs": "1"}),
-               tmp_path_factory.mktemp("page") / "run")
+def finished(drawn_once, drawing, tmp_path_factory):
+    settings = {**TINY, "samples": "1", "prediction_samples": "2", "finetune_epochs": "1"}
+    with drawing():
+        return run(configure("split-glyphs", settings), tmp_path_factory.mktemp("page") / "run")
 
 
 @pytest.fixture(scope="module")
-def generative(drawn_once, tmp_path_factory):
-    return run(configure("vae-glyphs", **VAE), tmp_path_factory.mktemp("page") / "vae")
+def generative(drawn_once, drawing, tmp_path_factory):
+    with drawing():
+        return run(configure("vae-glyphs", **VAE), tmp_path_factory.mktemp("page") / "vae")
 
 
 @pytest.fixture(scope="module")
-def regression(tmp_path_factory):
-    return run(configure("terrain", hidden=(8,), samples=1, prediction_samples=3, epochs=2, finetune_epochs=1, tasks=2,
-                         train_limit=60, test_limit=30, backend="numpy"), tmp_path_factory.mktemp("page") / "terrain")
+def regression(drawing, tmp_path_factory):
+    settings = {"hidden": (8,), "samples": 1, "prediction_samples": 3, "epochs": 2, "finetune_epochs": 1, "tasks": 2,
+                "train_limit": 60, "test_limit": 30, "backend": "numpy"}
+    with drawing():
+        return run(configure("terrain", **settings), tmp_path_factory.mktemp("page") / "terrain")
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +199,7 @@ def own_tasks(names=("a", "b")):
     return ibpcl.tasks_from_arrays(inputs, labels, classes=[(0, 1), (2, 3)], class_names=[*names, "c", "d"])
 
 
-def test_hostile_names_are_text(tmp_path):
+def test_hostile_names_are_text(tmp_path, figures):
     stream = own_tasks(("<script>", "\"'</style>&amp;"))
     folder = tmp_path / "\"a<b> & '$x"
     ibpcl.run(stream, folder, method="naive", hidden=6, epochs=1, backend="numpy")

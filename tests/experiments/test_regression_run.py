@@ -12,7 +12,6 @@ from ibpcl.data.dataset import DataError
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import calibration, metrics
-from ibpcl.experiments import result as results
 from ibpcl.experiments.config import RunConfig, as_table, configure
 from ibpcl.experiments.folder import OF_REGRESSION, RESULTS
 from ibpcl.experiments.run import make_learner, make_stream, run
@@ -22,14 +21,9 @@ TINY = {"hidden": (20,), "samples": 1, "prediction_samples": 20, "epochs": 12, "
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    return run(configure("terrain", **TINY), tmp_path_factory.mktemp("terrain") / "run", progress=False)
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the figures out, which take longer than a small run."""
-    monkeypatch.setattr(results, "draw", lambda *arguments: None)
+def finished(tmp_path_factory, drawing):
+    with drawing():
+        return run(configure("terrain", **TINY), tmp_path_factory.mktemp("terrain") / "run", progress=False)
 
 
 def test_the_matrix_holds_r_squared_of_what_the_learner_predicts(finished):
@@ -72,7 +66,7 @@ def test_given_noise_stays_as_given():
 
 
 @pytest.mark.parametrize("after", [4, 15, 19, 35])
-def test_an_interrupted_regression_goes_on_bit_for_bit(after, finished, tmp_path, interrupted, undrawn):
+def test_an_interrupted_regression_goes_on_bit_for_bit(after, finished, tmp_path, interrupted):
     folder = tmp_path / "run"
     with interrupted(after), pytest.raises(KeyboardInterrupt):
         run(finished.config, folder, progress=False)
@@ -88,7 +82,7 @@ def test_an_interrupted_regression_goes_on_bit_for_bit(after, finished, tmp_path
         np.testing.assert_array_equal(arrays[name], value, err_msg=name)
 
 
-def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
+def test_the_command_line_says_what_it_measures(finished, capsys):
     assert main(["run", "--resume", str(finished.folder)]) == 0
     out = capsys.readouterr().out
     assert "Test R^2 (%) on each task so far" in out and "accuracy" not in out
@@ -101,7 +95,7 @@ def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
     assert capsys.readouterr().out.startswith("average R^2 ")
 
 
-def test_another_run_takes_the_figures_of_a_regression_away(tmp_path, undrawn):
+def test_another_run_takes_the_figures_of_a_regression_away(tmp_path):
     few = {**TINY, "epochs": 1, "finetune_epochs": 1, "tasks": 1}
     run(configure("terrain", **few), tmp_path / "run", progress=False)
     other = dataclasses.replace(configure("terrain", **few), seed=1)

@@ -43,8 +43,9 @@ def small_images():
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    return run(configure(**TINY), tmp_path_factory.mktemp("runs") / "run")
+def finished(tmp_path_factory, drawing):
+    with drawing():
+        return run(configure(**TINY), tmp_path_factory.mktemp("runs") / "run")
 
 
 TIMED = ("result.json", "report.html", ".lock")              # times; and of locks there is nothing to compare
@@ -113,7 +114,7 @@ def test_the_saved_learner_predicts_as_the_learner_does(finished):
     np.testing.assert_array_equal(again.predict(x, 2), finished.learner.predict(x, 2))
 
 
-def test_the_resolved_configuration_gives_the_same_bytes(finished, tmp_path):
+def test_the_resolved_configuration_gives_the_same_bytes(finished, tmp_path, figures):
     again = run(configure(finished.folder / "config.toml"), tmp_path / "again")
     for path in finished.folder.iterdir():
         if not path.name.startswith(TIMED):
@@ -134,7 +135,7 @@ def test_a_flipped_bit_in_the_result_is_seen(finished, tmp_path):
             storage.read_sealed_json(tmp_path / "result.json")
 
 
-def test_a_run_over_itself_leaves_one_run(finished):
+def test_a_run_over_itself_leaves_one_run(finished, figures):
     def contents():
         return {path.name: None if path.name.startswith(TIMED) else path.read_bytes()
                 for path in finished.folder.iterdir()}
@@ -272,7 +273,7 @@ def test_with_one_head_the_number_of_the_task_says_nothing(name, method_name, al
     assert np.array_equal(first.argmax(axis=1), last.argmax(axis=1)) == alike
 
 
-def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch):
+def test_a_method_needs_no_more_than_the_face_of_a_learner(tmp_path, monkeypatch, figures):
     module = type(sys)("ibpcl.methods.nearest")
     module.__doc__, module.Settings, module.NearestMean = "Nearest class mean.", NearestMeanSettings, NearestMean
     monkeypatch.setitem(sys.modules, "ibpcl.methods.nearest", module)

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import io
 import re
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import NamedTuple
 
 FOLDER = Path(__file__).resolve().parents[2] / "tutorials"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
+TIME_LIMIT = 60                                              # seconds: a tutorial must not make its reader wait
+GREEK = re.compile(r"\b(alpha|beta|epsilon|lambda|mu|omega|phi|pi|psi|rho|sigma|tau|theta|Omega)\b")
 MARKER = re.compile(r'# %%(?: \[markdown\]| mystnb=(\{.*\}))?')
 # What is no claim about a run: formulas, code, links, where something stands, years, names of things.
 NO_CLAIM = (
@@ -39,12 +42,13 @@ class Shown(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A whole run of a tutorial: its names, what it printed, what it showed, and its CPU time in seconds."""
+    """A whole run of a tutorial: its names, what it printed, what it showed, its CPU time in seconds, files left."""
 
     names: dict
     printed: str
     figures: list
     seconds: float
+    left: list
 
 
 def cells(text):
@@ -114,7 +118,7 @@ def show(text, kept):
 
 @functools.cache
 def run(stem):
-    """Run a tutorial whole, with warnings as errors, and return its :class:`Run`."""
+    """Run a tutorial whole in an empty folder, with warnings as errors, and return its :class:`Run`."""
     import matplotlib.pyplot as plt
 
     plt.switch_backend("agg")
@@ -130,15 +134,17 @@ def run(stem):
     original, plt.show = plt.show, show
     start = time.process_time()
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
+        with (tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), warnings.catch_warnings(),
+              contextlib.redirect_stdout(printed)):
             warnings.simplefilter("error")
             exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), names)
             if plt.get_fignums():
                 raise AssertionError("a figure was made and never shown")
+            left = [path.name for path in Path(folder).iterdir()]
     finally:
         plt.show = original
         plt.close("all")
-    return Run(names, printed.getvalue(), shown, time.process_time() - start)
+    return Run(names, printed.getvalue(), shown, time.process_time() - start, left)
 
 
 def read(figure):
@@ -177,6 +183,20 @@ class Tutorial:
     def printed(self):
         """What the run printed."""
         return run(self.stem).printed
+
+    def check(self):
+        """Raise ``AssertionError`` unless it runs in time, shows figures to be read, and has its numbers held."""
+        made, (strange, unheld) = run(self.stem), self.missing()
+        assert not strange, f"the tutorial does not say {strange}"
+        assert not unheld, f"no test holds {unheld}"
+        assert made.printed.strip() and made.figures, "a tutorial prints something and shows a figure"
+        assert made.seconds < TIME_LIMIT, f"it took {made.seconds:.0f} s"
+        assert not made.left, f"it left files behind: {made.left}"
+        for figure in made.figures:
+            assert figure.titles, f"a figure without a title: {figure}"
+            named = [text for text in (*figure.titles, *figure.labels, *figure.texts)
+                     if GREEK.search(re.sub(r"\$.*?\$", "", text))]
+            assert not named, f"Greek letters belong between dollars: {named}"
 
     def missing(self):
         """Return quotes that the tutorial does not have, and sentences with numbers that no quote is from."""

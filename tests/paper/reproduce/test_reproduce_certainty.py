@@ -8,18 +8,13 @@ import pytest
 from ibpcl.cli import main
 from ibpcl.evaluation import metrics
 from ibpcl.evaluation.linear import LinearModel
-from ibpcl.experiments import cells, findings, generative_figures
+from ibpcl.experiments import cells, findings
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.streams import make_stream
 from ibpcl.models.likelihoods import mean_over_samples
 from ibpcl.paper.reproduce import certainty
 from ibpcl.paper.reproduce.rows import OURS, REFERENCE
-
-
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch):
-    monkeypatch.setattr(generative_figures, "draw", lambda *arguments: None)         # a run's own figures
 
 
 def heads(*probabilities):

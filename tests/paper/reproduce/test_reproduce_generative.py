@@ -8,7 +8,6 @@ import pytest
 
 from ibpcl.cli import main
 from ibpcl.evaluation import codes
-from ibpcl.experiments import generative_figures
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
 from ibpcl.paper import numbers as paper
@@ -18,11 +17,6 @@ from ibpcl.paper.reproduce.rows import GENERATIVE_ROWS
 SMALL = {"hidden": "8", "latent": "2", "epochs": "1", "finetune_epochs": "1", "batch": "50", "backend": "numpy",
          "tasks": "2", "vcl.hidden": "8,8", "vcl.latent": "2", "vcl.epochs": "1", "train_limit": "60",
          "alpha": "200", "latent_alpha": "200"}
-
-
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch):
-    monkeypatch.setattr(generative_figures, "draw", lambda *arguments: None)         # a run's own figures
 
 
 @pytest.fixture(scope="module")
