@@ -6,7 +6,7 @@ from hypothesis import settings
 
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
-from ibpcl.experiments import result
+from ibpcl.experiments import run_figures
 
 # The same examples on every run.
 settings.register_profile("ibpcl", deadline=None, derandomize=True)
@@ -40,4 +40,4 @@ def tiny():
 def small_images(monkeypatch):
     """Put a small image set in the place of every real one."""
     monkeypatch.setattr(registry, "load", load_small)
-    monkeypatch.setattr(result, "draw", lambda *arguments, **options: None)  # a run's own figures take longer than it
+    monkeypatch.setattr(run_figures, "draw", lambda run: None)  # a run's own figures take longer than it

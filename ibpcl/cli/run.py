@@ -13,7 +13,7 @@ from ibpcl.evaluation import structure
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import CONFIG, free_folder, is_run
 from ibpcl.experiments.presets import DEFAULT
-from ibpcl.experiments.result import held
+from ibpcl.experiments.result import covered
 from ibpcl.experiments.run import Report, run
 
 # What to expect of the preset "paper", with labels and without; a test holds the numbers to those of docs/ladder.md.
@@ -171,7 +171,7 @@ def _lines(lines, result):
 def intervals(coverage):
     """Return how many test examples a regression's intervals hold, over all tasks: two lines of the summary."""
     def shares(kind):
-        return ", ".join(f"{100 * share:.1f} % at {100 * p:.0f} %" for p, share in held(coverage, kind).items())
+        return ", ".join(f"{100 * share:.1f} % at {100 * p:.0f} %" for p, share in covered(coverage, kind).items())
 
     return [("intervals hold", f"{shares('as_predicted')} (Gaussian, as predicted)"),
             ("", f"{shares('recalibrated')} (scaled by held-out examples)")]

@@ -168,22 +168,7 @@ def recalibrated_coverage(mean, sigma, targets, levels=LEVELS, seed=0):
 
     The examples are cut at random into halves; the scales from one half are tried on the other, both ways.
 
-    Parameters
-    ----------
-    mean, sigma, targets, levels
-        As in :func:`interval_scales`, at least 2 examples.
-    seed : int
-        Which halves.
-
-    Returns
-    -------
-    observed : ndarray, shape (L,)
-        As from :func:`coverage`.
-
-    Raises
-    ------
-    ValueError
-        As :func:`coverage`, or for a single example.
+    Arguments, result and errors as for :func:`coverage`, for at least 2 examples; ``seed`` is that of the halves.
 
     Examples
     --------

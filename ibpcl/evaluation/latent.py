@@ -20,15 +20,9 @@ SMALLEST = 1e-6                                              # of a mean pixel a
 
 
 class LatentModel(Protocol):
-    """A task's generative model, weights and masks fixed, so that everything is a function of z.
+    """A task's generative model, weights and masks fixed, so that everything is a function of z."""
 
-    Attributes
-    ----------
-    latent : int
-        The number L of latent variables.
-    """
-
-    latent: int
+    latent: int                                              # the number L of latent variables
 
     def encode(self, x):
         """Return mean and log standard deviation, (N, L) each, of q(z | x) for images (N, D)."""
@@ -44,25 +38,17 @@ class LatentModel(Protocol):
 
 
 class Likelihood(NamedTuple):
-    """What importance sampling says of each image; arrays of shape (N,), nats.
+    """What importance sampling gives for each image; arrays of shape (N,), nats.
 
-    Attributes
-    ----------
-    log_likelihood : ndarray
-        The estimate of log p(x): right on average in p, so too low on average in log p.
-    elbo : ndarray
-        The mean log weight: an unbiased estimate of the evidence lower bound.
-    effective_samples : ndarray
-        In 1..K: how many equal weights would vary as much.  Near 1 the estimate hangs on one sample.
-    monte_carlo_error : ndarray
-        Standard error of the estimate in log p, by the delta method; NaN for one sample.  Too small when
-        ``effective_samples`` is near 1, for weights that were not seen are missing in it, and where q is so much
-        narrower than the posterior that the weights have no variance: ``effective_samples / K`` then falls with K.
+    ``monte_carlo_error`` is the standard error of the estimate in log p, by the delta method; NaN for one sample.  It
+    is too small when ``effective_samples`` is near 1, since weights that were not seen are missing in it, and where q
+    is so much narrower than the posterior that the weights have no variance: ``effective_samples / K`` then falls
+    with K.
     """
 
-    log_likelihood: np.ndarray
-    elbo: np.ndarray
-    effective_samples: np.ndarray
+    log_likelihood: np.ndarray                               # of log p(x): unbiased in p, so too low in log p
+    elbo: np.ndarray                                         # the mean log weight, unbiased
+    effective_samples: np.ndarray                            # 1..K: how many equal weights would vary as much
     monte_carlo_error: np.ndarray
 
 

@@ -48,21 +48,27 @@ def accuracy(probabilities, labels):
     >>> accuracy(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0]))
     0.5
     """
+    probabilities, labels = scores_and_labels(probabilities, labels, "metrics.accuracy")
+    return float(np.mean(probabilities.argmax(axis=1) == labels))
+
+
+def scores_and_labels(probabilities, labels, caller):
+    """Return class scores (N, C) and labels (N,) as arrays, if they fit together; errors name the caller."""
     probabilities, labels = np.asarray(probabilities), np.asarray(labels)
     if probabilities.ndim != 2 or probabilities.size == 0:
-        raise ValueError(f"metrics.accuracy: probabilities must have shape (N, C), N and C at least 1, "
+        raise ValueError(f"{caller}: probabilities must have shape (N, C), N and C at least 1, "
                          f"got {probabilities.shape}")
     if labels.shape != probabilities.shape[:1]:
-        raise ValueError(f"metrics.accuracy: labels must have shape {probabilities.shape[:1]} to fit probabilities, "
+        raise ValueError(f"{caller}: labels must have shape {probabilities.shape[:1]} to fit probabilities, "
                          f"got {labels.shape}")
     if not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"metrics.accuracy: labels must be integers, got {labels.dtype}")
+        raise ValueError(f"{caller}: labels must be integers, got {labels.dtype}")
     if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
-        raise ValueError(f"metrics.accuracy: labels must lie in 0..{probabilities.shape[1] - 1}, "
+        raise ValueError(f"{caller}: labels must lie in 0..{probabilities.shape[1] - 1}, "
                          f"got {labels.min()}..{labels.max()}")
     if np.isnan(probabilities).any():
-        raise ValueError(f"metrics.accuracy: probabilities must not be NaN, got {np.isnan(probabilities).sum()} NaN")
-    return float(np.mean(probabilities.argmax(axis=1) == labels))
+        raise ValueError(f"{caller}: probabilities must not be NaN, got {np.isnan(probabilities).sum()} NaN")
+    return probabilities, labels
 
 
 def log_likelihood(probabilities, labels):

@@ -20,15 +20,10 @@ def rounds(trials, tasks):
 
 
 def survivors(scored, number):
-    """Return the numbers of the best trials; trial 0, which the others are compared with, always goes on.
+    """Return the numbers of the best trials; trial 0, which the others are compared with, always continues.
 
-    Parameters
-    ----------
-    scored : dict of int to float
-        Mean log-likelihoods by the number of the trial, NaN for those that failed, which never go on.  Accuracies would
-        not do: after one or two tasks many trials have the same.
-    number : int
-        How many; the first of equals.
+    ``scored`` has mean log-likelihoods by the number of the trial, NaN for those that failed, which never continue.
+    Accuracies would not do: after one or two tasks many trials have the same.
 
     >>> survivors({0: -0.5, 1: -0.1, 2: math.nan, 3: -0.1}, 2)
     [0, 1]

@@ -36,13 +36,7 @@ class Trial(NamedTuple):
 
 
 def recorded(search):
-    """Return the trials of the record, none if there is no record.
-
-    Raises
-    ------
-    UserError
-        If it is damaged, or of another search.
-    """
+    """Return the trials of the record, none without one; a UserError if it is damaged, or of another search."""
     if not search.record.exists():
         return []
     try:

@@ -10,7 +10,7 @@ from ibpcl.evaluation.figures.training import weighted
 from ibpcl.experiments import values
 from ibpcl.experiments.folders import at_hand, changed, known_keys
 from ibpcl.experiments.markup import join, section, table, tag
-from ibpcl.experiments.result import held
+from ibpcl.experiments.result import covered
 from ibpcl.methods import ABOUT, method
 
 MEASURES = {"accuracy": "accuracy", "R^2": "R²", "log-likelihood": "log-likelihood"}
@@ -96,7 +96,7 @@ def sentences(run):
     if "coverage" in run.result:
         for kind, words in (("as_predicted", "As predicted"), ("recalibrated", "Scaled by held-out examples")):
             shares = " and ".join(f"{percent(share)} (nominal {percent(nominal, 0)})"
-                                  for nominal, share in held(run.result["coverage"], kind).items())
+                                  for nominal, share in covered(run.result["coverage"], kind).items())
             found.append(f"{words}, intervals cover {shares} of the test examples.")
     return " ".join(found)
 

@@ -16,7 +16,7 @@ from ibpcl import checkpoints
 from ibpcl.cli import main
 from ibpcl.data.own import read_tasks
 from ibpcl.errors import UserError
-from ibpcl.experiments import cells, cluster, result
+from ibpcl.experiments import cells, cluster, run_figures
 from ibpcl.experiments.benchmarks import Benchmark, Row
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.journal import tasks_behind
@@ -50,7 +50,7 @@ def two_workers(place):
 
 @pytest.fixture(autouse=True)
 def nothing_fails(place, monkeypatch):
-    monkeypatch.setattr(result, "draw", lambda *arguments, **options: None)
+    monkeypatch.setattr(run_figures, "draw", lambda *arguments, **options: None)
     (place / "log").unlink(missing_ok=True)
     yield
     for plan in place.glob("*-*"):

@@ -22,7 +22,7 @@ TINY = {"hidden": "6", "tasks": "3", "backend": "numpy", "batch": "20", "epochs"
 
 @pytest.fixture(autouse=True)
 def small(drawn, monkeypatch):
-    monkeypatch.setattr(run_module.results, "draw", lambda *arguments, **options: None)
+    monkeypatch.setattr(run_module.run_figures, "draw", lambda *arguments, **options: None)
 
 
 def typed(capsys, out, *arguments):

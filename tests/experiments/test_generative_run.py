@@ -1,6 +1,7 @@
 """The experiments without labels from the command line to the folder: what is measured is what the learner gives."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from ibpcl import checkpoints, storage
 from ibpcl.cli import main
 from ibpcl.errors import UserError
-from ibpcl.evaluation import codes, latent
-from ibpcl.experiments import generative, generative_figures
+from ibpcl.evaluation import codes, figures, latent
+from ibpcl.experiments import generative, run_figures
 from ibpcl.experiments.config import OPTIONAL, RunConfig, as_table, configure, keys
+from ibpcl.experiments.door import load_run
 from ibpcl.experiments.folder import OF_IMAGES
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import PRESETS
@@ -32,7 +34,7 @@ def finished(tmp_path_factory):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave the figures out, which take longer than a small run."""
-    monkeypatch.setattr(generative_figures, "draw", lambda *arguments: None)
+    monkeypatch.setattr(run_figures, "draw", lambda *arguments: None)
 
 
 def test_the_matrices_hold_what_importance_sampling_says_of_the_learner(finished):
@@ -93,6 +95,21 @@ def test_the_folder_holds_the_pictures_and_reads_back(finished):
     np.testing.assert_allclose(arrays["reconstructed/2"][4:], latent.reconstructions(model, stream[2].x_test[:2]),
                                rtol=1e-6)
     assert [len(arrays[f"samples/{t}"]) for t in range(3)] == [2, 4, 6]
+
+
+def test_a_loaded_run_draws_the_figures_of_its_folder_again(finished, tmp_path):
+    drawn = load_run(finished.folder).figures()
+    assert {f"{name}.png" for name in drawn} == {path.name for path in finished.folder.glob("*.png")}
+    for name, axes in drawn.items():
+        figures.save(axes, tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").read_bytes() == (finished.folder / f"{name}.png").read_bytes()
+
+
+def test_figures_without_their_images_are_one_line(finished, tmp_path):
+    folder = shutil.copytree(finished.folder, tmp_path / "run")
+    (folder / "stages.npz").write_bytes(b"nonsense")
+    with pytest.raises(UserError, match=r"^figures: .*stages\.npz is damaged"):
+        load_run(folder).figures()
 
 
 @pytest.mark.parametrize("after", [3, 8])

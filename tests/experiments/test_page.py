@@ -22,8 +22,8 @@ from ibpcl.experiments import folders, markup, page, sections
 from ibpcl.experiments.captions import CAPTIONS, caption
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.generative import learn_stages
-from ibpcl.experiments.result import TITLES
 from ibpcl.experiments.run import run
+from ibpcl.experiments.run_figures import TITLES
 
 TINY = {"hidden": "6", "tasks": "3", "backend": "numpy", "batch": "20", "epochs": "2"}
 SET = [f"--set={key}={text}" for key, text in TINY.items()]

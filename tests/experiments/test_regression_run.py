@@ -12,7 +12,7 @@ from ibpcl.data.dataset import DataError
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import calibration, metrics
-from ibpcl.experiments import result as results
+from ibpcl.experiments import run_figures
 from ibpcl.experiments.config import RunConfig, as_table, configure
 from ibpcl.experiments.folder import OF_REGRESSION, RESULTS
 from ibpcl.experiments.run import make_learner, make_stream, run
@@ -29,7 +29,7 @@ def finished(tmp_path_factory):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave the figures out, which take longer than a small run."""
-    monkeypatch.setattr(results, "draw", lambda *arguments: None)
+    monkeypatch.setattr(run_figures, "draw", lambda *arguments: None)
 
 
 def test_the_matrix_holds_r_squared_of_what_the_learner_predicts(finished):

@@ -5,8 +5,9 @@ import numpy as np
 from ibpcl import checkpoints
 from ibpcl.evaluation import codes, figures
 from ibpcl.evaluation.figures import canvas
-from ibpcl.experiments import findings, generative, generative_figures
+from ibpcl.experiments import findings, generative, run_figures
 from ibpcl.experiments.findings import Summary
+from ibpcl.experiments.folder import IMAGES
 from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.tables import NATS, NUMBER, PERCENT, Entry, Table
 from ibpcl.paper import numbers as paper
@@ -59,7 +60,7 @@ def neighbours(found):
             tables.append(Table(f"{b.label}: k-NN error, {words}, percent", tuple(_knn_entries(found, b, kind))))
         tables.append(Table(f"{b.label}: what gives the class away, percent", tuple(_leak_entries(found, b))))
         last = found.rows_on(b)[-1]                          # ours, if it was measured
-        generative_figures.few_labels(found.of(last, b)[0].values["few_labels"], ax)
+        run_figures.few_labels(found.of(last, b)[0].values["few_labels"], ax)
         ax.set_title(f"{b.label}, {last.label}", fontsize=canvas.LABEL, color=canvas.INK)
     pictures.one_legend(axes)
     return Summary(tuple(tables), (
@@ -79,13 +80,10 @@ def samples(found):
         for row in found.rows_on(b):
             entries.append(found.entry(row, b, lambda m: m.values["average_reconstruction"], b.label, NATS))
             first = found.of(row, b)[0]
-            arrays = checkpoints.read_npz(first.cell.folder / generative_figures.PICTURES)
+            arrays = checkpoints.read_npz(first.cell.folder / IMAGES)
             names, shape = first.values["tasks"], measures.image_shape(first)
-            stages = {kind: [arrays[f"{kind}/{t}"] for t in range(len(names))]
-                      for kind in ("samples", "reconstructed")}
-            drawn[f"samples_{b.name}_{row.key}"] = generative_figures.samples(stages["samples"], names, shape)
-            drawn[f"reconstructions_{b.name}_{row.key}"] = generative_figures.reconstructions(
-                stages["reconstructed"], arrays["originals"], names, shape)
+            drawn[f"samples_{b.name}_{row.key}"] = run_figures.samples(arrays, names, shape)
+            drawn[f"reconstructions_{b.name}_{row.key}"] = run_figures.reconstructions(arrays, names, shape)
     return Summary((Table("Reconstruction score in the end, nats an image, mean over tasks", tuple(entries)),), (
         "Samples are mean images at codes drawn from each task's prior, the same codes in every row. (The pictures "
         "of the paper's released code are drawn around the mean code of the test images instead.)",
@@ -106,7 +104,7 @@ def maps(found):
         for row in found.rows_on(b):
             first = found.of(row, b)[0]
             names, images, found_codes = coded(first)
-            maps = {generative_figures.TITLES[way]: codes.tsne(points, first.cell.seed)
+            maps = {run_figures.ENCODERS[way]: codes.tsne(points, first.cell.seed)
                     for way, points in found_codes.items()}
             drawn[f"tsne_{b.name}_{row.key}"] = figures.code_maps(maps, images.test_labels, names)
             entries += [Entry(f"{row.label}, {way}", b.label, (100 * error,))

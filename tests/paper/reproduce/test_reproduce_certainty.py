@@ -8,7 +8,7 @@ import pytest
 from ibpcl.cli import main
 from ibpcl.evaluation import metrics
 from ibpcl.evaluation.linear import LinearModel
-from ibpcl.experiments import cells, findings, generative_figures
+from ibpcl.experiments import cells, findings, run_figures
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.streams import make_stream
@@ -19,7 +19,7 @@ from ibpcl.paper.reproduce.rows import OURS, REFERENCE
 
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch):
-    monkeypatch.setattr(generative_figures, "draw", lambda *arguments: None)         # a run's own figures
+    monkeypatch.setattr(run_figures, "draw", lambda *arguments: None)         # a run's own figures
 
 
 def heads(*probabilities):

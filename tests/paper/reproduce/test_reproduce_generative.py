@@ -8,7 +8,7 @@ import pytest
 
 from ibpcl.cli import main
 from ibpcl.evaluation import codes
-from ibpcl.experiments import generative_figures
+from ibpcl.experiments import run_figures
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
 from ibpcl.paper import numbers as paper
@@ -22,7 +22,7 @@ SMALL = {"hidden": "8", "latent": "2", "epochs": "1", "finetune_epochs": "1", "b
 
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch):
-    monkeypatch.setattr(generative_figures, "draw", lambda *arguments: None)         # a run's own figures
+    monkeypatch.setattr(run_figures, "draw", lambda *arguments: None)         # a run's own figures
 
 
 @pytest.fixture(scope="module")
