@@ -58,8 +58,8 @@ def _own_stream(config):
     if config.own is not None:
         return config.own
     if config.data is None:
-        raise UserError("the tasks of this run came from Python; to continue it, call ibpcl.run(tasks, out=...) with the "
-                        "same tasks")
+        raise UserError("the tasks of this run came from Python; ibpcl.run(tasks, out=...) with the same "
+                        "tasks continues it")
     stream = read_tasks(config.data, config.classes)
     if stream.sha256 != config.data_sha256:
         raise UserError(f"data: {config.data} holds other data than the run was made with (SHA-256 {stream.sha256}, "
