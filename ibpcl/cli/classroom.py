@@ -24,7 +24,7 @@ def add_parser(subparsers):
     """Add ``class`` to the subparsers of the command line."""
     parser = subparsers.add_parser(
         "class", help="assignments: hand out stubs, check, grade, export", epilog=EPILOG,
-        description="Assignments on the derivations of the paper, graded with reasons.",
+        description="Assignments on the derivations of the paper, graded with explanations.",
         formatter_class=RawDescriptionHelpFormatter)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action",
                                     parser_class=type(parser))
@@ -36,14 +36,14 @@ def add_parser(subparsers):
             one.add_argument(each.lower(), metavar=each, help=meaning)
         return one
 
-    homework, folder = ("HW", "an assignment"), ("DIR", "the folder that `ibpcl class grade --out` wrote")
+    homework, folder = ("HW", "an assignment"), ("DIR", "folder that `ibpcl class grade --out` wrote")
     _json(action("list", "list the assignments"))
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
     new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, folder of folders")
     new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
     new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
-    new.add_argument("--form", metavar="NAME", help="a form of the assignment, instead of the one that the key chooses")
+    new.add_argument("--form", metavar="NAME", help="form of the assignment (default: chosen by the key)")
     _key(new)
     check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
     check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
@@ -55,13 +55,13 @@ def add_parser(subparsers):
     _json(selftest)
     grade = action("grade", "grade a folder of hand-ins", homework, ("SUBMISSIONS", "a file or a folder per student"))
     grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
-    grade.add_argument("--jobs", type=int, metavar="N", help="hand-ins at the same time (default: one per processor)")
+    grade.add_argument("--jobs", type=int, metavar="N", help="grade N at the same time (default: one per processor)")
     _grading(grade)
     _json(grade)
     _json(action("report", "print a summary of a class, and write its page and CSV again", folder))
-    similar = action("similar", "list pairs of hand-ins that look alike", folder)
+    similar = action("similar", "list similar pairs of hand-ins", folder)
     similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE",
-                         help="least share of code that two hand-ins have in common (default: 0.6)")
+                         help="minimum share of common code (default: 0.6)")
     _json(similar)
     export = action("export", "write the points for another system", folder)
     export.add_argument("--to", choices=FORMATS, required=True, help="the system")
@@ -84,12 +84,12 @@ def _grading(command):
 
 
 def _key(command):
-    command.add_argument("--key", metavar="FILE", help="the course key: gives every student a variant of their own")
+    command.add_argument("--key", metavar="FILE", help="the course key, which gives every student their own variant")
 
 
 def _box(command):
     command.add_argument("--sandbox", choices=BOXES, default="auto",
-                         help="the box that hand-ins run in (default: the first that works)")
+                         help="sandbox for hand-ins (default: the first that works)")
 
 
 def _json(command):

@@ -36,7 +36,7 @@ def execute(options):
         result = run(config, out, False if options.quiet else None, Printer(config) if talk else None, options.force,
                      options.fresh)
     if result.made is None:
-        print(f"ibpcl: {result.folder} holds this run, finished; --fresh begins it again", file=sys.stderr)
+        print(f"ibpcl: {result.folder} holds this run, finished; --fresh starts it again", file=sys.stderr)
         if talk:
             print_again(result)
     if options.json:
@@ -56,21 +56,21 @@ def chosen(options):
 
 
 def resumed(options):
-    """Return the configuration of the run to go on with, and its folder.
+    """Return the configuration of the run to continue, and its folder.
 
     The data may lie elsewhere by now; nothing else may change.
     """
     fixed = ("experiment", "data", "method", "preset", "seed", "out", "assignments", "force", "fresh")
     given = [name for name in fixed if getattr(options, name)]
     if given:
-        raise UserError(f"--resume goes on with a run as it is; leave out {', '.join(given)}")
+        raise UserError(f"--resume continues a run as it was configured; leave out {', '.join(given)}")
     file = Path(options.resume, CONFIG)
     if not file.is_file():
         raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
     config = configure(file, key_texts(options))
     if not is_run(options.resume):
-        raise UserError(f"{file} has not all keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
-                        "--resume begins a new run")
+        raise UserError(f"{file} lacks keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
+                        "--resume starts a new run")
     return config, options.resume
 
 
@@ -91,7 +91,7 @@ class Printer:
         if self.table is None:
             config = self.config
             self.table = (LikelihoodTable if config.generative else AccuracyTable)(report.names)
-            unit = "nats an image" if config.generative else "%"
+            unit = "nats per image" if config.generative else "%"
             print(f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend {config.backend}, "
                   f"seed {config.seed}\nTest {config.measure} ({unit}) on each task so far, a line after each task"
                   f"{':' if config.generative else ' learned:'}\n")
@@ -154,7 +154,7 @@ def generative_summary(result):
 
 def nats(values):
     """Write the mean log-likelihood over tasks in the end with its standard error."""
-    return f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats an image"
+    return f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats per image"
 
 
 def _lines(lines, result):

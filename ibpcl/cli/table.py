@@ -52,7 +52,7 @@ class AccuracyTable:
 
 
 class LikelihoodTable(AccuracyTable):
-    """Prints the log-likelihood of every task so far, nats an image; with too many tasks for a line, of the newest.
+    """Prints the log-likelihood of every task so far, nats per image; with too many tasks for a line, of the newest.
 
     Behind it stand the mean of all tasks so far, and how far the earlier ones have moved since they were learned.
     """

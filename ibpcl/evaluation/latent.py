@@ -6,7 +6,7 @@ A task's model knows :math:`p(z)`, :math:`p(x \mid z)` and an approximation :mat
 :func:`reconstruction_score` is what the released code of Kumar et al. (2021) reports as a log-likelihood: it has no
 :math:`p(z)` in it, lies above the ELBO, and must not be compared with the other two.
 
-All are in nats an image, summed over pixels.
+All are in nats per image, summed over pixels.
 """
 
 from typing import NamedTuple, Protocol
@@ -125,7 +125,7 @@ def mean_and_errors(likelihood):
     Returns
     -------
     dict of str to float
-        ``log_likelihood`` and ``elbo``: means, nats an image.  ``standard_error`` of the first as an estimate for all
+        ``log_likelihood`` and ``elbo``: means, nats per image.  ``standard_error`` of the first as an estimate for all
         images there could be: :math:`s / \sqrt N`, which holds the sampling's own.  ``monte_carlo_error``: the
         sampling's own alone, for these very images.  ``effective_samples``: the median over images.
 

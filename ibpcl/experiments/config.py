@@ -52,24 +52,24 @@ class RunConfig:
     """
 
     experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
-    dataset: str = option("glyphs", "Image set, one that `ibpcl data list` shows, or terrain (see docs/regression.md).")
-    stream: str = option("split", "How tasks are made: split (two classes each), resplit (the same, of all images cut "
-                                  "anew), permuted (pixels), strips (terrain), classes (one class each, without "
+    dataset: str = option("glyphs", "Image set: a name from `ibpcl data list`, or terrain (see docs/regression.md).")
+    stream: str = option("split", "How tasks are made: split (two classes each), resplit (the same, with all images "
+                                  "split anew), permuted (pixels), strips (terrain), classes (one class each, without "
                                   "labels).", choices=STREAMS)
-    tasks: int = option(5, "Number of tasks; a split stream has at most 5, one of classes as many as there are.",
+    tasks: int = option(5, "Number of tasks: at most 5 for a split stream, the number of classes for one of classes.",
                         at_least=1)
     data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.",
                             at_least=0, at_most=LARGEST_SEED)
-    validation: float | None = option(None, "Test on this share of the training data, for a search, not on test data.",
+    validation: float | None = option(None, "Share of the training data to test on in place of test data.",
                                       above=0, below=1)
-    train_limit: int | None = option(None, "At most so many training examples per task, for a quick look.", at_least=1)
-    test_limit: int | None = option(None, "At most so many test examples per task, for a quick look.", at_least=1)
+    train_limit: int | None = option(None, "Most training examples per task, for a quick look.", at_least=1)
+    test_limit: int | None = option(None, "Most test examples per task, for a quick look.", at_least=1)
     data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
     data: str | None = option(None, "Own data instead of an image set: an .npz file, or a folder with one per task.")
-    classes: tuple[tuple[int, ...], ...] | None = option(None, "Labels of each task that an .npz file is cut into.")
+    classes: tuple[tuple[int, ...], ...] | None = option(None, "Labels of each task, for one file of own data.")
     data_sha256: str | None = option(None, "Identity of own data, which a run computes; other data are refused.")
     method: str = option("npbcl", "The method that learns: a name that `ibpcl methods` lists, or package.module:Class.")
-    preset: str = option("default", "Named settings of the method that others change: `ibpcl settings` shows them.")
+    preset: str = option("default", "Named settings of the method, over which keys win; see `ibpcl settings`.")
     seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.",
                        at_least=0, at_most=LARGEST_SEED)
     backend: str = option(BACKENDS[0], "The backend that computes.", choices=BACKENDS)

@@ -111,7 +111,7 @@ def epochs(found):
     if len(rows) < 2:
         return []
     told = "; ".join(f"{number}: {', '.join(labels)}" for number, labels in rows.items())
-    return [f"Epochs a task (+ those of fine-tuning): {told}."]
+    return [f"Epochs per task (+ those of fine-tuning): {told}."]
 
 
 def seconds(m):

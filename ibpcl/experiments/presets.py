@@ -50,12 +50,12 @@ PRESETS = {
         {"npbcl": {}},
     ),
     "fashion-resplit": Preset(
-        "The same, of all 70,000 images cut anew.",
+        "The same classes, with all 70,000 images split anew.",
         {"dataset": "fashion_mnist", "stream": "resplit"},
         {"npbcl": {}},
     ),
     "permuted-mnist": Preset(
-        "All ten digits, five tasks, a pixel order each.",
+        "All ten digits, five tasks, each with its own pixel order.",
         {"dataset": "mnist", "stream": "permuted"},
         {"npbcl": {}},
     ),
@@ -70,7 +70,7 @@ PRESETS = {
         {"npbcl": {}}, "domain",
     ),
     "domain-glyphs": Preset(
-        "The same with letters, A/B to I/J, drawn here.",
+        "The same with rendered letters, A/B to I/J.",
         {"dataset": "glyphs", "stream": "split"},
         {"npbcl": {}}, "domain",
     ),
@@ -85,7 +85,7 @@ PRESETS = {
         "regression",
     ),
     "vae-glyphs": Preset(
-        "Generative: letters A to E, drawn here, one a task.",
+        "Generative: rendered letters A to E, one per task.",
         {"dataset": "glyphs", "stream": "classes", "tasks": 5, "method": "vae_npbcl"},
         {"vae_npbcl": {"hidden": (100, 100), "latent": 10, "activation": "tanh", "batch": 64, "epochs": 15,
                        "finetune_epochs": 45, "alpha": 20.0, "latent_alpha": 20.0, "prior_sigma": 0.3,
@@ -94,12 +94,12 @@ PRESETS = {
         "images",
     ),
     "vae-mnist": Preset(
-        "Generative: digits 0 to 9, no labels, one a task.",
+        "Generative: digits 0 to 9, no labels, one per task.",
         {"dataset": "mnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
         {}, "images",
     ),
     "vae-notmnist": Preset(
-        "Generative: letters A to J, no labels, one a task.",
+        "Generative: letters A to J, no labels, one per task.",
         {"dataset": "notmnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
         {}, "images",
     ),

@@ -87,7 +87,7 @@ def test_how_long_each_learned_is_told_where_it_differs(tmp_path, capsys):
     assert "Epochs a task" not in out
     _, out, _ = typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "1", "--set",
                       "ewc.epochs=4")
-    assert "Epochs a task (+ those of fine-tuning): 2: naive; 4: ewc." in " ".join(out.split())
+    assert "Epochs per task (+ those of fine-tuning): 2: naive; 4: ewc." in " ".join(out.split())
 
 
 def test_an_interrupted_comparison_goes_on_with_the_task(tmp_path, capsys, monkeypatch, interrupted):

@@ -146,7 +146,7 @@ def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupte
 def test_the_command_line_says_what_it_measures(finished, capsys, undrawn):
     assert main(["run", "--resume", str(finished.folder)]) == 0
     out, values = capsys.readouterr().out, finished.result
-    assert "Test log-likelihood (nats an image)" in out and "accuracy" not in out
+    assert "Test log-likelihood (nats per image)" in out and "accuracy" not in out
     row = next(line for line in out.splitlines() if line.startswith(" 3 C"))
     for value in values["log_likelihood_matrix"][-1]:
         assert f"{value:.1f}" in row

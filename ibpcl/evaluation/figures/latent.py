@@ -6,7 +6,7 @@ from . import canvas
 from .accuracy import draw_map
 
 
-def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nats an image)"):
+def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nats per image)"):
     r"""Draw each task's likelihood from when it was learned on, and beside it the change since then.
 
     Kumar et al. (2021), supplement, figure "Test likelihood decays of individual tasks".
@@ -45,7 +45,7 @@ def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nat
     return axes
 
 
-def likelihood_matrix(R, task_names=None, ax=None, xlabel="log-likelihood (nats an image) of task"):
+def likelihood_matrix(R, task_names=None, ax=None, xlabel="log-likelihood (nats per image) of task"):
     """Draw the matrix of likelihoods as a map, with its numbers if they fit (up to ten tasks).
 
     Parameters

@@ -31,8 +31,8 @@ def likelihood(found):
                 ("reconstruction", lambda m: m.values["average_reconstruction"], NATS),
             ):
                 entries.append(found.entry(row, b, number, column, unit))
-        tables.append(Table(f"{b.label}: test images in the end, nats an image, mean over tasks", tuple(entries)))
-        tables += [Table(f"{b.label}, {row.label}: log p(x), nats an image", tuple(_task_entries(found, row, b)))
+        tables.append(Table(f"{b.label}: test images in the end, nats per image, mean over tasks", tuple(entries)))
+        tables += [Table(f"{b.label}, {row.label}: log p(x), nats per image", tuple(_task_entries(found, row, b)))
                    for row in rows]
         drawn[f"likelihood_{b.name}"] = _means({row.label: _matrices(found, row, b) for row in rows}, b.label)
         drawn[f"tasks_{b.name}"] = _tasks({row.label: _matrices(found, row, b) for row in rows},
@@ -84,7 +84,7 @@ def samples(found):
             names, shape = first.values["tasks"], measures.image_shape(first)
             drawn[f"samples_{b.name}_{row.key}"] = run_figures.samples(arrays, names, shape)
             drawn[f"reconstructions_{b.name}_{row.key}"] = run_figures.reconstructions(arrays, names, shape)
-    return Summary((Table("Reconstruction score in the end, nats an image, mean over tasks", tuple(entries)),), (
+    return Summary((Table("Reconstruction score in the end, nats per image, mean over tasks", tuple(entries)),), (
         "Samples are mean images at codes drawn from each task's prior, the same codes in every row. (The pictures "
         "of the paper's released code are drawn around the mean code of the test images instead.)",
         f"The paper's statement, {paper.CLAIMS['samples']}."), drawn)
@@ -165,8 +165,8 @@ def _means(matrices, title):
     lines = {name: np.array([[one[t, :t + 1].mean() for t in range(len(one))] for one in R])
              for name, R in matrices.items()}
     tasks = max(R.shape[-1] for R in matrices.values())
-    pictures.bands(lines, ax, list(range(1, tasks + 1)), "tasks learned", "mean log-likelihood so far\n(nats an image)",
-                   title, percent=False)
+    pictures.bands(lines, ax, list(range(1, tasks + 1)), "tasks learned",
+                   "mean log-likelihood so far\n(nats per image)", title, percent=False)
     canvas.legend(ax)
     return ax
 
@@ -177,7 +177,7 @@ def _tasks(matrices, names):
     for j, (ax, name) in enumerate(zip(axes, names, strict=True)):
         last_row, first_column = j + 5 >= len(names), j % 5 == 0
         pictures.bands({method: R[:, j:, j] for method, R in matrices.items()}, ax, list(range(1, len(names) + 1)),
-                       "tasks learned" if last_row else None, "nats an image" if first_column else None, name,
+                       "tasks learned" if last_row else None, "nats per image" if first_column else None, name,
                        percent=False)
     pictures.one_legend(axes)
     return axes
