@@ -253,7 +253,7 @@ def test_image_files_that_are_as_published(capsys, mnist):
     code, out, err = typed(capsys, "data", "verify", "--data-dir", "data")
     assert (code, err) == (0, []) and any(line.startswith("mnist: verified") for line in out)
     code, out, err = typed(capsys, "data", "verify", "glyphs")
-    assert (code, out, err) == (0, ["glyphs: drawn by the program, nothing to verify"], [])
+    assert (code, out, err) == (0, ["glyphs: rendered by the program, nothing to verify"], [])
 
 
 def test_a_folder_that_is_named_for_bench_must_have_mnist(capsys, own_folder):

@@ -81,7 +81,7 @@ def key_texts(options):
 
 
 class Printer:
-    """Prints the table while the run goes on."""
+    """Prints the table during the run."""
 
     def __init__(self, config):
         self.config, self.table = config, None
@@ -112,66 +112,51 @@ def print_again(run):
 
 def summary(result):
     """Return what the run came to, and where its files are, as a few lines."""
-    if result.config.generative:
-        return generative_summary(result)
-    values = result.result
-    drops = np.array(values["accuracy_drop"])
-    worst = int(drops.argmax())
-    lines = [(f"average {values['measure']}", f"{percent(values['average_accuracy'])} of all tasks at the end")]
+    values, images, config = result.result, result.config.generative, result.config
+    scale, unit = (1, "nats") if images else (100, "points")
+    drops = scale * np.array(values["log_likelihood_drop" if images else "accuracy_drop"])
+    worst, seconds = int(drops.argmax()), values["seconds"]
+    lines = likelihoods(values) if images else [
+        (f"average {values['measure']}", f"{percent(values['average_accuracy'])} of all tasks at the end")]
     if len(drops) > 1:
-        lines += [("backward transfer", f"{100 * values['backward_transfer']:.2f} points (below 0: forgetting)"),
-                  ("largest drop", f"{100 * drops[worst]:.2f} points on {values['tasks'][worst]}, since it was learned"
+        lines += [("backward transfer", f"{scale * values['backward_transfer']:+.2f} {unit} (below 0: forgetting)"),
+                  ("largest drop", f"{drops[worst]:.2f} {unit} on {values['tasks'][worst]}, since it was learned"
                                    if drops[worst] > 0 else "none: no task lost anything since it was learned")]
+    if images and len(drops) > 1 and values["knn"]["neighbours"]:
+        knn = values["knn"]
+        errors = ", ".join(f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common"))
+        lines.append((f"{knn['neighbours'][0]}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %"))
     if values["share_used"] is not None:
-        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the hidden weights, all tasks "
-                                      "together"))
+        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the "
+                                      f"{'masked' if images else 'hidden'} weights, all tasks together"))
     if "coverage" in values:
         lines += intervals(values["coverage"])
-    return _lines(lines, result)
-
-
-def generative_summary(result):
-    """Return the same of a run on images without labels."""
-    values, knn = result.result, result.result["knn"]
-    drops = np.array(values["log_likelihood_drop"])
-    worst, effective = int(drops.argmax()), np.median(values["final"]["effective_samples"])
-    lines = [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples; "
-                                f"worth {effective:.0f})"),
-             ("reconstruction", f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)")]
-    if len(drops) > 1:
-        lines += [("backward transfer", f"{values['backward_transfer']:+.2f} nats (below 0: forgetting)"),
-                  ("largest drop", f"{drops[worst]:.2f} nats on {values['tasks'][worst]}, since it was learned"
-                                   if drops[worst] > 0 else "none: no task lost anything since it was learned")]
-    if len(drops) > 1 and knn["neighbours"]:
-        k = knn["neighbours"][0]
-        errors = ", ".join(f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common"))
-        lines.append((f"{k}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %"))
-    if values["share_used"] is not None:
-        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the masked weights, all tasks "
-                                      "together"))
-    return _lines(lines, result)
-
-
-def nats(values):
-    """Write the mean log-likelihood over tasks in the end with its standard error."""
-    return f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats per image"
-
-
-def _lines(lines, result):
-    values, seconds = result.result, result.result["seconds"]
     memory = "" if values["peak_memory_mb"] is None else f"; {values['peak_memory_mb']:.0f} MB at most"
     lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test'] + seconds.get('final', 0):.1f} s testing, "
                        f"{seconds['total']:.1f} s in all{memory}"),
               ("results in", f"{result.folder}")]
-    config = result.config
-    remark = f"\n\n{AS_PRINTED[config.generative]}" * (config.preset == "paper" and not config.regression)
+    remark = f"\n\n{AS_PRINTED[images]}" * (config.preset == "paper" and not config.regression)
     return "\n" + "\n".join(f"{name:18} {text}" for name, text in lines) + remark
 
 
-def intervals(coverage):
-    """Return how many test examples a regression's intervals hold, over all tasks: two lines of the summary."""
-    def shares(kind):
-        return ", ".join(f"{100 * share:.1f} % at {100 * p:.0f} %" for p, share in covered(coverage, kind).items())
+def likelihoods(values):
+    """Return how probable test images are in the end: two lines of the summary."""
+    effective = np.median(values["final"]["effective_samples"])
+    return [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples; effective: {effective:.0f})"),
+            ("reconstruction", f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)")]
 
-    return [("intervals hold", f"{shares('as_predicted')} (Gaussian, as predicted)"),
-            ("", f"{shares('recalibrated')} (scaled by held-out examples)")]
+
+def nats(values):
+    """Return the mean log-likelihood over tasks in the end with its standard error, as text."""
+    return f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats per image"
+
+
+def intervals(coverage):
+    """Return the coverage of a regression's predictive intervals, over all tasks: two lines of the summary."""
+    def shares(kind):
+        observed = covered(coverage, kind)
+        return (f"{' and '.join(percent(share, 1) for share in observed.values())} "
+                f"(nominal {' and '.join(percent(p, 0) for p in observed)})")
+
+    return [("coverage", f"{shares('as_predicted')}, as predicted"),
+            ("", f"{shares('recalibrated')}, recalibrated")]

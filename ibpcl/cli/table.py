@@ -1,4 +1,4 @@
-"""The accuracy matrix as it grows, a row after each task, within 80 columns."""
+"""The accuracy matrix as it grows, a row per task, within 80 columns."""
 
 import numpy as np
 

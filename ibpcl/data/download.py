@@ -18,7 +18,7 @@ TIMEOUT = 30.0                 # seconds without an answer; a mirror that is gon
 def fetch(name, data_dir=None, progress=False):
     """Download an image set, verify it and keep it.
 
-    Files that are there and right are left alone; those that are missing or wrong are replaced.
+    Files with the right checksum are kept; missing or wrong ones are downloaded.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ the rest    the entries, last dimension fastest
 =========== ======================================================================
 
 So the first four bytes, read as one number, are the "magic numbers" 2051 for images (d = 3) and 2049 for
-labels (d = 1).  Files may be gzip'd; their first two bytes tell, not their name.
+labels (d = 1).  Files may be gzip'd, which is seen from their first two bytes, not from their name.
 """
 
 import gzip

@@ -86,7 +86,7 @@ class PermutedStream:
     Task t reorders the pixels of all its images by one fixed permutation drawn from
     ``numpy.random.default_rng((seed, t))``, so it does not depend on how many tasks there are.
 
-    .. note:: Task 0 is permuted too, as in the paper's experiments; elsewhere it is often left as it is.
+    .. note:: Task 0 is permuted too, as in the paper's experiments; elsewhere it often is not.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ Where the source knows water but not its depth it has -1 m: 1897 cells, 17 %, in
 of metres deep.  These are no measurements and are left out.
 
 A task is a strip of longitudes, west to east, and its inputs say where in *its* strip a cell lies.  So one task's
-inputs tell nothing of another's targets, and a network that forgets a strip has lost it.
+inputs carry no information on another's targets, and a network that forgets a strip has lost it.
 
 Terrain is not Gaussian: the sea floor is smooth and the mountains are rough.  The targets are therefore elevations on
 a scale that is linear near the coast and logarithmic far from it,

@@ -1,4 +1,4 @@
-r"""Latent codes of images as a representation: who encodes them, and how well their neighbours tell the class.
+r"""Latent codes of images as a representation: which encoder, and how well neighbours predict the class.
 
 In a continual autoencoder each task has an encoder of its own, be it by a mask, and each task is a class.  So before an
 image can be encoded, a task has to be chosen for it; there are three ways (:func:`choose_tasks`):

@@ -118,15 +118,12 @@ def auroc(own, others):
 
     The area under the ROC curve (Hanley and McNeil, 1982), computed from ranks.
 
+    1 if the two are told apart without a mistake, 0.5 by chance.
+
     Parameters
     ----------
     own, others : array_like, shape (N,) and (M,)
         Scores, such as doubts, of the examples that are small if all is well, and of those that should be larger.
-
-    Returns
-    -------
-    area : float
-        1 if the two are told apart without a mistake, 0.5 by chance.
 
     Raises
     ------

@@ -26,17 +26,14 @@ def accuracy(probabilities, labels):
 
     .. math:: \frac{1}{N} \sum_n \mathbb 1\bigl[\arg\max_c p_{nc} = y_n\bigr]
 
+    In 0..1.
+
     Parameters
     ----------
     probabilities : ndarray, shape (N, C)
         Class probabilities, or any scores that order the classes alike.  Of equal scores the first class counts.
     labels : ndarray of integers, shape (N,)
         The right classes, in 0..C-1.
-
-    Returns
-    -------
-    float
-        In 0..1.
 
     Raises
     ------
@@ -76,17 +73,14 @@ def log_likelihood(probabilities, labels):
 
     .. math:: \frac1N \sum_n \log p_{n y_n}
 
+    Nats per example, at most 0; a probability of 0 counts as the smallest positive float32.
+
     Parameters
     ----------
     probabilities : ndarray, shape (N, C)
         Class probabilities.
     labels : ndarray of integers, shape (N,)
         The right classes, in 0..C-1.
-
-    Returns
-    -------
-    float
-        Nats an example, at most 0; a probability of 0 counts as the smallest positive float32.
 
     Examples
     --------
@@ -104,15 +98,12 @@ def r_squared(predictions, targets):
 
     The coefficient of determination, cut at 0 so that it lies in 0..1 like an accuracy.
 
+    In 0..1.
+
     Parameters
     ----------
     predictions, targets : ndarray, shape (N, C)
         What was predicted, and what was observed.
-
-    Returns
-    -------
-    float
-        In 0..1.
 
     Raises
     ------
@@ -236,10 +227,7 @@ def backward_transfer(R):
         Lopez-Paz and Ranzato (2017) use the last row only, which is ``-accuracy_drop(R)[:-1].mean()`` here.  The two
         differ where forgetting builds up: compare numbers of one definition.
 
-    Returns
-    -------
-    float
-        In -1..1; NaN for a single task, which has no later one.
+    In -1..1; NaN for a single task, which has no later one.
 
     Examples
     --------
@@ -264,10 +252,7 @@ def forward_transfer(R):
         With one head per task the head of a task not yet learned is untrained, and this is chance level (1/C), as the
         paper says of its own table.  Nor is chance subtracted, as Lopez-Paz and Ranzato (2017) do.
 
-    Returns
-    -------
-    float
-        In 0..1; NaN where the upper triangle was not evaluated, and for a single task.
+    In 0..1; NaN where the upper triangle was not evaluated, and for a single task.
 
     Examples
     --------
@@ -305,10 +290,7 @@ def forgetting(R):
 
     Chaudhry et al. (2018), "Forgetting measure"; they let the maximum start at i = 1, before the task was learned.
 
-    Returns
-    -------
-    float
-        In -1..1, negative if the tasks ended better than ever before; NaN for a single task.
+    In -1..1, negative if the tasks ended better than ever before; NaN for a single task.
 
     Examples
     --------

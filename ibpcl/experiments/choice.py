@@ -10,7 +10,7 @@ from ibpcl.experiments.presets import SEEDS
 from ibpcl.experiments.tuned import tuned
 from ibpcl.methods import GENERATIVE, METHODS
 
-# A quick look: fewer images, samples and trials, for the keys that a method has.  Epochs are as they are: with fewer,
+# A quick look: fewer images, samples and trials, for the keys that a method has.  The epochs stay: with fewer,
 # the slowest learners look bad, not the most forgetful.
 QUICK = {"train_limit": 2000, "test_limit": 1000, "samples": 1, "prediction_samples": 20, "coreset_epochs": 20,
          "trials": 3}

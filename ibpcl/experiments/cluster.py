@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster: one that is started on this machine for a command, or one that is there.
+"""Workers of a Dask cluster: one that a command starts on this machine, or an existing one.
 
 Dask is an extra, ``pip install 'ibpcl[cluster]'``; no other module knows of it.
 """
@@ -42,7 +42,7 @@ def local(number, threads=None):
 
 @contextlib.contextmanager
 def remote(scheduler, threads=None):
-    """Use the workers of a scheduler that is there; yields as :func:`local`.
+    """Use the workers of an existing scheduler; yields as :func:`local`.
 
     ``scheduler`` is its address, such as ``tcp://host:8786``, or the file that it wrote (``dask scheduler
     --scheduler-file``).  A UserError if it does not answer, or its workers cannot work for this command.

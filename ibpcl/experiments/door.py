@@ -143,7 +143,7 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     seeds : int
         How many, counted from 0.
     out : path-like
-        Folder for runs and tables; runs that are there are used again, interrupted ones continue.
+        Folder for runs and tables; finished runs are reused, interrupted runs continue.
     progress : bool, optional
         Show a progress bar on standard error: yes, no, or (None) on a terminal only.
     tuned : bool

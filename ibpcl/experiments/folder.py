@@ -2,7 +2,7 @@
 
 Results are a function of the configuration, so the folder of a run takes that run again, wherever its data lay: they
 have checksums.  Any other folder that is not empty is left alone: without a folder of the user's choice a number is
-appended to the name, with one the user is told.  While a run is at work its folder is locked, by a file in it, so that
+appended to the name, with one this is an error.  While a run is at work its folder is locked, by a file in it, so that
 no other process writes between its files.
 """
 

@@ -169,7 +169,7 @@ def labelled(stream, measurement):
 
 
 def representation(models, stream, config, progress=None):
-    """Return how well codes tell the class, encoded in three ways, and pixels to compare with.
+    """Return how well codes predict the class, encoded in three ways, and pixels to compare with.
 
     ``knn``: for each of :data:`ibpcl.evaluation.codes.WAYS` the errors of ``means`` and of ``samples`` of q(z | x), one
     for each of ``neighbours``; the errors of ``pixels``; ``mask_leak``, see there; ``task_inference``, the share of the

@@ -1,7 +1,7 @@
-"""Successive halving: after a few tasks only the better half of the trials goes on.
+"""Successive halving: after a few tasks only the better half of the trials continues.
 
 Jamieson and Talwalkar (2016), "Non-stochastic Best Arm Identification and Hyperparameter Optimization".  What is
-rationed is tasks: a trial that goes on continues from its checkpoint, so nothing is learned twice, and one that reaches
+rationed is tasks: a trial continues from its checkpoint, so nothing is learned twice, and one that reaches
 the end has the same scores as without halving.  A round is decided when all its trials have ended, so their order does
 not matter.
 """
@@ -10,7 +10,7 @@ import math
 
 
 def rounds(trials, tasks):
-    """Return after how many tasks trials are compared, and how many then go on: 1, 2, 4, ... up to half of the tasks.
+    """Return after how many tasks trials are compared, 1, 2, 4, ... up to half of them, and how many then continue.
 
     >>> rounds(12, 5), rounds(12, 10), rounds(12, 1)
     ([(1, 6), (2, 3)], [(1, 6), (2, 3), (4, 2)], [])

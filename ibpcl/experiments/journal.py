@@ -113,7 +113,7 @@ def tasks_behind(folder):
 
 
 def unusable(folder):
-    """Return whether a folder holds checkpoints, but none that a run can go on from."""
+    """Return whether a folder holds checkpoints, but none that a run can continue from."""
     try:
         check_form(checkpoints.latest(folder, FILE, HOLDS).meta, folder)
     except FileNotFoundError:

@@ -71,7 +71,7 @@ def is_recorded(search, number):
 
 
 def record(search, trials):
-    """Add trials to the record, to which other processes write too; those that are there stay as they are."""
+    """Add trials to the record, to which other processes write too; existing ones are kept."""
     with storage.locked(search.record.with_name(f".{search.record.name}.lock")):
         storage.sweep(search.record.parent, OLD)
         there = {trial.number: trial for trial in recorded(search)}

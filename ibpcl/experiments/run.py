@@ -79,7 +79,7 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
             begin(folder, config, fresh)
             journal = RunJournal(folder, as_table(config), generative.Stage if config.generative else Progress, start)
             journal.restore(learner)
-            start = journal.began                            # a run that goes on began in an earlier process
+            start = journal.began                            # a resumed run began in an earlier process
         tasks = (generative.learn_stages(learner, stream, config, progress, journal) if config.generative
                  else learn_stream(learner, stream, progress, journal))
         for done in tasks:
@@ -104,5 +104,5 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
         values["seconds"]["total"] = round(time.perf_counter() - start, 3)
         if folder is not None:
             storage.write_sealed_json(folder / RESULT, values)               # last: it stands for a complete run
-            forget(folder)                                                   # there is nothing to go on with
+            forget(folder)                                                   # nothing is left to continue
     return done

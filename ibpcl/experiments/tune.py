@@ -70,7 +70,7 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
         _check_writable(search.record)
 
     def enter(new):
-        """Record trials, and tell of them and of those that other processes have recorded."""
+        """Record trials; report them and those that other processes have recorded."""
         if new:
             record(search, new)
         done = {trial.number: trial for trial in recorded(search)}
@@ -181,7 +181,7 @@ def _scores(config, folder, tasks, after_task):
         R, likelihood = enough.args
         transfer = metrics.backward_transfer(R) if tasks > 1 else math.nan
         return metrics.average_accuracy(R), transfer, math.fsum(seconds), likelihood
-    # Of a run that is finished, when its first tasks are asked for: another process has let it go on.
+    # Of a run that is finished, when its first tasks are asked for: another process has continued it.
     return result["average_accuracy"], result["backward_transfer"], result["seconds"]["total"], math.inf
 
 

@@ -257,7 +257,7 @@ def _colored(masks, caller):
 
 
 def _color_key(ax, own_figure):
-    """Say what the two colours of a mask mean: below our own figure, beside Axes that we were given."""
+    """Draw the key to the two colours of a mask: below our own figure, beside Axes that we were given."""
     from matplotlib.patches import Patch
 
     patches = [Patch(color=NEW, label="used for the first time"), Patch(color=SHARED, label="used by an earlier task")]
