@@ -93,8 +93,7 @@ class Printer:
             self.table = (LikelihoodTable if config.generative else AccuracyTable)(report.names)
             unit = "nats per image" if config.generative else "%"
             print(f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend {config.backend}, "
-                  f"seed {config.seed}\nTest {config.measure} ({unit}) on each task so far, a line after each task"
-                  f"{':' if config.generative else ' learned:'}\n")
+                  f"seed {config.seed}\nTest {config.measure} ({unit}) on each task so far, a line per task:\n")
             print(self.table.header())
         print(self.table.row(report), flush=True)
 
@@ -142,7 +141,7 @@ def summary(result):
 def likelihoods(values):
     """Return how probable test images are in the end: two lines of the summary."""
     effective = np.median(values["final"]["effective_samples"])
-    return [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples; effective: {effective:.0f})"),
+    return [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples, effective {effective:.0f})"),
             ("reconstruction", f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)")]
 
 

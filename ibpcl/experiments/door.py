@@ -125,7 +125,9 @@ def run(target: Target = DEFAULT, out: str | PathLike | None = None, *, method: 
     ibpcl.errors.TrainingError
         If training cannot go on with these settings.
     """
-    config = _configure(target, method, keys)
+    if method is not None:
+        keys["method"] = name_of(method)
+    config = configure(str(target) if isinstance(target, PathLike) else target, **keys)
     return one_run.run(config, None if out is None else Path(out), progress, force=force, fresh=fresh)
 
 
@@ -190,13 +192,6 @@ def load_run(folder: str | PathLike) -> Run:
     if found is None:
         raise UserError(f"load_run: the run in {folder} is not finished; `ibpcl run --resume {folder}` continues it")
     return found
-
-
-def _configure(target, method, keys):
-    if method is not None:
-        keys = {**keys, "method": name_of(method)}
-    return configure(target if isinstance(target, str | Path) else str(target) if isinstance(target, PathLike)
-                     else _tasks(target), **keys)
 
 
 def _tasks(stream):

@@ -78,16 +78,18 @@ def _measure(matrices, t, models, tests, config, progress):
     """Fill row t of the matrices."""
     how = config.measurement
     pictures = [x[:how.likelihood_images] for x in tests]
-    total = 2 * how.likelihood_samples * sum(map(len, pictures))
-    with progress_bar(total, "likelihoods", progress) as bar:
+    with progress_bar(how.likelihood_samples * sum(map(len, pictures)), "likelihoods", progress) as bar:
         for j, (model, x) in enumerate(zip(models, pictures, strict=True)):
-            found = latent.importance_sampled(model, x, how.likelihood_samples, config.seed, advance=bar.update)
-            for name, value in latent.mean_and_errors(found).items():
+            for name, value in _scores(model, x, how.likelihood_samples, config, bar.update).items():
                 matrices[name][t, j] = value
-            scores = latent.reconstruction_score(model, x, how.likelihood_samples, config.seed)
-            matrices["reconstruction"][t, j] = scores.mean()
-            matrices["reconstruction_error"][t, j] = _standard_error(scores)
-            bar.update(how.likelihood_samples * len(x))
+
+
+def _scores(model, x, samples, config, advance):
+    """Return the likelihood and the reconstruction score of a task's images, means and their errors."""
+    found = latent.importance_sampled(model, x, samples, config.seed, advance=advance)
+    scores = latent.reconstruction_score(model, x, config.measurement.likelihood_samples, config.seed)
+    error = float(scores.std(ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else math.nan
+    return {**latent.mean_and_errors(found), "reconstruction": float(scores.mean()), "reconstruction_error": error}
 
 
 def shown(models, tests, seed, count=SHOWN):
@@ -130,13 +132,11 @@ def images_of(stages, stream):
 
 def _final(models, tests, config, progress):
     """Return the likelihoods in the end, with many samples, a list of one number per task for each name."""
-    how, rows = config.measurement, []
+    how = config.measurement
     pictures = [x[:how.final_images] for x in tests]
     with progress_bar(how.final_samples * sum(map(len, pictures)), "final likelihoods", progress) as bar:
-        for model, x in zip(models, pictures, strict=True):
-            found = latent.importance_sampled(model, x, how.final_samples, config.seed, advance=bar.update)
-            scores = latent.reconstruction_score(model, x, how.likelihood_samples, config.seed)
-            rows.append({**latent.mean_and_errors(found), "reconstruction": float(scores.mean())})
+        rows = [_scores(model, x, how.final_samples, config, bar.update)
+                for model, x in zip(models, pictures, strict=True)]
     return {"images": [len(x) for x in pictures], **{name: [row[name] for row in rows] for name in rows[0]}}
 
 
@@ -144,10 +144,6 @@ def _backward(R):
     """Return the mean change of earlier tasks, over all later moments; NaN for one task."""
     below = np.tril_indices(len(R), -1)
     return float(np.mean((R - R.diagonal())[below])) if len(R) > 1 else math.nan
-
-
-def _standard_error(values):
-    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 class Labelled(NamedTuple):

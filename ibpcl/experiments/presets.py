@@ -50,12 +50,12 @@ PRESETS = {
         {"npbcl": {}},
     ),
     "fashion-resplit": Preset(
-        "The same classes, with all 70,000 images split anew.",
+        "The same, with all 70,000 images split anew.",
         {"dataset": "fashion_mnist", "stream": "resplit"},
         {"npbcl": {}},
     ),
     "permuted-mnist": Preset(
-        "All ten digits, five tasks, each with its own pixel order.",
+        "All ten digits, five tasks, a pixel order per task.",
         {"dataset": "mnist", "stream": "permuted"},
         {"npbcl": {}},
     ),
