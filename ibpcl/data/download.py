@@ -10,7 +10,7 @@ import io
 from ibpcl import storage
 from ibpcl.data import glyphs, idx, notmnist
 from ibpcl.data.dataset import DataError
-from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, dimensions_of, find_files, read_file
+from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, dimensions_of, examine
 
 TIMEOUT = 30.0                 # seconds without an answer; a mirror that is gone must not stop the next one
 
@@ -46,8 +46,8 @@ def fetch(name, data_dir=None, progress=False):
     if name not in SOURCES:
         raise DataError(f"registry.fetch: name must be one of {', '.join((*glyphs.CHARACTERS, *SOURCES))}, "
                         f"got {name!r}")
-    folder, paths = data_folder(data_dir) / name, find_files(name, data_dir)
-    wrong = {file: path or folder / f"{file}.gz" for file, path in paths.items() if problem(name, file, path)}
+    folder, files = data_folder(data_dir) / name, examine(name, data_dir)[1]
+    wrong = {file: path or folder / f"{file}.gz" for file, path, problem in files if problem}
     if not wrong:
         return folder
     download = _downloader(name, folder, progress)
@@ -65,17 +65,6 @@ def fetch(name, data_dir=None, progress=False):
     except OSError as error:                                # the mirrors' own errors never get here
         raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
     return folder
-
-
-def problem(name, file, path):
-    """Return what is wrong with a file of an image set, in words; empty if it is the published one."""
-    if path is None:
-        return "missing"
-    try:
-        check_sum(name, file, path, read_file(file, path))
-    except DataError as error:
-        return str(error)
-    return ""
 
 
 def _downloader(name, folder, progress):

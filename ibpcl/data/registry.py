@@ -6,18 +6,10 @@ from typing import NamedTuple
 
 from ibpcl.data import cache, glyphs
 from ibpcl.data.dataset import DataError, Dataset, check_dataset
-from ibpcl.data.download import fetch, problem
-from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, find_files, given_folder, read_file
+from ibpcl.data.download import fetch
+from ibpcl.data.sources import SOURCES, FileStatus, data_folder, examine, find_files, given_folder
 
 __all__ = ["FileStatus", "Status", "available", "fetch", "load", "status", "verify"]
-
-
-class FileStatus(NamedTuple):
-    """One file of an image set: its name without ``.gz``, its place or None, and what is wrong with it, if anything."""
-
-    file: str
-    path: Path | None
-    problem: str
 
 
 class Status(NamedTuple):
@@ -126,32 +118,22 @@ def _check_name(name, where):
 
 def _read(name, data_dir):
     """Return the four arrays of an image set, verified."""
-    paths = find_files(name, data_dir)
-    where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
-    if missing := [file for file in FILES if paths[file] is None]:
-        folder = data_folder(data_dir) / name
-        raise DataError(f"{folder}: missing {', '.join(missing)} (plain or .gz); put the files there, name another "
-                        f"folder with --data-dir or IBPCL_DATA, or run `ibpcl data fetch {name}{where}`")
-    try:
-        arrays = [read_file(file, paths[file]) for file in FILES]
-        for i in (0, 2):                                    # training images and labels, then test
-            if len(arrays[i]) != len(arrays[i + 1]):
-                raise DataError(f"{paths[FILES[i]]} holds {len(arrays[i])} images, but {paths[FILES[i + 1]]} holds "
-                                f"{len(arrays[i + 1])} labels; the counts must be equal")
-        for file, array in zip(FILES, arrays, strict=True):  # last: the checks above say more about what is wrong
-            check_sum(name, file, paths[file], array)
-    except DataError as error:
-        raise DataError(f"{error}; replace it, for example with `ibpcl data fetch {name}{where}`") from error
-    return arrays
+    arrays, files = examine(name, data_dir)
+    command = f"`ibpcl data fetch {name}{'' if data_dir is None else f' --data-dir {shlex.quote(str(data_dir))}'}`"
+    if missing := [file.file for file in files if file.path is None]:
+        raise DataError(f"{data_folder(data_dir) / name}: missing {', '.join(missing)} (plain or .gz); put the files "
+                        f"there, name another folder with --data-dir or IBPCL_DATA, or run {command}")
+    if problems := [file.problem for file in files if file.problem]:
+        raise DataError(f"{problems[0]}; replace it, for example with {command}")
+    return arrays.values()
 
 
 def _file_status(name, data_dir):
     given = given_folder(data_dir)                          # a wrong one is refused
     try:
-        folder, found = data_folder(given) / name, find_files(name, given)
+        folder, files = data_folder(given) / name, examine(name, given)[1]
     except (DataError, OSError) as error:                   # no home, or a folder that may not be looked into
         return Status(name, None, (), False, f"missing: {error}")
-    files = tuple(FileStatus(file, path, problem(name, file, path)) for file, path in found.items())
     wrong = [file.problem for file in files if file.problem]
     summary = ("verified" if not wrong else "damaged" if set(wrong) - {"missing"} else
                "missing" if len(wrong) == len(files) else "incomplete")

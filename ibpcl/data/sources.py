@@ -101,9 +101,38 @@ def find_files(name, data_dir=None):
             for file in FILES}
 
 
-def read_file(file, path):
-    """Return the array in one of the ``FILES``: images of three dimensions, or labels of one."""
-    return idx.read(path, dimensions_of(file))
+class FileStatus(NamedTuple):
+    """One file of an image set: its name without ``.gz``, its place or None, and what is wrong with it, if anything."""
+
+    file: str
+    path: Path | None
+    problem: str
+
+
+def examine(name, data_dir=None):
+    """Return the arrays of an image set by the names of its files, and the :class:`FileStatus` of each file.
+
+    A file that is missing, unreadable or not the published one has a problem; what is usable has none.
+    """
+    paths, arrays, problems = find_files(name, data_dir), {}, dict.fromkeys(FILES, "")
+    for file, path in paths.items():
+        try:
+            if path is None:
+                raise DataError("missing")
+            arrays[file] = idx.read(path, dimensions_of(file))
+        except DataError as error:
+            problems[file] = str(error)
+    for images, labels in (FILES[:2], FILES[2:]):            # before checksums: it is the more helpful message
+        counts = [len(arrays[file]) for file in (images, labels) if file in arrays]
+        if len(set(counts)) == 2:
+            problems[images] = (f"{paths[images]} holds {counts[0]} images, but {paths[labels]} holds {counts[1]} "
+                                "labels; the counts must be equal")
+    for file, array in arrays.items():
+        try:
+            check_sum(name, file, paths[file], array)
+        except DataError as error:
+            problems[file] = problems[file] or str(error)
+    return arrays, tuple(FileStatus(file, paths[file], problems[file]) for file in FILES)
 
 
 def dimensions_of(file):
