@@ -5,7 +5,7 @@ first call, its global state (current figure, backend, settings) is neither used
 same on every machine.
 
 ``ax`` or ``axes`` are drawn on; a new figure if not given.  ``task_names`` are those of the tasks, in their order;
-numbers if not given.  Arrays that do not fit are a ValueError, which names the function and the argument.
+numbers if not given.
 """
 
 from .accuracy import accuracy_curves, accuracy_matrix, method_comparison

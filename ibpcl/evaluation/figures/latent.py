@@ -101,6 +101,11 @@ def image_rows(rows, image_shape, row_names=None, column_names=None, group=1, ax
     Returns
     -------
     Axes with one image, NaN where there is nothing.
+
+    Raises
+    ------
+    ValueError
+        If there are no images, or a row's are not of ``image_shape``.
     """
     height, width = image_shape
     rows = [np.asarray(row, float) for row in rows]

@@ -28,6 +28,11 @@ def reliability(levels, observed, examples, task_names=None, ax=None):
     Returns
     -------
     Axes with one band, the diagonal, and a line per task.
+
+    Raises
+    ------
+    ValueError
+        If ``observed`` has another shape.
     """
     observed = np.asarray(observed, float)
     if observed.ndim != 2 or observed.shape[1] != len(levels):
@@ -68,6 +73,11 @@ def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
     Returns
     -------
     Axes with a filled area for each level, widest first; two lines for the model; the mean; the observations.
+
+    Raises
+    ------
+    ValueError
+        If arrays differ in length, or there are no bands.
     """
     place = np.asarray(place, float)
     edges = [np.asarray(edge, float) for pair in (*bands.values(), model) for edge in pair]

@@ -151,6 +151,11 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
     Returns
     -------
     Axes with one image, T x ``units`` tiles.
+
+    Raises
+    ------
+    ValueError
+        If D is not the number of pixels of ``image_shape``.
     """
     layers = _colored(masks, "figures.receptive_fields")
     T, K = len(layers), layers[0].shape[1]

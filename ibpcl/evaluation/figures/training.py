@@ -37,6 +37,11 @@ def training_history(history, weights=None, task_names=None, xlabel="epoch, all 
     -------
     ndarray of Axes
         Objective, log-likelihood, weighted divergences, bound; only the log-likelihood where nothing else is trained.
+
+    Raises
+    ------
+    ValueError
+        If ``history`` has no column ``log_likelihood``, or columns differ in length.
     """
     columns = {name: np.asarray(values) for name, values in history.items()}
     if "log_likelihood" not in columns:
