@@ -73,9 +73,8 @@ def accuracies(progresses):
     """
     R = progresses[-1].accuracy
     return {"accuracy_matrix": R.tolist(), "log_likelihood": progresses[-1].log_likelihood.tolist(),
-            **{name: getattr(metrics, name)(R) for name in ("average_accuracy", "backward_transfer",
-                                                            "forward_transfer")},
-            "accuracy_drop": metrics.accuracy_drop(R).tolist()}
+            "average_accuracy": metrics.average_accuracy(R), "backward_transfer": metrics.backward_transfer(R),
+            "forward_transfer": metrics.forward_transfer(R), "accuracy_drop": metrics.accuracy_drop(R).tolist()}
 
 
 def predictive(learner, stream):

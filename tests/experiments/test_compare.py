@@ -84,7 +84,7 @@ def test_runs_that_are_there_are_used_again_and_others_added(tmp_path, capsys, m
 
 def test_how_long_each_learned_is_told_where_it_differs(tmp_path, capsys):
     _, out, _ = typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "1")
-    assert "Epochs a task" not in out
+    assert "Epochs per task" not in out
     _, out, _ = typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "1", "--set",
                       "ewc.epochs=4")
     assert "Epochs per task (+ those of fine-tuning): 2: naive; 4: ewc." in " ".join(out.split())
