@@ -26,8 +26,9 @@ ELSEWHERE = {**dict.fromkeys(("experiment", "dataset", "stream"), "name another 
 def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, workers=None):
     """Run every method with every seed on an experiment, as far as that is not done, and write the table.
 
-    What :func:`ibpcl.compare` does, for a :class:`~ibpcl.experiments.choice.Choice` whose settings come from
-    :func:`spread`; ``progress``, ``on_cell`` and ``workers`` are those of :func:`ibpcl.experiments.cells.measure`.
+    What :func:`ibpcl.experiments.door.compare` does, for a :class:`~ibpcl.experiments.choice.Choice` whose settings
+    come from :func:`spread`; ``progress``, ``on_cell`` and ``workers`` are those of
+    :func:`ibpcl.experiments.cells.measure`.
     ``report.html``, ``table.md``, ``table.json``, ``values.csv`` and ``curves.png`` are in the report's ``folder``.
     """
     choice = choice or Choice(out=Path("comparison"))

@@ -9,12 +9,11 @@ from typing import Any
 from ibpcl.continual.learner import Learner
 from ibpcl.continual.loop import Progress, learn_stream
 from ibpcl.continual.task import Task
-from ibpcl.data.own import own_tasks
 from ibpcl.errors import UserError
 from ibpcl.experiments import compare as comparison
 from ibpcl.experiments import run as one_run
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.config import configure
+from ibpcl.experiments.config import configure, own_stream
 from ibpcl.experiments.folder import CONFIG, is_run
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.report import Report
@@ -173,7 +172,7 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     names = [name_of(method) for method in (comparison.able(target) if methods is None else methods)]
     texts = comparison.spread({key: _text(value) for key, value in keys.items()}, names)
     choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=Path(out), tuned=tuned)
-    return comparison.compare(target if isinstance(target, str) else _tasks(target), names, choice, progress,
+    return comparison.compare(target if isinstance(target, str) else own_stream(target), names, choice, progress,
                               workers=None if executor is None else Workers(executor))
 
 
@@ -192,13 +191,6 @@ def load_run(folder: str | PathLike) -> Run:
     if found is None:
         raise UserError(f"load_run: the run in {folder} is not finished; `ibpcl run --resume {folder}` continues it")
     return found
-
-
-def _tasks(stream):
-    try:
-        return own_tasks(stream)
-    except (TypeError, ValueError) as error:
-        raise UserError(str(error)) from error
 
 
 def _text(value):

@@ -13,9 +13,9 @@ import numpy as np
 from ibpcl.continual.loop import learn_task
 from ibpcl.evaluation import codes, latent
 from ibpcl.evaluation.few_labels import few_label_error
+from ibpcl.experiments.run_figures import SHOWN
 from ibpcl.inference.loop import progress_bar
 
-SHOWN = 2                                                    # images per task in the figures
 MATRICES = ("log_likelihood", "standard_error", "monte_carlo_error", "effective_samples", "elbo", "reconstruction",
             "reconstruction_error")
 

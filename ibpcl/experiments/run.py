@@ -44,8 +44,8 @@ def make_learner(config):
 def run(config, out=None, progress=None, on_task=None, force=False, fresh=False, figures=True):
     """Learn the tasks of a configuration one after another and measure what was learned and kept.
 
-    What :func:`ibpcl.run` does, for a configuration.  A run that its folder holds already is not repeated: a finished
-    one is returned as it is, an interrupted one continues from its last checkpoint.
+    What :func:`ibpcl.experiments.door.run` does, for a configuration.  A run that its folder holds already is not
+    repeated: a finished one is returned as it is, an interrupted one continues from its last checkpoint.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
         Folder for the files, or what chooses one for the configuration, such as
         :func:`ibpcl.experiments.folder.free_folder`; that it can be written is made sure before the training.
     progress, force, fresh
-        As for :func:`ibpcl.run`.
+        As for :func:`ibpcl.experiments.door.run`.
     on_task : callable, optional
         Called with a :class:`Report` after every task.
     figures : bool

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 
 from ibpcl.data.terrain import LINEAR, to_elevation
-from ibpcl.experiments.generative import SHOWN
 from ibpcl.experiments.result import masks_of
 
 TITLES = {
@@ -17,6 +16,7 @@ TITLES = {
     "few_labels": "Error of a classifier on codes with few labels", "samples": "Samples of each task's model",
     "reconstructions": "Reconstructions of each task's images",
 }
+SHOWN = 2                                                    # images per task in the figures
 ENCODERS = {"oracle": "oracle encoder", "inferred": "inferred encoder", "common": "common encoder", "pixels": "pixels"}
 
 
