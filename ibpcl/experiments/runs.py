@@ -23,7 +23,7 @@ from ibpcl.methods.own import name_of
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a run gave.
+    """What a run gave; ``learner`` and ``images`` of one that is loaded are read when they are first asked for.
 
     Attributes
     ----------
@@ -39,8 +39,6 @@ class Run:
         After its last task, ready to predict.
     images : dict of str to ndarray or None
         What the figures of a generative model show, the content of ``stages.npz``; else None.
-
-    ``learner`` and ``images`` of a run that is loaded are read when they are first asked for.
     """
 
     config: RunConfig
