@@ -1,7 +1,7 @@
 r"""The files of a run folder: each written whole or not at all, and refused when damaged.
 
-Every writer makes a temporary file in the same folder, flushes it to the disk and renames it over the old one.  Whoever
-opens the path sees the old contents or the new ones, also after a crash or on a full disk.  (A process killed in the
+Every writer makes a temporary file in the same folder, flushes it to the disk and renames it over the old one.  Reading
+the path gives the old contents or the new ones, also after a crash or on a full disk.  (A process killed in the
 middle cannot clean up: its temporary file, ``.<name>.<random>.tmp``, stays behind and is never read; :func:`sweep`
 removes it.)
 
@@ -75,14 +75,14 @@ def beside(path):
 
 
 def is_temporary(path):
-    """Say whether a file has a name that :func:`beside` gives."""
+    """Return whether a file has a name that :func:`beside` gives."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
 def sweep(folder, age=0.0):
     """Remove the temporary files of killed writes from a folder: all, or those older than ``age`` seconds."""
     for path in Path(folder).iterdir():
-        with contextlib.suppress(OSError):                # somebody else's, or gone meanwhile
+        with contextlib.suppress(OSError):                # not ours, or gone meanwhile
             if is_temporary(path) and time.time() - path.stat().st_mtime >= age:
                 path.unlink()
 
@@ -96,12 +96,12 @@ def locked(path, wait=None):
     path : path-like
         The lock's file.  It is made, and stays.
     wait : float, optional
-        Seconds to wait for whoever has it; as long as it takes if not given.
+        Seconds to wait for another process; as long as it takes if not given.
 
     Raises
     ------
     BlockingIOError
-        If somebody else has it that long.
+        If another process holds it that long.
     OSError
         If the file cannot be written.
     """

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
-from ibpcl.experiments import generative_figures, result
+from ibpcl.experiments import run_figures
 
 # The same examples on every run.
 settings.register_profile("ibpcl", deadline=None, derandomize=True)
@@ -32,15 +32,14 @@ def load_small(name, data_dir=None, seed=0):
     return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
 
 
-DRAWING = {module: module.draw for module in (result, generative_figures)}    # of a run's own figures
+DRAW = run_figures.draw                                      # of a run's own figures
 
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_runs():
     """Neither draw a run's figures nor wait for the disk: that would be nine tenths of a small run's time."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in DRAWING:
-            patch.setattr(module, "draw", lambda *arguments: None)
+        patch.setattr(run_figures, "draw", lambda *arguments: None)
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
@@ -64,8 +63,7 @@ def drawing():
     @contextmanager
     def context():
         with pytest.MonkeyPatch.context() as patch:
-            for module, draw in DRAWING.items():
-                patch.setattr(module, "draw", draw)
+            patch.setattr(run_figures, "draw", DRAW)
             yield
     return context
 

@@ -131,7 +131,7 @@ def test_a_finished_run_is_told_again_not_made_again(capsys, small_glyphs, monke
     monkeypatch.setattr("ibpcl.methods.npbcl.NPBCL.learn", None)
     for option in ((), ("--quiet",), ("--json",)):
         code, out, err = typed(capsys, "run", *TINY, *option)
-        assert (code, err) == (0, [f"ibpcl: {run_folder()} holds this run, finished; --fresh begins it again"])
+        assert (code, err) == (0, [f"ibpcl: {run_folder()} holds this run, finished; --fresh starts it again"])
         if not option:
             assert out == first
 
@@ -254,7 +254,7 @@ def test_image_files_that_are_as_published(capsys, mnist):
     code, out, err = typed(capsys, "data", "verify", "--data-dir", "data")
     assert (code, err) == (0, []) and any(line.startswith("mnist: verified") for line in out)
     code, out, err = typed(capsys, "data", "verify", "glyphs")
-    assert (code, out, err) == (0, ["glyphs: drawn by the program, nothing to verify"], [])
+    assert (code, out, err) == (0, ["glyphs: rendered by the program, nothing to verify"], [])
 
 
 def test_a_folder_that_is_named_for_bench_must_have_mnist(capsys, own_folder):

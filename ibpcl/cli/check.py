@@ -19,16 +19,16 @@ targets:
   a group      gradients, densities, samplers, divergences, estimators,
                definitions, errata
   a name       its beginning or a pattern: kumaraswamy, '*.kl', errata/mask-*
-               (beside a file of yours: the whole name or a pattern)
+               (together with a file of yours: the whole name or a pattern)
   your file    mine.py:f checks f against f_vjp, and so does mine.py f; mine.py
                checks every pair in it.  Inputs: from check_inputs() in the
-               file, or by --shape.  The file is run, with your rights and
-               without a sandbox; for the work of others use ibpcl class grade.
+               file, or by --shape.  The file runs with your permissions and
+               without a sandbox; for work of others, use ibpcl class grade.
 
-exit code:     0 all is proved right; 1 something is wrong, raises or ends the
-               process; 2 a mistake in the command, or a pair that does not
-               have the form that can be checked; 3 nothing is wrong, but
-               something is undecided (out of time, or witnesses too coarse)
+exit code:     0 everything is right; 1 something is wrong, raises or ends the
+               process; 2 a mistake in the command, or a pair whose form cannot
+               be checked; 3 nothing is wrong, but something is undecided (out
+               of time, or witnesses too coarse)
 """
 TIMEOUT = 120.0                                              # seconds
 
@@ -42,14 +42,13 @@ def add_parser(subparsers):
     parser.set_defaults(command="check")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="what to check (default: everything)")
     parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
-                        help="for each pair or check; what is not finished by then is undecided "
-                             f"(default: {TIMEOUT:g})")
+                        help=f"limit for each pair or check, which is undecided after it (default: {TIMEOUT:g})")
     parser.add_argument("--paper", action="store_true", help="print every equation of the paper with its verdict")
     parser.add_argument("--list", action="store_true", help="list the names of all checks and stop")
-    parser.add_argument("--verbose", "-v", action="store_true", help="print all that is known of each check")
+    parser.add_argument("--verbose", "-v", action="store_true", help="print every detail of each check")
     parser.add_argument("--json", action="store_true", help="print the results as JSON only")
     parser.add_argument("--html", metavar="FILE", help="write one page with all reports, V-curves and Taylor plots")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of inputs and draws (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of inputs and draws (default: 0)")
     parser.add_argument("--shape", action="append", default=[], metavar="NAME=SIZES",
                         help="draw an input of your function in this shape: x=3,4; may be given several times")
     parser.add_argument("--wrt", metavar="NAMES", help="the inputs that your f_vjp differentiates, in its order: x,w")

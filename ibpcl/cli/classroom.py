@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from argparse import RawDescriptionHelpFormatter
+from dataclasses import asdict
 from pathlib import Path
 
 from ibpcl.errors import UserError
@@ -23,7 +24,7 @@ def add_parser(subparsers):
     """Add ``class`` to the subparsers of the command line."""
     parser = subparsers.add_parser(
         "class", help="assignments: hand out stubs, check, grade, export", epilog=EPILOG,
-        description="Assignments on the derivations of the paper, graded with reasons.",
+        description="Assignments on the derivations of the paper, graded with explanations.",
         formatter_class=RawDescriptionHelpFormatter)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action",
                                     parser_class=type(parser))
@@ -35,29 +36,33 @@ def add_parser(subparsers):
             one.add_argument(each.lower(), metavar=each, help=meaning)
         return one
 
-    homework, folder = ("HW", "an assignment"), ("DIR", "the folder that `ibpcl class grade --out` wrote")
-    action("list", "list the assignments")
+    homework, folder = ("HW", "an assignment"), ("DIR", "folder that `ibpcl class grade --out` wrote")
+    _json(action("list", "list the assignments"))
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
     new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, folder of folders")
     new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
     new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
-    new.add_argument("--form", metavar="NAME", help="a form of the assignment, instead of the one that the key chooses")
+    new.add_argument("--form", metavar="NAME", help="form of the assignment (default: chosen by the key)")
     _key(new)
     check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
     check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
+    _json(check)
     submit = action("submit", "pack your file as a zip with its hash", ("FILE", "your .py or notebook"))
     submit.add_argument("--out", metavar="ZIP", help="name of the zip (default: that of the file)")
     selftest = action("selftest", "grade the stub, the reference and planted mistakes", homework)
     _box(selftest)
+    _json(selftest)
     grade = action("grade", "grade a folder of hand-ins", homework, ("SUBMISSIONS", "a file or a folder per student"))
     grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
-    grade.add_argument("--jobs", type=int, metavar="N", help="hand-ins at the same time (default: one per processor)")
+    grade.add_argument("--jobs", type=int, metavar="N", help="grade N at the same time (default: one per processor)")
     _grading(grade)
-    action("report", "print a summary of a class, and write its page and CSV again", folder)
-    similar = action("similar", "list pairs of hand-ins that look alike", folder)
+    _json(grade)
+    _json(action("report", "print a summary of a class, and write its page and CSV again", folder))
+    similar = action("similar", "list similar pairs of hand-ins", folder)
     similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE",
-                         help="least share of code that two hand-ins have in common (default: 0.6)")
+                         help="minimum share of common code (default: 0.6)")
+    _json(similar)
     export = action("export", "write the points for another system", folder)
     export.add_argument("--to", choices=FORMATS, required=True, help="the system")
     export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
@@ -79,12 +84,21 @@ def _grading(command):
 
 
 def _key(command):
-    command.add_argument("--key", metavar="FILE", help="the course key: gives every student a variant of their own")
+    command.add_argument("--key", metavar="FILE", help="the course key, which gives every student their own variant")
 
 
 def _box(command):
     command.add_argument("--sandbox", choices=BOXES, default="auto",
-                         help="the box that hand-ins run in (default: the first that works)")
+                         help="sandbox for hand-ins (default: the first that works)")
+
+
+def _json(command):
+    command.add_argument("--json", action="store_true", help="print the same as JSON only")
+
+
+def _print_json(value):
+    from ibpcl.storage import json_text
+    print(json_text(value, indent=2))
 
 
 def execute(options):
@@ -92,13 +106,17 @@ def execute(options):
     return globals()[f"run_{options.action}"](options)
 
 
-def run_list(_):
+def run_list(options):
     """Print the assignments."""
     from ibpcl.classroom.assignment import find, names
-    for each in names():
-        assignment = find(each)
-        print(f"{each:<24} {assignment.title}: {len(assignment.tasks)} tasks, {assignment.points:g} points, "
-              f"about {assignment.hours:g} hours, forms: {', '.join(assignment.forms)}")
+    found = {name: find(name) for name in names()}
+    if options.json:
+        _print_json([{"name": name, "title": one.title, "tasks": [task.id for task in one.tasks], "points": one.points,
+                      "hours": one.hours, "forms": one.forms} for name, one in found.items()])
+        return
+    for name, one in found.items():
+        print(f"{name:<24} {one.title}: {len(one.tasks)} tasks, {one.points:g} points, about {one.hours:g} hours, "
+              f"forms: {', '.join(one.forms)}")
 
 
 def run_key(options):
@@ -137,18 +155,21 @@ def run_check(options):
     from ibpcl.classroom.feedback import feedback, lines
     from ibpcl.storage import write_text
     result = check_file(options.file)
+    hidden = [task for task in find(result.assignment).tasks if task.visibility == "hidden"] \
+        if result.status == "graded" else []
+    if options.html:
+        write_text(options.html, feedback(result, find(result.assignment)))
+    if options.json:
+        _print_json({**result.to_dict(), "not_checked": [task.id for task in hidden]})
+        return 0 if result.status == "graded" and result.score == result.most else 1
     if result.status == "graded" and not result.verdicts:
         print("nothing is wrong with the file as such, but all tasks are hidden: check your gradients with "
               f"`ibpcl check {options.file}:FUNCTION`")
         return 0
     print("\n".join(lines(result)))
-    hidden = [task for task in find(result.assignment).tasks if task.visibility == "hidden"] \
-        if result.status == "graded" else []
     if hidden:
         print(f"not checked here: {', '.join(task.id for task in hidden)} ({sum(task.points for task in hidden):g} "
               "points), which are graded on hidden inputs: test them yourself")
-    if options.html:
-        write_text(options.html, feedback(result, find(result.assignment)))
     return 0 if result.status == "graded" and result.score == result.most else 1
 
 
@@ -167,12 +188,16 @@ def run_selftest(options):
     with _bar(len(selftest.cases(assignment))) as bar:
         for outcome in selftest.run(assignment, box):
             outcomes.append(outcome)
-            bar.write(f"{'ok   ' if outcome.ok else 'WRONG'}  {outcome.label}: {outcome.words}", file=sys.stdout)
+            if not options.json:
+                bar.write(f"{'ok   ' if outcome.ok else 'WRONG'}  {outcome.label}: {outcome.words}", file=sys.stdout)
             bar.update()
     named = [outcome.named for outcome in outcomes if outcome.named is not None]
     ok = all(outcome.ok for outcome in outcomes) and sum(named) >= selftest.NAMED_AT_LEAST * len(named)
-    print(f"{assignment.name}: {'ok' if ok else 'WRONG'}; {sum(named)} of {len(named)} planted mistakes named; "
-          f"sandbox: {box}")
+    if options.json:
+        _print_json({"assignment": assignment.name, "ok": ok, "sandbox": box, "hand_ins": list(map(asdict, outcomes))})
+    else:
+        print(f"{assignment.name}: {'ok' if ok else 'WRONG'}; {sum(named)} of {len(named)} planted mistakes named; "
+              f"sandbox: {box}")
     return 0 if ok else 1
 
 
@@ -207,6 +232,11 @@ def run_report(options, folder=None):
     write_text(folder / "class.html", classpage.class_page(results, assignment, pairs))
     write_text(folder / "class.csv", classpage.class_csv(results))
     graded = [result.score for result in results if result.status == "graded"]
+    if options.json:
+        _print_json({"sandbox": settings["box"], "page": str(folder / "class.html"), "csv": str(folder / "class.csv"),
+                     "by_hand": str(by_hand), "results": [result.to_dict() for result in results],
+                     "alike": list(map(_pair, pairs))})
+        return 0 if len(graded) == len(results) else 1
     mean = f", mean {sum(graded) / len(graded):.1f} points" if graded else ""
     print(f"{len(graded)} of {len(results)} graded{mean}; sandbox: {settings['box']}")
     for result in results:
@@ -225,9 +255,16 @@ def run_similar(options):
     from ibpcl.classroom.assignment import find
     assignment = find(grading.results_of(options.dir)[1]["folder"])
     sources = similarity.sources(Path(options.dir))
-    for a, b, share in (*similarity.copied(sources, assignment, options.at_least),
-                        *similarity.pairs(sources, options.at_least)):
+    found = [*similarity.copied(sources, assignment, options.at_least), *similarity.pairs(sources, options.at_least)]
+    if options.json:
+        _print_json(list(map(_pair, found)))
+        return
+    for a, b, share in found:
         print(f"{share:4.0%}  {a}  {b}")
+
+
+def _pair(found):
+    return dict(zip(("first", "second", "share"), found, strict=True))
 
 
 def run_export(options):

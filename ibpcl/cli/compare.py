@@ -1,4 +1,4 @@
-"""``ibpcl compare``: a line a run as it ends, then the table."""
+"""``ibpcl compare``: a line per run as it ends, then the table."""
 
 from ibpcl.cli.runs import assignments, listed, print_cell, target
 from ibpcl.cli.workers import data_dir, hired
@@ -17,8 +17,8 @@ def execute(options):
                     out=options.out, tuned=options.tuned)
     if options.dry_run:
         runs, there, seconds = comparison.forecast(experiment, methods, choice)
-        print(f"{runs} runs of {len(methods)} methods with {choice.seeds} seeds, {there} of them done; the rest takes "
-              f"about {duration(seconds)} on a machine with two cores")
+        print(f"{runs} runs of {len(methods)} methods with {choice.seeds} seeds, {there} of them finished; the others "
+              f"take about {duration(seconds)} on a machine with two cores")
         return
     with hired(options) as workers:
         done = comparison.compare(experiment, methods, choice, True if options.progress else None,

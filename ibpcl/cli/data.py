@@ -1,4 +1,4 @@
-"""``ibpcl data``: which image sets are there, whether they are the published ones, and getting them."""
+"""``ibpcl data``: list, verify and download the image sets."""
 
 import sys
 
@@ -42,7 +42,7 @@ def verify(options):
                         f"{', '.join(SOURCES)})")
     for name in names:
         folder = registry.verify(name, options.data_dir)
-        drawn = "drawn by the program, nothing to verify"
+        drawn = "rendered by the program, nothing to verify"
         print(f"{name}: {drawn if name in glyphs.CHARACTERS else f'verified, {folder}'}", flush=True)
 
 

@@ -27,7 +27,7 @@ def execute(options):
     elif runs:
         print(aligned([HEADER, *map(line, runs)]))
     else:
-        print(f"{options.folder}: no run is there")
+        print(f"{options.folder}: there is no run")
 
 
 def as_dict(run):

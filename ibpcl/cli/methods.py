@@ -1,4 +1,4 @@
-"""``ibpcl methods``: who can learn, what each method stores, and what it can do."""
+"""``ibpcl methods``: what each method stores, and what it can do."""
 
 import textwrap
 
@@ -9,9 +9,10 @@ from ibpcl.methods.footprint import EXAMPLES, INPUTS, footprint
 WIDTH = 80
 UNITS = ("B", "KB", "MB", "GB")
 HEADER = ("Methods, `--method NAME`; `ibpcl settings NAME` lists the settings of one.\n"
-          f"Stored once and a task: at default settings, for binary tasks of {EXAMPLES} examples\n"
-          f"with {INPUTS} inputs. Can: task (a head a task), domain (one head), grow (add units),\n"
-          "regression, images (generative, without labels: the experiments vae-...).")
+          f"Storage, fixed and per task: at default settings, for binary tasks of {EXAMPLES}\n"
+          f"examples with {INPUTS} inputs. Can: task (a head for each task), domain (one head),\n"
+          "grow (add units), regression, images (generative, without labels: experiments\n"
+          "vae-...).")
 
 
 def execute(options):
@@ -21,7 +22,7 @@ def execute(options):
                                   "summary": method(name).summary, "bytes_once": footprint(name).once,
                                   "bytes_per_task": footprint(name).per_task} for name in METHODS], indent=2))
         return
-    print(f"{HEADER}\n\n{_row('method', 'once', 'a task', 'can')}")
+    print(f"{HEADER}\n\n{_row('method', 'fixed', 'per task', 'can')}")
     for name in METHODS:
         stored, about = footprint(name), ABOUT[name]
         print(_row(name, size(stored.once), size(stored.per_task), ", ".join(about.can)), flush=True)

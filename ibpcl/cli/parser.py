@@ -65,20 +65,18 @@ def parser():
 
 
 def _add_data_dir(command):
-    command.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/, notmnist/")
-
-
-def _add_data(command):
-    command.add_argument("--data", metavar="PATH", help="own data in the place of EXPERIMENT: an .npz file with "
-                         "x_train, y_train, x_test, y_test (cut by --set 'classes=[[0,1],[2,3]]'), or a folder of them")
+    command.add_argument("--data-dir", metavar="DIR", help="folder with mnist/, fashion_mnist/ and notmnist/")
 
 
 def _add_json(command, what="the tables"):
     command.add_argument("--json", action="store_true", help=f"print {what} as JSON only")
 
 
-def _add_experiment(command, **options):
-    command.add_argument("experiment", nargs="?", metavar="EXPERIMENT", **options).completer = lambda **_: list(PRESETS)
+def _add_experiment(command, text):
+    command.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help=text).completer = lambda **_: list(PRESETS)
+    command.add_argument("--data", metavar="PATH", help="own data in place of EXPERIMENT: an .npz file with x_train, "
+                         "y_train, x_test, y_test (split by --set 'classes=[[0,1],[2,3]]'), or a folder, one file per "
+                         "task")
 
 
 def _add_method(command, **options):
@@ -93,45 +91,51 @@ def _add_set(command, sentence):
     command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments", help=sentence)
 
 
-def _add_progress(command):
-    command.add_argument("--progress", action="store_true", help="show the progress bar also off a terminal")
-
-
-def _add_workers(command):
+def _add_many_runs(command, folder, what="the tables"):
+    """Add the arguments of the commands that make many runs."""
+    _add_data_dir(command)
+    command.add_argument("--out", metavar="DIR", default=folder, help=f"folder for the results (default: {folder})")
     who = command.add_mutually_exclusive_group()
-    who.add_argument("--workers", type=_at_least_1, metavar="N", help="do so many runs at once, each in a process")
-    who.add_argument("--scheduler", metavar="ADDRESS|FILE", help="let the workers of a Dask scheduler do the runs")
-    command.add_argument("--threads", type=_at_least_1, metavar="N",
-                         help="of each worker (default: the cores, shared out among --workers)")
+    who.add_argument("--workers", type=_whole(MOST_WORKERS), metavar="N",
+                     help="number of runs at the same time, each in its own process")
+    who.add_argument("--scheduler", metavar="ADDRESS|FILE", help="use the workers of a Dask scheduler")
+    command.add_argument("--threads", type=_whole(MOST_WORKERS), metavar="N",
+                         help="threads of each worker (default: the cores, divided among --workers)")
+    command.add_argument("--progress", action="store_true",
+                         help="show the progress bar even if standard error is not a terminal")
+    _add_json(command, what)
 
 
-def _at_least_1(text):
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_WORKERS:
-        raise argparse.ArgumentTypeError(f"must be in 1 .. {MOST_WORKERS}, got {text}")
-    return int(text)
+def _whole(most):
+    """Return a function that reads a whole number in 1 .. most."""
+    def read(text):
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"must be in 1 .. {most}, got {text}")
+        return int(text)
+
+    return read
 
 
 def _add_run(commands):
     run = commands.add_parser(
-        "run", help="learn the tasks of an experiment and report what was kept",
-        description="Learn the tasks of an experiment one after another; print the accuracy on all\n"
-                    "tasks so far after each; write configuration, results and figures to a folder.\n"
-                    "Typed again, an interrupted run continues and a finished one is kept.",
+        "run", help="learn the tasks of an experiment and measure what is remembered",
+        description="Learn the tasks of an experiment one after another. After each task, print the\n"
+                    "accuracy on all tasks so far; write configuration, results and figures to a\n"
+                    "folder. The same command continues an interrupted run and keeps a finished one.",
         epilog=f"experiments:\n{list_experiments()}\n\n`ibpcl settings` lists the keys for --set and TOML files.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     run.set_defaults(command="run")
-    _add_experiment(run, help=f"a name from the list below or a TOML file (default: {DEFAULT})")
-    _add_data(run)
+    _add_experiment(run, f"one of the experiments below, or a TOML file (default: {DEFAULT})")
     _add_method(run, help="the method that learns: a name, or package.module:Class")
     run.add_argument("--preset", metavar="NAME", help="named settings; `ibpcl settings METHOD` lists them")
-    run.add_argument("--seed", metavar="N", help="seed of the learner: same seed, same result")
+    run.add_argument("--seed", metavar="N", help="seed of the learner; the same seed gives the same result")
     _add_data_dir(run)
-    _add_set(run, "set any configuration key; may be given several times")
+    _add_set(run, "set a configuration key; may be given several times")
     run.add_argument("--out", metavar="DIR",
-                     help="folder for the results (default: a new one under runs/, or that of the same run before)")
-    run.add_argument("--resume", metavar="DIR", help="continue the run in DIR as it was configured")
-    run.add_argument("--fresh", action="store_true", help="begin again: do not continue, or keep, the same run")
-    run.add_argument("--force", action="store_true", help="let --out replace a run with another configuration")
+                     help="folder for the results (default: the folder of the same run, or a new one in runs/)")
+    run.add_argument("--resume", metavar="DIR", help="continue the run in DIR with its own configuration")
+    run.add_argument("--fresh", action="store_true", help="start again, even if the same run exists")
+    run.add_argument("--force", action="store_true", help="replace a run with another configuration in --out")
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="print the last line only")
     shown.add_argument("--json", action="store_true", help="print the content of result.json only")
@@ -140,11 +144,11 @@ def _add_run(commands):
 
 def _add_predict(commands):
     predict = commands.add_parser("predict", help="predict with the learner of a run",
-                                  description="Write the class probabilities of inputs, under one task of a run.")
+                                  description="Predict class probabilities for inputs with the learner of a run.")
     predict.set_defaults(command="predict")
     predict.add_argument("run", metavar="DIR", help="folder of a run, or a learner.npz")
     predict.add_argument("inputs", metavar="X.NPY", help="inputs (N, D), or images (N, height, width)")
-    predict.add_argument("--task", type=int, required=True, metavar="N", help="which task they are of, from 0")
+    predict.add_argument("--task", type=int, required=True, metavar="N", help="the task that they belong to, from 0")
     predict.add_argument("--method", metavar="MODULE:CLASS", help="class of the learner, if it is your own")
     predict.add_argument("--out", metavar="P.NPY", help="file for the probabilities (default: print them)")
 
@@ -152,107 +156,88 @@ def _add_predict(commands):
 def _add_compare(commands):
     compare = commands.add_parser(
         "compare", help="run several methods with several seeds on one experiment, and tabulate them",
-        description="Run every method with every seed; print and write a table of accuracy, backward transfer, time "
-                    "and memory, and draw the curves. Runs that are there are used again, interrupted ones go on.")
+        description="Run every method with every seed on one experiment; print and write a table of accuracy, backward "
+                    "transfer, time and memory, and draw the curves. Finished runs are reused, interrupted runs "
+                    "continue.")
     compare.set_defaults(command="compare")
-    _add_experiment(compare, help="a name from `ibpcl run --list` or a TOML file")
-    _add_data(compare)
-    compare.add_argument("--methods", metavar="A,B", help="who: names, or package.module:Class (default: all that can)")
+    _add_experiment(compare, "a name from `ibpcl run --list` or a TOML file")
+    compare.add_argument("--methods", metavar="A,B",
+                         help="names, or package.module:Class (default: all methods that can do the experiment)")
     compare.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"number of seeds (default: {SEEDS})")
-    compare.add_argument("--tuned", action="store_true", help="with the settings that a search found, where there are")
-    _add_data_dir(compare)
-    compare.add_argument("--out", metavar="DIR", default="comparison",
-                         help="folder for runs and tables (default: comparison)")
-    _add_set(compare, "set a key of every run, or of every method that has it, or METHOD.KEY of one")
-    compare.add_argument("--dry-run", action="store_true", help="print how many runs, and about how long, and stop")
-    _add_workers(compare)
-    _add_progress(compare)
-    _add_json(compare)
+    compare.add_argument("--tuned", action="store_true", help="use the settings that a search found, if any")
+    _add_set(compare, "set a key of every run, or of every method that has it; METHOD.KEY for one method")
+    compare.add_argument("--dry-run", action="store_true", help="print the number of runs and about how long they take")
+    _add_many_runs(compare, "comparison")
 
 
 def _add_tune(commands):
     tune = commands.add_parser(
         "tune", help="search the settings of a method, on validation data",
-        description="Try settings at random, score each trial on validation data cut from the training data, never on "
-                    "the test set, and record all. A record that is there is gone on with.")
+        description="Search the settings of a method at random. Each trial is scored on validation data cut from the "
+                    "training data, never on the test set, and recorded. An existing record is continued.")
     tune.set_defaults(command="tune")
-    _add_experiment(tune, help="a name from `ibpcl run --list` or a TOML file")
-    _add_data(tune)
-    _add_method(tune, required=True, help="whose settings: a name, or package.module:Class")
-    tune.add_argument("--trials", type=_trials, default=TRIALS, metavar="N",
-                      help=f"how many in the end; the first has the settings as they are (default: {TRIALS})")
+    _add_experiment(tune, "a name from `ibpcl run --list` or a TOML file")
+    _add_method(tune, required=True, help="the method: a name, or package.module:Class")
+    tune.add_argument("--trials", type=_whole(MOST_TRIALS), default=TRIALS, metavar="N",
+                      help=f"number of trials in the end; the first has the present settings (default: {TRIALS})")
     tune.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the settings that are tried")
     tune.add_argument("--halving", action="store_true",
-                      help="after 1, 2, 4 ... tasks let only the better half of the trials go on")
-    tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners a trial (default: 1)")
-    _add_data_dir(tune)
-    _add_set(tune, "set any configuration key of all trials; it is then not searched")
-    tune.add_argument("--out", metavar="DIR", default=RECORDS, help=f"folder of the record (default: {RECORDS})")
-    _add_workers(tune)
-    _add_progress(tune)
-    _add_json(tune, "the trials")
-
-
-def _trials(text):
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_TRIALS:
-        raise argparse.ArgumentTypeError(f"must be in 1 .. {MOST_TRIALS}, got {text}")
-    return int(text)
+                      help="after 1, 2, 4 ... tasks, continue only the better half of the trials")
+    tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners per trial (default: 1)")
+    _add_set(tune, "set a configuration key of all trials; it is then not searched")
+    _add_many_runs(tune, RECORDS, "the trials")
 
 
 def _add_reproduce(commands):
     reproduce = commands.add_parser(
         "reproduce", help="measure what the paper reports, and print both",
-        description="Run the experiments behind a table or figure of the paper, and print and write\nour numbers "
-                    "beside the paper's. Runs that are there are used again, interrupted\nones go on.",
+        description="Run the experiments behind a table or figure of the paper; print and write our\n"
+                    "numbers beside the paper's. Finished runs are reused, interrupted runs continue.",
         epilog=list_targets, formatter_class=argparse.RawDescriptionHelpFormatter)
     reproduce.set_defaults(command="reproduce")
     reproduce.add_argument("target", metavar="TARGET", help="a name from the list below")
     reproduce.add_argument("--seeds", type=int, metavar="N", help=f"number of seeds (default: {SEEDS}; 1 with --quick)")
-    reproduce.add_argument("--quick", action="store_true", help="small data, few samples: the order, not the numbers")
+    reproduce.add_argument("--quick", action="store_true",
+                           help="little data and few samples: the order of the methods, not their numbers")
     reproduce.add_argument("--preset", metavar="NAME", help="named settings of npbcl")
-    reproduce.add_argument("--tuned", action="store_true", help="the methods with settings that a search found")
-    _add_data_dir(reproduce)
-    reproduce.add_argument("--out", metavar="DIR", default="reproduction",
-                           help="folder for runs and tables (default: reproduction)")
+    reproduce.add_argument("--tuned", action="store_true",
+                           help="use the settings that a search found, if any")
     reproduce.add_argument("--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs")
     reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
-    _add_set(reproduce, "set a key of every run or of npbcl, or METHOD.KEY of another method")
-    _add_workers(reproduce)
-    _add_progress(reproduce)
-    _add_json(reproduce)
+    _add_set(reproduce, "set a key of every run or of npbcl; METHOD.KEY for another method")
+    _add_many_runs(reproduce, "reproduction")
 
 
 def _add_runs(commands):
     runs = commands.add_parser(
         "runs", help="list the runs of a folder, or compare two of them",
         description="List the runs of a folder, the oldest first: experiment, method, seed, result, date, and whether "
-                    "each is finished or where it stopped. With --compare, the settings and results in which two "
+                    "each is finished or where it stopped. With --compare, list the settings and results in which two "
                     "runs differ.")
     runs.set_defaults(command="folders")
     runs.add_argument("folder", nargs="?", default="runs", metavar="DIR",
                       help="folder with runs, or of a comparison (default: runs)")
-    runs.add_argument("--compare", nargs=2, metavar=("A", "B"),
-                      help="two runs, by their folders or their names in DIR: which settings and results differ")
-    _add_json(runs, "them")
+    runs.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, by their folders or their names in DIR")
+    _add_json(runs, "the list or the comparison")
 
 
 def _add_report(commands):
     report = commands.add_parser(
         "report", help="write the page of a run, finished or not, or of a comparison",
-        description="Write report.html, one file to send, which needs no other: what was run and the command that "
-                    "repeats it, results, figures, settings, times, and how to use the model. Of a folder of several "
-                    "runs: the runs side by side.")
+        description="Write report.html, one self-contained file: what was run and the command that repeats it, "
+                    "results, figures, settings, times, and how to use the model. For a folder of several runs: the "
+                    "runs side by side.")
     report.set_defaults(command="report")
-    report.add_argument("folder", metavar="DIR", help="folder of a run, of a table, or of several runs")
+    report.add_argument("folder", metavar="DIR", help="folder of a run, of a comparison, or of several runs")
     report.add_argument("--out", metavar="FILE", help="file for the page (default: report.html in DIR)")
-    _add_json(report, "where the page is")
+    _add_json(report, "path and size of the page")
 
 
 def _add_settings(commands):
     settings = commands.add_parser("settings", help="list every configuration key with its default",
                                    description="List every configuration key: default, type and meaning.")
     settings.set_defaults(command="settings")
-    settings.add_argument("method", nargs="?", default="npbcl", metavar="METHOD", help="whose (default: npbcl)")
+    settings.add_argument("method", nargs="?", default="npbcl", metavar="METHOD", help="the method (default: npbcl)")
     _add_json(settings, "the keys")
 
 
@@ -270,17 +255,18 @@ def _add_bench(commands):
                     "bench.png.")
     bench.set_defaults(command="bench")
     bench.add_argument("--json", action="store_true", help="print the content of bench.json only")
-    bench.add_argument("--quick", action="store_true", help="tiny sizes: whether it works, not how fast it is")
+    bench.add_argument("--quick", action="store_true", help="tiny sizes: a test that it works, not of its speed")
     bench.add_argument("--out", metavar="DIR", default="runs/bench", help="folder for results (default: runs/bench)")
     _add_data_dir(bench)
 
 
 def _add_datasets(commands):
-    data = commands.add_parser("data", help="look after the image sets", description="Look after the image sets.")
+    data = commands.add_parser("data", help="list, verify and download the image sets",
+                               description="List, verify and download the image sets.")
     actions = data.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action", parser_class=Parser)
-    for action, nargs, text in (("list", 0, "say which image sets there are, and how their files are"),
+    for action, nargs, text in (("list", 0, "list the image sets and the state of their files"),
                                 ("verify", "*", "compare the files with the published checksums (default: all found)"),
-                                ("fetch", "+", "download image sets, verify and keep them")):
+                                ("fetch", "+", "download, verify and store image sets")):
         one = actions.add_parser(action, help=text, description=f"{text[0].upper()}{text[1:]}.")
         one.set_defaults(command="data", names=[])
         if nargs:

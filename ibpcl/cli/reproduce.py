@@ -1,4 +1,4 @@
-"""``ibpcl reproduce``: a line a run as it ends, then the tables."""
+"""``ibpcl reproduce``: a line per run as it ends, then the tables."""
 
 from ibpcl.cli.runs import assignments, listed, print_cell
 from ibpcl.cli.workers import data_dir, hired

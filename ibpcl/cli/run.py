@@ -13,7 +13,7 @@ from ibpcl.evaluation import structure
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.folder import CONFIG, free_folder, is_run
 from ibpcl.experiments.presets import DEFAULT
-from ibpcl.experiments.result import held
+from ibpcl.experiments.result import covered
 from ibpcl.experiments.run import Report, run
 
 # What to expect of the preset "paper", with labels and without; a test holds the numbers to those of docs/ladder.md.
@@ -36,7 +36,7 @@ def execute(options):
         result = run(config, out, False if options.quiet else None, Printer(config) if talk else None, options.force,
                      options.fresh)
     if result.made is None:
-        print(f"ibpcl: {result.folder} holds this run, finished; --fresh begins it again", file=sys.stderr)
+        print(f"ibpcl: {result.folder} holds this run, finished; --fresh starts it again", file=sys.stderr)
         if talk:
             print_again(result)
     if options.json:
@@ -56,21 +56,21 @@ def chosen(options):
 
 
 def resumed(options):
-    """Return the configuration of the run to go on with, and its folder.
+    """Return the configuration of the run to continue, and its folder.
 
     The data may lie elsewhere by now; nothing else may change.
     """
     fixed = ("experiment", "data", "method", "preset", "seed", "out", "assignments", "force", "fresh")
     given = [name for name in fixed if getattr(options, name)]
     if given:
-        raise UserError(f"--resume goes on with a run as it is; leave out {', '.join(given)}")
+        raise UserError(f"--resume continues a run as it was configured; leave out {', '.join(given)}")
     file = Path(options.resume, CONFIG)
     if not file.is_file():
         raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
     config = configure(file, key_texts(options))
     if not is_run(options.resume):
-        raise UserError(f"{file} has not all keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
-                        "--resume begins a new run")
+        raise UserError(f"{file} lacks keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
+                        "--resume starts a new run")
     return config, options.resume
 
 
@@ -81,7 +81,7 @@ def key_texts(options):
 
 
 class Printer:
-    """Prints the table while the run goes on."""
+    """Prints the table during the run."""
 
     def __init__(self, config):
         self.config, self.table = config, None
@@ -91,10 +91,9 @@ class Printer:
         if self.table is None:
             config = self.config
             self.table = (LikelihoodTable if config.generative else AccuracyTable)(report.names)
-            unit = "nats an image" if config.generative else "%"
+            unit = "nats per image" if config.generative else "%"
             print(f"{config.experiment}: {len(report.names)} tasks, method {config.method}, backend {config.backend}, "
-                  f"seed {config.seed}\nTest {config.measure} ({unit}) on each task so far, a line after each task"
-                  f"{':' if config.generative else ' learned:'}\n")
+                  f"seed {config.seed}\nTest {config.measure} ({unit}) on each task so far, a line per task:\n")
             print(self.table.header())
         print(self.table.row(report), flush=True)
 
@@ -112,66 +111,51 @@ def print_again(run):
 
 def summary(result):
     """Return what the run came to, and where its files are, as a few lines."""
-    if result.config.generative:
-        return generative_summary(result)
-    values = result.result
-    drops = np.array(values["accuracy_drop"])
-    worst = int(drops.argmax())
-    lines = [(f"average {values['measure']}", f"{percent(values['average_accuracy'])} of all tasks at the end")]
+    values, images, config = result.result, result.config.generative, result.config
+    scale, unit = (1, "nats") if images else (100, "points")
+    drops = scale * np.array(values["log_likelihood_drop" if images else "accuracy_drop"])
+    worst, seconds = int(drops.argmax()), values["seconds"]
+    lines = likelihoods(values) if images else [
+        (f"average {values['measure']}", f"{percent(values['average_accuracy'])} of all tasks at the end")]
     if len(drops) > 1:
-        lines += [("backward transfer", f"{100 * values['backward_transfer']:.2f} points (below 0: forgetting)"),
-                  ("largest drop", f"{100 * drops[worst]:.2f} points on {values['tasks'][worst]}, since it was learned"
+        lines += [("backward transfer", f"{scale * values['backward_transfer']:+.2f} {unit} (below 0: forgetting)"),
+                  ("largest drop", f"{drops[worst]:.2f} {unit} on {values['tasks'][worst]}, since it was learned"
                                    if drops[worst] > 0 else "none: no task lost anything since it was learned")]
+    if images and len(drops) > 1 and values["knn"]["neighbours"]:
+        knn = values["knn"]
+        errors = ", ".join(f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common"))
+        lines.append((f"{knn['neighbours'][0]}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %"))
     if values["share_used"] is not None:
-        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the hidden weights, all tasks "
-                                      "together"))
+        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the "
+                                      f"{'masked' if images else 'hidden'} weights, all tasks together"))
     if "coverage" in values:
         lines += intervals(values["coverage"])
-    return _lines(lines, result)
-
-
-def generative_summary(result):
-    """Return the same of a run on images without labels."""
-    values, knn = result.result, result.result["knn"]
-    drops = np.array(values["log_likelihood_drop"])
-    worst, effective = int(drops.argmax()), np.median(values["final"]["effective_samples"])
-    lines = [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples; "
-                                f"worth {effective:.0f})"),
-             ("reconstruction", f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)")]
-    if len(drops) > 1:
-        lines += [("backward transfer", f"{values['backward_transfer']:+.2f} nats (below 0: forgetting)"),
-                  ("largest drop", f"{drops[worst]:.2f} nats on {values['tasks'][worst]}, since it was learned"
-                                   if drops[worst] > 0 else "none: no task lost anything since it was learned")]
-    if len(drops) > 1 and knn["neighbours"]:
-        k = knn["neighbours"][0]
-        errors = ", ".join(f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common"))
-        lines.append((f"{k}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %"))
-    if values["share_used"] is not None:
-        lines.append(("network used", f"{percent(values['share_used'][-1], 1)} of the masked weights, all tasks "
-                                      "together"))
-    return _lines(lines, result)
-
-
-def nats(values):
-    """Write the mean log-likelihood over tasks in the end with its standard error."""
-    return f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats an image"
-
-
-def _lines(lines, result):
-    values, seconds = result.result, result.result["seconds"]
     memory = "" if values["peak_memory_mb"] is None else f"; {values['peak_memory_mb']:.0f} MB at most"
     lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test'] + seconds.get('final', 0):.1f} s testing, "
                        f"{seconds['total']:.1f} s in all{memory}"),
               ("results in", f"{result.folder}")]
-    config = result.config
-    remark = f"\n\n{AS_PRINTED[config.generative]}" * (config.preset == "paper" and not config.regression)
+    remark = f"\n\n{AS_PRINTED[images]}" * (config.preset == "paper" and not config.regression)
     return "\n" + "\n".join(f"{name:18} {text}" for name, text in lines) + remark
 
 
-def intervals(coverage):
-    """Return how many test examples a regression's intervals hold, over all tasks: two lines of the summary."""
-    def shares(kind):
-        return ", ".join(f"{100 * share:.1f} % at {100 * p:.0f} %" for p, share in held(coverage, kind).items())
+def likelihoods(values):
+    """Return how probable test images are in the end: two lines of the summary."""
+    effective = np.median(values["final"]["effective_samples"])
+    return [("log-likelihood", f"{nats(values)} ({values['final_samples']} samples, effective {effective:.0f})"),
+            ("reconstruction", f"{values['average_reconstruction']:.2f} (no likelihood: see docs/unsupervised.md)")]
 
-    return [("intervals hold", f"{shares('as_predicted')} (Gaussian, as predicted)"),
-            ("", f"{shares('recalibrated')} (scaled by held-out examples)")]
+
+def nats(values):
+    """Return the mean log-likelihood over tasks in the end with its standard error, as text."""
+    return f"{values['average_log_likelihood']:.2f} +- {values['average_standard_error']:.2f} nats per image"
+
+
+def intervals(coverage):
+    """Return the coverage of a regression's predictive intervals, over all tasks: two lines of the summary."""
+    def shares(kind):
+        observed = covered(coverage, kind)
+        return (f"{' and '.join(percent(share, 1) for share in observed.values())} "
+                f"(nominal {' and '.join(percent(p, 0) for p in observed)})")
+
+    return [("coverage", f"{shares('as_predicted')}, as predicted"),
+            ("", f"{shares('recalibrated')}, recalibrated")]

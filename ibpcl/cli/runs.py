@@ -16,7 +16,7 @@ def print_cell(outcome):
         tqdm.write(f"{outcome.cell}: {outcome.reason}")
     else:
         values, seconds = outcome.values, outcome.values["seconds"]["total"]
-        found = (f"{values['average_log_likelihood']:.2f} nats an image" if outcome.cell.config.generative
+        found = (f"{values['average_log_likelihood']:.2f} nats per image" if outcome.cell.config.generative
                  else f"{100 * values['average_accuracy']:.2f} %")
         tqdm.write(f"{outcome.cell}: {found} in {seconds:.1f} s")
 

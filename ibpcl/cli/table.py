@@ -1,4 +1,4 @@
-"""The accuracy matrix as it grows, a row after each task, within 80 columns."""
+"""The accuracy matrix as it grows, a row per task, within 80 columns."""
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class AccuracyTable:
         Of the tasks, in their order.
     """
 
+    short, last = ("newest", "lowest"), ("mean", "used %", "seconds")
+
     def __init__(self, names):
         self.names = names
         self.name_width = max(4, *map(len, names))
@@ -32,19 +34,23 @@ class AccuracyTable:
 
     def header(self):
         """Return the line of column names."""
-        cells = [str(j + 1) for j in range(len(self.names))] if self.full else ["newest", "lowest"]
-        return self._line("", "task", cells, "mean", "used %", "seconds")
+        cells = map(str, range(1, len(self.names) + 1)) if self.full else self.short
+        return self._line("", "task", cells, *self.last)
 
     def row(self, report):
         """Return the line of a task from its :class:`ibpcl.experiments.run.Report`."""
         done, t = report.progress, report.progress.task
-        so_far = 100 * done.accuracy[t, : t + 1]
-        cells = [f"{value:.2f}" for value in (so_far if self.full else (so_far[t], so_far.min()))]
-        if self.full:
-            cells += [""] * (len(self.names) - t - 1)
+        so_far, places, middle = self.results(report)
+        cells = so_far if self.full else (so_far[t], so_far.min())[:len(self.short)]
+        blank = len(self.names) - t - 1 if self.full else 0
+        return self._line(str(t + 1), done.name, [*(f"{value:.{places}f}" for value in cells), *[""] * blank],
+                          f"{so_far.mean():.{places}f}", middle, f"{done.train_seconds + done.test_seconds:.1f}")
+
+    def results(self, report):
+        """Return the results so far, their decimal places, and the last column but one."""
+        done = report.progress
         used = "-" if report.mask_density is None else f"{100 * report.mask_density:.1f}"
-        seconds = f"{done.train_seconds + done.test_seconds:.1f}"
-        return self._line(str(t + 1), done.name, cells, f"{so_far.mean():.2f}", used, seconds)
+        return 100 * done.accuracy[done.task, :done.task + 1], 2, used
 
     def _line(self, number, name, cells, *last):
         middle = "".join(f"{cell:>{CELL}}" for cell in cells)
@@ -52,23 +58,15 @@ class AccuracyTable:
 
 
 class LikelihoodTable(AccuracyTable):
-    """Prints the log-likelihood of every task so far, nats an image; with too many tasks for a line, of the newest.
+    """Prints the log-likelihood of every task so far, nats per image; with too many tasks for a line, of the newest.
 
     Behind it stand the mean of all tasks so far, and how far the earlier ones have moved since they were learned.
     """
 
-    def header(self):
-        """Return the line of column names."""
-        cells = [str(j + 1) for j in range(len(self.names))] if self.full else ["newest"]
-        return self._line("", "task", cells, "mean", "change", "seconds")
+    short, last = ("newest",), ("mean", "change", "seconds")
 
-    def row(self, report):
-        """Return the line of a task from its :class:`ibpcl.experiments.run.Report`."""
-        done, t = report.progress, report.progress.task
-        so_far, learned = done.log_likelihood[t, : t + 1], done.log_likelihood.diagonal()[: t + 1]
-        cells = [f"{value:.1f}" for value in (so_far if self.full else so_far[t:])]
-        if self.full:
-            cells += [""] * (len(self.names) - t - 1)
-        change = f"{np.mean((so_far - learned)[:t]):+.2f}" if t else "-"
-        seconds = f"{done.train_seconds + done.test_seconds:.1f}"
-        return self._line(str(t + 1), done.name, cells, f"{so_far.mean():.1f}", change, seconds)
+    def results(self, report):
+        """Return the results so far, their decimal places, and the last column but one."""
+        t, R = report.progress.task, report.progress.log_likelihood
+        change = f"{np.mean((R[t] - R.diagonal())[:t]):+.2f}" if t else "-"
+        return R[t, :t + 1], 1, change

@@ -1,4 +1,4 @@
-"""``ibpcl tune``: a line a trial, then the best settings and how to use them."""
+"""``ibpcl tune``: a line per trial, then the best settings and how to use them."""
 
 import math
 import shlex
@@ -37,9 +37,9 @@ def execute(options):
     there = len(recorded(search))
     share = percent(search.fixed["validation"], 0)
     print(f"{options.trials} trials of {options.method} on {search.name}, {min(there, options.trials)} of them "
-          f"in the record.\nScored on {share} of the training data; nothing looks at the test set.\n"
+          f"recorded already.\nScored on {share} of the training data; the test set is not used.\n"
           f"Searched: {', '.join(search.space)}.\n")
-    print("trial  accuracy  seconds  settings; trial 0 has them as they are", flush=True)
+    print("trial  accuracy  seconds  settings; trial 0 has the present ones", flush=True)
     with hired(options) as workers:
         trials = tune(search, options.trials, print_trial, workers, progress)
     print(summary(search, trials))
@@ -55,8 +55,8 @@ def print_trial(trial):
 def summary(search, trials):
     """Return the best trial, how to use it, and where all are."""
     found = best(trials)
-    return (f"\nbest of {len(trials)}: trial {found.number}, {percent(found.accuracy)} on validation data (as it is: "
-            f"{percent(trials[0].accuracy)})\nuse it:  {command(search, found)}\nrecord:  {search.record}")
+    return (f"\nbest of {len(trials)}: trial {found.number}, {percent(found.accuracy)} on validation data (present "
+            f"settings: {percent(trials[0].accuracy)})\nuse it:  {command(search, found)}\nrecord:  {search.record}")
 
 
 def command(search, trial):

@@ -10,23 +10,19 @@ from pathlib import Path
 from ibpcl import checkpoints, storage
 from ibpcl.data.dataset import DataError
 
-OLD = 3600.0                                                # seconds: what a killed write left is removed after these
+OLD = 3600.0                                                # seconds: the age of what a killed write left
 
 
 def cache_folder():
-    """Name the folder for files that can be made or downloaded again.
+    r"""Return the folder for files that can be made or downloaded again; it need not exist.
 
-    Returns
-    -------
-    folder : Path
-        ``$XDG_CACHE_HOME/ibpcl`` when the variable holds an absolute path; else the platform's own place:
-        ``~/Library/Caches/ibpcl`` on macOS, ``%LOCALAPPDATA%\\ibpcl`` on Windows, ``~/.cache/ibpcl``
-        elsewhere.  It need not exist.
+    ``$XDG_CACHE_HOME/ibpcl`` if the variable holds an absolute path; else the platform's own place:
+    ``~/Library/Caches/ibpcl`` on macOS, ``%LOCALAPPDATA%\ibpcl`` on Windows, ``~/.cache/ibpcl`` elsewhere.
 
     Raises
     ------
     DataError
-        When the user has no home folder.
+        If the user has no home folder.
     """
     xdg = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(xdg):                                  # the XDG specification: ignore a relative path
@@ -43,18 +39,7 @@ def cache_folder():
 
 
 def read_arrays(path):
-    """Read the arrays kept in a cache file, or say that there are none.
-
-    Parameters
-    ----------
-    path : path-like
-        An ``.npz`` file.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray, or None
-        None when the file is missing, unreadable or damaged.
-    """
+    """Return the arrays of a cache file by name, or None if it is missing, unreadable or damaged."""
     try:
         return checkpoints.load(path).arrays
     except (OSError, ValueError):
@@ -62,20 +47,7 @@ def read_arrays(path):
 
 
 def write_arrays(path, arrays):
-    """Keep arrays in a cache file, if that is possible.
-
-    Parameters
-    ----------
-    path : path-like
-        An ``.npz`` file; its folder is made when it does not exist.
-    arrays : dict of str to ndarray
-        What :func:`read_arrays` gives back.
-
-    Returns
-    -------
-    written : bool
-        False when the folder or the file cannot be written.
-    """
+    """Write arrays for :func:`read_arrays`; return False if the folder or the file cannot be written."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         storage.sweep(Path(path).parent, OLD)

@@ -6,10 +6,7 @@ import numpy as np
 
 
 class DataError(ValueError):
-    """A data set that cannot be used: a missing or damaged file, a failed download, labels without a name.
-
-    The message says which file and what to do about it, in one line, for a user to read.
-    """
+    """A data set that cannot be used; the message says in one line which file, why, and what to do about it."""
 
 
 class Dataset(NamedTuple):
@@ -36,23 +33,13 @@ class Dataset(NamedTuple):
 
 
 def check_dataset(dataset):
-    """Refuse a data set whose arrays do not fit together.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        What to check; sizes other than 28 x 28 are allowed.
-
-    Returns
-    -------
-    dataset : Dataset
-        The same.
+    """Return a data set, if its arrays fit together; sizes other than 28 x 28 are allowed.
 
     Raises
     ------
     DataError
-        When images are none or not uint8 of shape (N, H, W), labels are not integers of shape (N,), counts or image
-        sizes differ, or a label has no class name.
+        If there are no images, they are not uint8 of shape (N, H, W), labels are not integers of shape (N,), counts or
+        image sizes differ, or a label has no class name.
 
     Examples
     --------

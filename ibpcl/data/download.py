@@ -1,4 +1,4 @@
-"""Downloading the published image sets, with the optional package ``pooch``.
+"""Downloading the published image sets, with ``pooch``.
 
 Nothing is written before it has been verified, and then whole files at a time, so an interrupted download leaves
 no damaged file behind.
@@ -10,7 +10,7 @@ import io
 from ibpcl import storage
 from ibpcl.data import glyphs, idx, notmnist
 from ibpcl.data.dataset import DataError
-from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, find_files, read_verified
+from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, dimensions_of, examine
 
 TIMEOUT = 30.0                 # seconds without an answer; a mirror that is gone must not stop the next one
 
@@ -18,7 +18,7 @@ TIMEOUT = 30.0                 # seconds without an answer; a mirror that is gon
 def fetch(name, data_dir=None, progress=False):
     """Download an image set, verify it and keep it.
 
-    Files that are there and right are left alone; those that are missing or wrong are replaced.
+    Files with the right checksum are kept; missing or wrong ones are downloaded.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def fetch(name, data_dir=None, progress=False):
     Raises
     ------
     DataError
-        When the name is not known, ``pooch`` is not installed, no mirror gives the right files, or the folder
-        cannot be written.
+        If the name is not known, ``pooch`` is not installed, no mirror gives the right files, or the folder cannot be
+        written.
     """
     if name in glyphs.CHARACTERS:
         glyphs.load(name)
@@ -46,41 +46,29 @@ def fetch(name, data_dir=None, progress=False):
     if name not in SOURCES:
         raise DataError(f"registry.fetch: name must be one of {', '.join((*glyphs.CHARACTERS, *SOURCES))}, "
                         f"got {name!r}")
-    folder = data_folder(data_dir) / name
-    wanted = _wrong_or_missing(name, data_dir)
-    if not wanted:
+    folder, files = data_folder(data_dir) / name, examine(name, data_dir)[1]
+    wrong = {file: path or folder / f"{file}.gz" for file, path, problem in files if problem}
+    if not wrong:
         return folder
     download = _downloader(name, folder, progress)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if SOURCES[name].archive:
-            contents = _first_good(name, folder, SOURCES[name].urls, lambda url: _from_archive(name, url, download))
-            for file, path in wanted.items():
-                _keep(path, contents[file])
+            arrays = _first_good(name, folder, SOURCES[name].urls, lambda url: _from_archive(name, url, download))
+            for file, path in wrong.items():
+                _keep(path, arrays[file])
         else:
-            for file, path in wanted.items():
+            for file, path in wrong.items():
                 urls = [f"{url}{file}.gz" for url in SOURCES[name].urls]
                 _keep(path, _first_good(name, folder, urls,
-                                         lambda url, file=file: _one_file(name, file, url, download)))
+                                        lambda url, file=file: _one_file(name, file, url, download)))
     except OSError as error:                                # the mirrors' own errors never get here
         raise DataError(f"{folder}: cannot be written: {error.strerror or error}") from error
     return folder
 
 
-def _wrong_or_missing(name, data_dir):
-    wanted = {}
-    for file, path in find_files(name, data_dir).items():
-        if path is None:
-            wanted[file] = data_folder(data_dir) / name / f"{file}.gz"
-            continue
-        try:
-            read_verified(name, file, path)
-        except DataError:
-            wanted[file] = path
-    return wanted
-
-
 def _downloader(name, folder, progress):
+    """Return a function of an address that downloads its bytes."""
     try:
         import pooch
     except ModuleNotFoundError as error:
@@ -101,7 +89,7 @@ def _downloader(name, folder, progress):
 
 
 def _reason(error):
-    """Return what an error of requests comes from: its text has the errors around it, each with its address.
+    """Return the cause of an error of requests, whose text has all errors around it, each with its address.
 
     >>> _reason(OSError("Pool(host='a'): Max retries exceeded with url: /b (Caused by Failed('no such host'))"))
     "Failed('no such host')"
@@ -111,6 +99,7 @@ def _reason(error):
 
 
 def _first_good(name, folder, urls, get):
+    """Return what the first address gives at which there is no DataError."""
     problems = []
     for url in urls:
         try:
@@ -122,19 +111,18 @@ def _first_good(name, folder, urls, get):
 
 
 def _one_file(name, file, url, download):
-    content = idx.unpack(download(url), url)
-    check_sum(name, file, url, content)
-    return content
+    array = idx.parse(idx.unpack(download(url), url), url, dimensions_of(file))
+    check_sum(name, file, url, array)
+    return array
 
 
 def _from_archive(name, url, download):
-    arrays = notmnist.convert(download(url), url)
-    contents = {file: idx.encode(array) for file, array in zip(FILES, arrays, strict=True)}
-    for file, content in contents.items():
-        check_sum(name, file, f"{url}, converted to {file}", content)
-    return contents
+    arrays = dict(zip(FILES, notmnist.convert(download(url), url), strict=True))
+    for file, array in arrays.items():
+        check_sum(name, file, f"{url}, converted to {file}", array)
+    return arrays
 
 
-def _keep(path, content):
-    packed = gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
-    storage.write_bytes(path, packed)
+def _keep(path, array):
+    content = idx.encode(array)
+    storage.write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

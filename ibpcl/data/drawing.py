@@ -26,7 +26,7 @@ NOMINAL = 17.0                 # height of the capital H in an image before its 
 
 
 class Distortion(NamedTuple):
-    """Say how far one image may differ from the next; every number is drawn uniformly from its range.
+    """How far one image may differ from the next; every number is drawn uniformly from its range.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ DEFAULT = Distortion()
 
 
 def signed_distance(font, character):
-    """Draw one character large and give the signed distance of each pixel to its outline.
+    """Return the signed distance of each pixel of a large character to its outline, positive in the ink.
 
     Parameters
     ----------
@@ -76,13 +76,12 @@ def signed_distance(font, character):
     Returns
     -------
     distance : ndarray of float32, shape (192, 192)
-        In pixels of the drawing, of which a capital H is 64 high; positive in the ink.  The box around the
-        character is centred.
+        In pixels of the drawing, of which a capital H is 64 high; the box around the character is centred.
 
     Raises
     ------
     DataError
-        When the font file is missing or lacks the character.
+        If the font file is missing or lacks the character.
     """
     from matplotlib import ft2font, get_data_path
 
@@ -114,22 +113,17 @@ def signed_distance(font, character):
 
 
 def distort(distance, count, rng, distortion=DEFAULT):
-    """Draw ``count`` distorted images of one character.
+    """Draw ``count`` distorted images of one character, uint8 of shape (count, 28, 28).
 
     Parameters
     ----------
     distance : ndarray, shape (192, 192)
         From :func:`signed_distance`.
     count : int
-        How many.
     rng : numpy.random.Generator
         Advanced by what the images need.
     distortion : Distortion
         The ranges.
-
-    Returns
-    -------
-    images : ndarray of uint8, shape (count, 28, 28)
     """
     def either_way(bound, *shape):
         return rng.uniform(-bound, bound, (count, *shape))

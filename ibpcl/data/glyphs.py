@@ -9,7 +9,7 @@ bold, italic, sans serif and typewriter.  The cut goes between families, because
 regular with another stroke weight, which is one of the distortions; and Computer Modern alone has every style,
 so that the test set asks for new shapes, not for one style only.
 
-How an image is drawn is told in :mod:`ibpcl.data.drawing`.
+How an image is drawn: :mod:`ibpcl.data.drawing`.
 
 How hard it is.  A network of its own for each of the tasks A/B, C/D, E/F, G/H, I/J (784 inputs, 200 ReLU units, two
 outputs, softmax; 10 epochs of Adam at 1e-3 with batches of 128, plain NumPy, no validation) gets 99.1 % of the test
@@ -40,7 +40,7 @@ TRAIN_PER_CLASS, TEST_PER_CLASS = 1000, 200
 
 
 def load(name="glyphs", seed=0):
-    """Give rendered characters, from the cache when they are there.
+    """Return rendered characters, from the cache if they are there.
 
     Rendering takes about two seconds; a cache that cannot be read or written only costs that time again.
 
@@ -55,20 +55,14 @@ def load(name="glyphs", seed=0):
     Returns
     -------
     dataset : Dataset
-        10,000 training and 2,000 test images, 1,000 and 200 a class, in random order.
+        10,000 training and 2,000 test images, 1,000 and 200 per class, in random order.
 
     Raises
     ------
     DataError
-        When ``name`` is not known, or a font file is missing from Matplotlib.
+        If ``name`` is not known, or a font file is missing from Matplotlib.
     ValueError
-        When ``seed`` is not an integer at least 0.
-
-    Examples
-    --------
-    >>> dataset = load()  # doctest: +SKIP
-    >>> dataset.train_images.shape, dataset.test_images.shape  # doctest: +SKIP
-    ((10000, 28, 28), (2000, 28, 28))
+        If ``seed`` is not an integer at least 0.
     """
     characters = _characters(name, "glyphs.load")
     try:
@@ -84,25 +78,7 @@ def load(name="glyphs", seed=0):
 
 
 def cache_path(name="glyphs", seed=0):
-    """Name the cache file of one rendered set; its name stands for all that the pictures depend on.
-
-    Parameters
-    ----------
-    name : {"glyphs", "glyph_digits"}
-        Which characters.
-    seed : int, at least 0
-        Which draw.
-
-    Returns
-    -------
-    path : Path
-        It need not exist.
-
-    Raises
-    ------
-    DataError
-        When the user has no home folder, or ``name`` is not known.
-    """
+    """Return the cache file of one rendered set; its name stands for all that the pictures depend on."""
     _characters(name, "glyphs.cache_path")
     versions = [importlib.metadata.version(package) for package in ("matplotlib", "numpy", "scipy")]
     makings = (VERSION, DEFAULT, TRAIN_FONTS, TEST_FONTS, TRAIN_PER_CLASS, TEST_PER_CLASS, versions)
@@ -111,35 +87,10 @@ def cache_path(name="glyphs", seed=0):
 
 
 def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="glyphs", distortion=DEFAULT):
-    """Draw a set of images, ``train`` and ``test`` a class, each spread evenly over its fonts.
+    """Draw ``train`` and ``test`` images per class as a :class:`Dataset`, each spread evenly over its fonts.
 
-    Parameters
-    ----------
-    characters : str
-        Which classes; class c is ``characters[c]``.
-    seed : int, at least 0
-        Which draw of the distortions.
-    train, test : int, at least 1
-        Images a class.
-    name : str
-        The data set's name.
-    distortion : Distortion
-        How much the images of one character differ.
+    Class c is ``characters[c]``; errors are those of :func:`load`.
 
-    Returns
-    -------
-    dataset : Dataset
-        ``len(characters) * train`` training and ``len(characters) * test`` test images.
-
-    Raises
-    ------
-    DataError
-        When a font file is missing from Matplotlib, or a font lacks one of the characters.
-    ValueError
-        When ``seed`` is not an integer at least 0.
-
-    Examples
-    --------
     >>> render("AB", seed=0, train=3, test=2).train_labels.tolist()
     [1, 0, 0, 1, 1, 0]
     """
@@ -161,12 +112,13 @@ def _render_part(characters, fonts, count, rng, distortion):
 
 
 def _from_cache(name, characters, arrays):
-    wanted = {"train": (TRAIN_PER_CLASS * len(characters)), "test": (TEST_PER_CLASS * len(characters))}
-    for part, count in wanted.items():
-        for field, shape in ((f"{part}_images", (count, SIDE, SIDE)), (f"{part}_labels", (count,))):
-            array = arrays.get(field)
-            if array is None or array.dtype != np.uint8 or array.shape != shape:
-                return None
+    """Return the data set of cached arrays, or None if they have another form."""
+    counts = {"train": TRAIN_PER_CLASS * len(characters), "test": TEST_PER_CLASS * len(characters)}
+    shapes = {f"{part}_{field}": (count, *rest) for part, count in counts.items()
+              for field, rest in (("images", (SIDE, SIDE)), ("labels", ()))}
+    if any(field not in arrays or arrays[field].dtype != np.uint8 or arrays[field].shape != shape
+           for field, shape in shapes.items()):
+        return None
     return Dataset(name, *(arrays[field] for field in Dataset._fields[1:5]), tuple(characters))
 
 

@@ -11,7 +11,7 @@ the rest    the entries, last dimension fastest
 =========== ======================================================================
 
 So the first four bytes, read as one number, are the "magic numbers" 2051 for images (d = 3) and 2049 for
-labels (d = 1).  Files may be gzip'd; their first two bytes tell, not their name.
+labels (d = 1).  Files may be gzip'd, which is seen from their first two bytes, not from their name.
 """
 
 import gzip
@@ -30,51 +30,37 @@ LARGEST = 2**28                # bytes of a file; the largest that is published 
 GZIP_START = b"\x1f\x8b"
 
 
-def contents(path):
-    """Read the uncompressed contents of a file, gzip'd or not.
+def read(path, dimensions=None):
+    """Read an IDX file of unsigned bytes, gzip'd or not.
 
     Parameters
     ----------
     path : path-like
-        The file.
+    dimensions : int, optional
+        The number of dimensions it must have: 3 for images, 1 for labels; any if not given.
 
     Returns
     -------
-    contents : bytes
-        What checksums are taken of.
+    array : ndarray of uint8
+        Read-only.
 
     Raises
     ------
     DataError
-        When the file is missing or cannot be read, or its gzip wrapping is truncated or damaged.
+        If the file is missing, truncated, damaged, too long, or not an IDX file; names the file.
     """
-    path = Path(path)
     try:
-        raw = path.read_bytes()
+        raw = Path(path).read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return unpack(raw, path)
+    return parse(unpack(raw, path), path, dimensions)
 
 
 def unpack(raw, path):
-    """Undo the gzip wrapping, if there is one; never read more than a byte beyond what the header announces.
+    """Undo the gzip wrapping of bytes, if there is one; never read more than a byte beyond what the header announces.
 
-    Parameters
-    ----------
-    raw : bytes
-        What a file holds.
-    path : path-like
-        Its name, for the messages only.
-
-    Returns
-    -------
-    contents : bytes
-        The same when it was not gzip'd.
-
-    Raises
-    ------
-    DataError
-        When the wrapping is truncated or damaged, or the header announces far more than any image set has.
+    ``path`` is named in the DataError for a wrapping that is truncated or damaged, or a header that announces far more
+    than any image set has.
     """
     if not raw.startswith(GZIP_START):
         return raw
@@ -93,26 +79,12 @@ def unpack(raw, path):
 
 
 def parse(content, path, dimensions=None):
-    """Turn the uncompressed contents of an IDX file into the array it holds.
-
-    Parameters
-    ----------
-    content : bytes
-        Header and entries.
-    path : path-like
-        Where they came from, for the messages only.
-    dimensions : int, optional
-        The number of dimensions the array must have: 3 for images, 1 for labels.  Any when not given.
-
-    Returns
-    -------
-    array : ndarray of uint8
-        Read-only, with the sizes of the header.
+    """Return the read-only array that the uncompressed contents of an IDX file hold; ``path`` is named in errors.
 
     Raises
     ------
     DataError
-        When the magic number is wrong, or the payload is shorter or longer than the header says.
+        If the magic number is wrong, or the payload is shorter or longer than the header announces.
 
     Examples
     --------
@@ -145,69 +117,9 @@ def parse(content, path, dimensions=None):
         raise DataError(f"{path}: the header announces {d} dimensions {sizes}: {error}") from error
 
 
-def read(path, dimensions=None):
-    """Read an IDX file of unsigned bytes, gzip'd or not.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    dimensions : int, optional
-        The number of dimensions it must have: 3 for images, 1 for labels.
-
-    Returns
-    -------
-    array : ndarray of uint8
-        Read-only.
-
-    Raises
-    ------
-    DataError
-        When the file is missing, truncated, damaged, too long, or not an IDX file; names the file.
-    """
-    return parse(contents(path), path, dimensions)
-
-
-def check_pair(images, labels, images_path, labels_path):
-    """Refuse images and labels whose counts differ.
-
-    Parameters
-    ----------
-    images, labels : ndarray, shape (N, ...) and (N,)
-        What the two files hold.
-    images_path, labels_path : path-like
-        Their names, for the message.
-
-    Raises
-    ------
-    DataError
-        When there are not as many labels as images.
-    """
-    if len(images) != len(labels):
-        raise DataError(f"{images_path} holds {len(images)} images, but {labels_path} holds "
-                        f"{len(labels)} labels; the counts must be equal")
-
-
 def encode(array):
-    """Write an array of unsigned bytes as the uncompressed contents of an IDX file.
+    """Return the uncompressed contents of an IDX file that holds an array of unsigned bytes.
 
-    Parameters
-    ----------
-    array : ndarray of uint8
-        At most 255 dimensions, each below 2**32.
-
-    Returns
-    -------
-    contents : bytes
-        What :func:`parse` reads back.
-
-    Raises
-    ------
-    TypeError
-        When the entries are not unsigned bytes.
-
-    Examples
-    --------
     >>> parse(encode(np.eye(2, dtype=np.uint8)), "memory").tolist()
     [[1, 0], [0, 1]]
     """

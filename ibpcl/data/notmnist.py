@@ -1,7 +1,7 @@
 """notMNIST: from the published archive of pictures to one fixed split, as IDX files.
 
-The archive ``notMNIST_small.tar.gz`` holds a PNG a glyph in folders A to J and no split.  This one is stratified, 375
-test images a class (80/20, the sizes of the paper's table).  In each class the file names are sorted by byte value;
+The archive ``notMNIST_small.tar.gz`` holds a PNG per glyph in folders A to J and no split.  This one is stratified, 375
+test images per class (80/20, the sizes of the paper's table).  In each class the file names are sorted by byte value;
 then one ``numpy.random.default_rng(0)`` draws, for class 0 to 9 in turn, a permutation p: ``p[:375]`` go to the
 test set and ``p[375:]`` to the training set, appended class after class; at last it permutes the training set, then
 the test set.
@@ -22,7 +22,7 @@ SIDE = 28
 
 
 def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
-    """Read the archive of PNG pictures and split them.
+    """Return the training and test images and labels of an archive of PNG pictures, uint8 (N, 28, 28) and (N,).
 
     Parameters
     ----------
@@ -33,15 +33,10 @@ def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
     test_per_class : int
         Test images of each class.
 
-    Returns
-    -------
-    train_images, train_labels, test_images, test_labels : ndarray of uint8
-        Images of shape (N, 28, 28), labels of shape (N,).
-
     Raises
     ------
     DataError
-        When the archive is damaged, a picture is not 28 x 28, or a class has too few pictures.
+        If the archive is damaged, a picture is not 28 x 28, or a class has too few pictures.
     """
     pictures = _read_pictures(archive, where)
     rng = np.random.default_rng(0)
@@ -65,24 +60,9 @@ def convert(archive, where="notMNIST archive", test_per_class=TEST_PER_CLASS):
 
 
 def read_png(content, where):
-    """Read a grey-scale PNG picture of 28 x 28 pixels, byte for byte.
+    """Return a grey-scale PNG picture as uint8 (28, 28), byte for byte; None if it cannot be read: the archive has two.
 
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    where : str
-        Its name, for the message.
-
-    Returns
-    -------
-    picture : ndarray of uint8, shape (28, 28), or None
-        None when it cannot be read: the archive holds two such files.
-
-    Raises
-    ------
-    DataError
-        When it is a picture of another kind.
+    A picture of another kind is a DataError that names ``where`` it is.
     """
     from matplotlib.image import imread
 

@@ -7,20 +7,8 @@ import numpy as np
 
 
 def duplicates_of_training(dataset):
-    """Find the test images that also occur, pixel for pixel, among the training images, whatever their labels.
+    """Return which test images, (M,) bool, also occur pixel for pixel among the training images, whatever their labels.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The images.
-
-    Returns
-    -------
-    found : ndarray of bool, shape (M,)
-        One a test image.
-
-    Examples
-    --------
     >>> from ibpcl.data.dataset import Dataset
     >>> images, labels = np.arange(8, dtype=np.uint8).reshape(2, 2, 2), np.zeros(2, np.uint8)
     >>> duplicates_of_training(Dataset("tiny", images, labels, images[::-1] + [[[0]], [[1]]], labels, ("a",)))
@@ -31,20 +19,8 @@ def duplicates_of_training(dataset):
 
 
 def blank(dataset):
-    """Find the test images whose pixels are all alike.
+    """Return which test images, (M,) bool, have pixels that are all alike.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The images.
-
-    Returns
-    -------
-    found : ndarray of bool, shape (M,)
-        One a test image.
-
-    Examples
-    --------
     >>> from ibpcl.data.dataset import Dataset
     >>> images, labels = np.array([[[7, 7]], [[7, 8]]], np.uint8), np.zeros(2, np.uint8)
     >>> blank(Dataset("tiny", images, labels, images, labels, ("a",)))
@@ -55,7 +31,7 @@ def blank(dataset):
 
 
 def rows_of(inputs, images):
-    """Find the inputs that are one of the images, as bytes divided by 255 in their first order of pixels.
+    """Return which inputs, (N,) bool, are one of the images, as bytes divided by 255 in their first order of pixels.
 
     Parameters
     ----------
@@ -63,11 +39,6 @@ def rows_of(inputs, images):
         Of a task, as :class:`ibpcl.data.tasks.SplitStream` makes them.
     images : ndarray of uint8, shape (M, H, W)
         With D = H * W.
-
-    Returns
-    -------
-    found : ndarray of bool, shape (N,)
-        One an input.
 
     Examples
     --------

@@ -24,7 +24,7 @@ ROOM, RATIO = 2**28, 200
 
 @dataclass(frozen=True, eq=False)
 class OwnTasks(Sequence):
-    """A stream of tasks that a user has made, with what tells it from any other.
+    """A stream of tasks that a user has made, with an identity of its own.
 
     Parameters
     ----------
@@ -131,27 +131,24 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
     >>> [task.name for task in tasks], tasks[1].y_train.tolist()
     (['0/1', '3/2'], [1, 0])
     """
-    x, image_shape = _rows(x, image_shape, "x")
-    y = _labels(y, len(x), "y", "x")
+    x, image_shape = _rows(x, "x", image_shape)
+    y = _labels(y, "y", len(x), "x")
     if not 0 < test < 1:
         raise DataError(f"test must lie strictly between 0 and 1, got {test!r}")
-    chosen = _classes(classes, [y], "y")
-    tasks = []
+    chosen, held_out = _classes(classes, y, "y"), np.zeros(len(y), bool)
     for t, labels in enumerate(chosen):
-        rng, held_out = np.random.default_rng((seed, t)), []
+        rng = np.random.default_rng((seed, t))
         for label in labels:
             members = rng.permutation(np.flatnonzero(y == label))
             if len(members) < 2:
                 raise DataError(f"y has {len(members)} example of label {label}; training and testing need one each")
-            held_out.append(members[:min(max(1, round(test * len(members))), len(members) - 1)])
-        members, held_out = np.flatnonzero(np.isin(y, labels)), np.sort(np.concatenate(held_out))
-        train = np.setdiff1d(members, held_out)
-        tasks.append(_task(labels, (x[train], y[train], x[held_out], y[held_out]), class_names, image_shape))
-    return OwnTasks(tuple(tasks))
+            if not held_out[members].any():                 # else an earlier task has the label, too
+                held_out[members[:min(max(1, round(test * len(members))), len(members) - 1)]] = True
+    return OwnTasks(_cut((x[~held_out], y[~held_out], x[held_out], y[held_out]), chosen, class_names, image_shape))
 
 
 def read_tasks(place, classes=None):
-    """Read tasks from an ``.npz`` file of ``x_train, y_train, x_test, y_test``, or from a folder of them, a task each.
+    """Read tasks from an ``.npz`` file of ``x_train, y_train, x_test, y_test``, or from a folder with one per task.
 
     Parameters
     ----------
@@ -178,26 +175,39 @@ def read_tasks(place, classes=None):
                 raise DataError("there is no .npz file in it")
             if classes is not None:
                 raise DataError("classes cut one file into tasks, not a folder, whose files are the tasks")
-            tasks = [_cut(file, None, file.stem)[0] for file in files]
-            return OwnTasks(tuple(tasks), name, str(place.resolve()))
-        tasks = _cut(place, classes, None)
+            tasks = tuple(_read(file, None, file.stem)[0] for file in files)
+            return OwnTasks(tasks, name, str(place.resolve()))
         chosen = None if classes is None else tuple(map(tuple, classes))
-        return OwnTasks(tuple(tasks), name, str(place.resolve()), chosen)
+        return OwnTasks(_read(place, classes), name, str(place.resolve()), chosen)
     except (TypeError, ValueError) as error:
         raise DataError(f"{place}: {error}") from error
 
 
-def _cut(file, classes, name):
+def _read(file, classes, name=None):
+    """Return the tasks of one file."""
     arrays = read_arrays(file, ARRAYS)
-    (x_train, shape), (x_test, _) = (_rows(arrays[part], None, part) for part in ("x_train", "x_test"))
-    y_train, y_test = (_labels(arrays[f"y_{part}"], len(x), f"y_{part}", f"x_{part}")
-                       for part, x in (("train", x_train), ("test", x_test)))
+    (x_train, shape), (x_test, _) = (_rows(arrays[x], x) for x in ("x_train", "x_test"))
+    y_train = _labels(arrays["y_train"], "y_train", len(x_train), "x_train")
+    y_test = _labels(arrays["y_test"], "y_test", len(x_test), "x_test")
+    chosen = _classes(classes, np.concatenate([y_train, y_test]), "y_train")
+    return _cut((x_train, y_train, x_test, y_test), chosen, None, shape, name)
+
+
+def _cut(arrays, classes, class_names, image_shape, name=None):
+    """Return a task for each tuple of labels, which are numbered from 0 in their order."""
     tasks = []
-    for labels in _classes(classes, (y_train, y_test), "y_train"):
-        train, test = np.isin(y_train, labels), np.isin(y_test, labels)
-        parts = (x_train[train], y_train[train], x_test[test], y_test[test])
-        tasks.append(_task(labels, parts, None, shape, name))
-    return tasks
+    for labels in classes:
+        order, parts = np.argsort(labels), []
+        for x, y in (arrays[:2], arrays[2:]):
+            chosen = np.isin(y, labels)
+            parts += [x[chosen], order[np.searchsorted(labels, y[chosen], sorter=order)]]
+        try:
+            names = tuple(str(label if class_names is None else class_names[label]) for label in labels)
+        except (IndexError, KeyError) as error:
+            raise DataError(f"class_names must name every label, got {class_names!r} for {list(labels)}") from error
+        title = name or ("/".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}")
+        tasks.append(Task(title, *parts, len(labels), names, image_shape))
+    return tuple(tasks)
 
 
 def read_arrays(path, names):
@@ -234,7 +244,7 @@ def read_arrays(path, names):
         raise DataError(f"{path.name} is no sound .npz file: {error}") from error
 
 
-def _rows(values, image_shape, what):
+def _rows(values, what, image_shape=None):
     """Return inputs as rows, scaled if they are bytes, and the shape of the images that they are, if so."""
     x = np.asarray(values)
     if x.ndim == 3:
@@ -244,7 +254,8 @@ def _rows(values, image_shape, what):
     return (x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x), image_shape
 
 
-def _labels(values, count, what, inputs):
+def _labels(values, what, count, inputs):
+    """Return labels as int64 (count,); a task cannot refuse others, since it only has those of its classes."""
     y = np.asarray(values)
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise DataError(f"{what} must hold whole numbers of shape (N,), got {y.dtype} {y.shape}")
@@ -255,35 +266,21 @@ def _labels(values, count, what, inputs):
 
 def _classes(classes, labels, what):
     """Return the labels of each task; refuse those that have no examples, or are in no task."""
-    there = np.unique(np.concatenate(labels)).tolist()
+    found = set(labels.tolist())
     if classes is None:
-        return (tuple(there),)
+        return (tuple(sorted(found)),)
     try:
-        chosen = tuple(tuple(int(label) for label in task) for task in classes)
+        chosen = tuple(tuple(map(int, task)) for task in classes)
     except (TypeError, ValueError) as error:
         raise DataError(f"classes must be a list of labels for each task, such as [[0, 1], [2, 3]], got {classes!r}"
                         ) from error
-    named = [label for task in chosen for label in task]
     if not chosen or not all(chosen):
-        raise DataError(f"classes must name at least one label a task, got {classes!r}")
-    for task in chosen:
-        if len(set(task)) < len(task):
-            raise DataError(f"classes: a task must have different labels, got {list(task)}")
-    for problem, found in (("has no examples of", set(named) - set(there)), ("has labels that no task has:",
-                                                                             set(there) - set(named))):
-        if found:
-            raise DataError(f"{what} {problem} {', '.join(map(str, sorted(found)))} (classes = {[*map(list, chosen)]})")
+        raise DataError(f"classes must name at least one label per task, got {classes!r}")
+    if repeated := [list(task) for task in chosen if len(set(task)) < len(task)]:
+        raise DataError(f"classes: a task must have different labels, got {repeated[0]}")
+    named = {label for task in chosen for label in task}
+    for problem, others in (("has no examples of", named - found), ("has labels that no task has:", found - named)):
+        if others:
+            listed = ", ".join(map(str, sorted(others)))
+            raise DataError(f"{what} {problem} {listed} (classes = {[*map(list, chosen)]})")
     return chosen
-
-
-def _task(labels, parts, class_names, image_shape, name=None):
-    """Return a task with its labels numbered from 0, in their order."""
-    x_train, y_train, x_test, y_test = parts
-    new = dict(zip(labels, range(len(labels)), strict=True))
-    y_train, y_test = (np.array([new[label] for label in y.tolist()], np.int64) for y in (y_train, y_test))
-    try:
-        names = tuple(str(label) if class_names is None else str(class_names[label]) for label in labels)
-    except (IndexError, KeyError) as error:
-        raise DataError(f"class_names must name every label, got {class_names!r} for {list(labels)}") from error
-    title = name or ("/".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}")
-    return Task(title, x_train, y_train, x_test, y_test, len(labels), names, image_shape)

@@ -1,46 +1,28 @@
-"""Image sets by name: loading them, checking them, and saying what is there."""
+"""Image sets by name: loading, verifying and listing them."""
 
 import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from ibpcl.data import cache, glyphs, idx
+from ibpcl.data import cache, glyphs
 from ibpcl.data.dataset import DataError, Dataset, check_dataset
 from ibpcl.data.download import fetch
-from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, find_files, given_folder, read_verified
+from ibpcl.data.sources import SOURCES, FileStatus, data_folder, examine, find_files, given_folder
 
 __all__ = ["FileStatus", "Status", "available", "fetch", "load", "status", "verify"]
 
 
-class FileStatus(NamedTuple):
-    """Say how one file of an image set is.
-
-    Parameters
-    ----------
-    file : str
-        Its name, without ``.gz``.
-    path : Path or None
-        Where it is; None when it is missing.
-    problem : str
-        What is wrong with it; empty when it is the published file.
-    """
-
-    file: str
-    path: Path | None
-    problem: str
-
-
 class Status(NamedTuple):
-    """Say how one image set is.
+    """The state of an image set.
 
-    Parameters
+    Attributes
     ----------
     name : str
         The name it is loaded by.
-    folder : Path
+    folder : Path or None
         Where its files are or would be.
     files : tuple of FileStatus
-        One a file; for rendered sets the cache file, if there is one.
+        One for each file; for rendered sets the cache file, if there is one.
     usable : bool
         Whether :func:`load` would give it without a download.
     summary : str
@@ -49,21 +31,15 @@ class Status(NamedTuple):
     """
 
     name: str
-    folder: Path
+    folder: Path | None
     files: tuple[FileStatus, ...]
     usable: bool
     summary: str
 
 
 def available():
-    """List the names that :func:`load` knows, the offline default first.
+    """Return the names that :func:`load` knows, the offline default first.
 
-    Returns
-    -------
-    names : tuple of str
-
-    Examples
-    --------
     >>> available()
     ('glyphs', 'glyph_digits', 'mnist', 'fashion_mnist', 'notmnist')
     """
@@ -112,24 +88,12 @@ def load(name, data_dir=None, seed=0):
 
 
 def verify(name, data_dir=None):
-    """Make sure that all files of an image set are the published ones.
-
-    Parameters
-    ----------
-    name : str
-        One of :func:`available`; rendered sets have no files that are published.
-    data_dir : path-like, optional
-        As for :func:`load`.
-
-    Returns
-    -------
-    folder : Path
-        Where the files are.
+    """Make sure that all files of an image set are the published ones, and return their folder.
 
     Raises
     ------
     DataError
-        At the first file that is missing, malformed or not the published one.
+        At the first file that is missing, malformed or not the published one; rendered sets have none.
     """
     _check_name(name, "registry.verify")
     if name in glyphs.CHARACTERS:
@@ -139,17 +103,9 @@ def verify(name, data_dir=None):
 
 
 def status(data_dir=None):
-    """Look at every image set and say what is there, without downloading or rendering anything.
+    """Return the :class:`Status` of every image set, in the order of :func:`available`; nothing is downloaded or drawn.
 
-    Parameters
-    ----------
-    data_dir : path-like, optional
-        As for :func:`load`.
-
-    Returns
-    -------
-    statuses : tuple of Status
-        In the order of :func:`available`.  Every file found is read and its checksum taken: about a second.
+    Every file found is read and its checksum taken: about a second.
     """
     return tuple(_rendered_status(name) if name in glyphs.CHARACTERS else _file_status(name, data_dir)
                  for name in available())
@@ -161,45 +117,27 @@ def _check_name(name, where):
 
 
 def _read(name, data_dir):
-    paths = find_files(name, data_dir)
-    missing = [file for file in FILES if paths[file] is None]
-    where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
-    if missing:
-        folder = data_folder(data_dir) / name
-        raise DataError(f"{folder}: missing {', '.join(missing)} (plain or .gz); put the files there, name another "
-                        f"folder with --data-dir or IBPCL_DATA, or run `ibpcl data fetch {name}{where}`")
-    try:
-        contents = {file: idx.contents(paths[file]) for file in FILES}
-        arrays = [idx.parse(contents[file], paths[file], 3 if "images" in file else 1) for file in FILES]
-        for part in (0, 2):                                 # training images and labels, then test
-            idx.check_pair(*arrays[part:part + 2], *(paths[file] for file in FILES[part:part + 2]))
-        for file in FILES:                                  # last: the checks above say more about what is wrong
-            check_sum(name, file, paths[file], contents[file])
-    except DataError as error:
-        raise DataError(f"{error}; replace it, for example with `ibpcl data fetch {name}{where}`") from error
-    return arrays
+    """Return the four arrays of an image set, verified."""
+    arrays, files = examine(name, data_dir)
+    command = f"`ibpcl data fetch {name}{'' if data_dir is None else f' --data-dir {shlex.quote(str(data_dir))}'}`"
+    if missing := [file.file for file in files if file.path is None]:
+        raise DataError(f"{data_folder(data_dir) / name}: missing {', '.join(missing)} (plain or .gz); put the files "
+                        f"there, name another folder with --data-dir or IBPCL_DATA, or run {command}")
+    if problems := [file.problem for file in files if file.problem]:
+        raise DataError(f"{problems[0]}; replace it, for example with {command}")
+    return arrays.values()
 
 
 def _file_status(name, data_dir):
-    files = []
     given = given_folder(data_dir)                          # a wrong one is refused
     try:
-        folder, found = data_folder(given) / name, find_files(name, given)
+        folder, files = data_folder(given) / name, examine(name, given)[1]
     except (DataError, OSError) as error:                   # no home, or a folder that may not be looked into
         return Status(name, None, (), False, f"missing: {error}")
-    for file, path in found.items():
-        problem = "missing" if path is None else ""
-        if path is not None:
-            try:
-                read_verified(name, file, path)
-            except DataError as error:
-                problem = str(error)
-        files.append(FileStatus(file, path, problem))
-    problems = [file.problem for file in files if file.problem]
-    found = [problem for problem in problems if problem != "missing"]
-    summary = ("verified" if not problems else "damaged" if found else
-               "missing" if len(problems) == len(files) else "incomplete")
-    return Status(name, folder, tuple(files), not problems, summary)
+    wrong = [file.problem for file in files if file.problem]
+    summary = ("verified" if not wrong else "damaged" if set(wrong) - {"missing"} else
+               "missing" if len(wrong) == len(files) else "incomplete")
+    return Status(name, folder, files, not wrong, summary)
 
 
 def _rendered_status(name):

@@ -1,6 +1,6 @@
 """The three published image sets: their files, their checksums, their classes, and where they are kept.
 
-A checksum is the SHA-256 of a file's *uncompressed* contents, so it does not matter who packed the file.
+A checksum is the SHA-256 of a file's *uncompressed* contents, so it does not matter what packed the file.
 Those of MNIST and Fashion-MNIST are of the original files; those of notMNIST are of the split that
 :mod:`ibpcl.data.notmnist` makes, since the original has none.
 """
@@ -18,18 +18,10 @@ FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3
 
 
 class Source(NamedTuple):
-    """Say what one published image set is and where it can be had.
+    """A published image set: the meaning of its labels, its checksums in the order of ``FILES``, where it can be had.
 
-    Parameters
-    ----------
-    class_names : tuple of str
-        What each label means.
-    sha256 : tuple of str, length 4
-        Checksums of the uncompressed contents, in the order of ``FILES``.
-    urls : tuple of str
-        Places to download from, tried in turn: folders with the four files as ``.gz``, or archives.
-    archive : bool
-        Whether ``urls`` name one archive of pictures that has to be converted.
+    ``urls`` are tried in turn: folders with the four files as ``.gz``, or if ``archive`` an archive of pictures that
+    has to be converted.
     """
 
     class_names: tuple[str, ...]
@@ -85,18 +77,7 @@ SOURCES = {
 
 
 def given_folder(data_dir=None):
-    """Name the folder that the user has chosen for image sets, if any.
-
-    Parameters
-    ----------
-    data_dir : path-like, optional
-        Chosen by argument; else the environment variable ``IBPCL_DATA`` counts.
-
-    Returns
-    -------
-    folder : Path or None
-        None when the user has chosen none.
-    """
+    """Return the folder of image sets that the user has chosen, by argument or else by ``IBPCL_DATA``, or None."""
     chosen = data_dir or os.environ.get("IBPCL_DATA")
     try:
         return Path(chosen).expanduser() if chosen else None
@@ -105,18 +86,7 @@ def given_folder(data_dir=None):
 
 
 def data_folder(data_dir=None):
-    """Name the folder that holds ``mnist/``, ``fashion_mnist/`` and ``notmnist/``.
-
-    Parameters
-    ----------
-    data_dir : path-like, optional
-        Chosen by argument; else ``IBPCL_DATA``; else ``data`` in the user's cache folder.
-
-    Returns
-    -------
-    folder : Path
-        It need not exist.
-    """
+    """Return the folder for ``mnist/``, ``fashion_mnist/`` and ``notmnist/``: the chosen one, else in the cache."""
     chosen = given_folder(data_dir)
     try:
         return chosen or cache_folder() / "data"
@@ -125,76 +95,54 @@ def data_folder(data_dir=None):
 
 
 def find_files(name, data_dir=None):
-    """Find the four files of an image set, each as it is or gzip'd.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``SOURCES``.
-    data_dir : path-like, optional
-        As for :func:`data_folder`.
-
-    Returns
-    -------
-    paths : dict of str to (Path or None)
-        Keyed by the names in ``FILES``; None where there is neither the plain nor the ``.gz`` file.
-    """
+    """Return the path of each file of an image set, as it is or gzip'd, or None: a dict by the names in ``FILES``."""
     folder = data_folder(data_dir) / name
-    paths = {}
-    for file in FILES:
-        candidates = (folder / file, folder / f"{file}.gz")
-        paths[file] = next((path for path in candidates if path.is_file()), None)
-    return paths
+    return {file: next((path for path in (folder / file, folder / f"{file}.gz") if path.is_file()), None)
+            for file in FILES}
 
 
-def read_verified(name, file, path):
-    """Read one file of an image set and make sure that it is the published one.
+class FileStatus(NamedTuple):
+    """One file of an image set: its name without ``.gz``, its place or None, and what is wrong with it, if anything."""
 
-    Parameters
-    ----------
-    name : str
-        A key of ``SOURCES``.
-    file : str
-        One of ``FILES``.
-    path : path-like
-        Where the file is.
+    file: str
+    path: Path | None
+    problem: str
 
-    Returns
-    -------
-    array : ndarray of uint8
-        Read-only; images of shape (N, 28, 28) or labels of shape (N,).
 
-    Raises
-    ------
-    DataError
-        When the file is malformed, or its uncompressed contents do not have the published checksum.
+def examine(name, data_dir=None):
+    """Return the arrays of an image set by the names of its files, and the :class:`FileStatus` of each file.
+
+    A file that is missing, unreadable or not the published one has a problem; what is usable has none.
     """
-    content = idx.contents(path)
-    array = idx.parse(content, path, dimensions=3 if "images" in file else 1)
-    check_sum(name, file, path, content)
-    return array
+    paths, arrays, problems = find_files(name, data_dir), {}, dict.fromkeys(FILES, "")
+    for file, path in paths.items():
+        try:
+            if path is None:
+                raise DataError("missing")
+            arrays[file] = idx.read(path, dimensions_of(file))
+        except DataError as error:
+            problems[file] = str(error)
+    for images, labels in (FILES[:2], FILES[2:]):            # before checksums: it is the more helpful message
+        counts = [len(arrays[file]) for file in (images, labels) if file in arrays]
+        if len(set(counts)) == 2:
+            problems[images] = (f"{paths[images]} holds {counts[0]} images, but {paths[labels]} holds {counts[1]} "
+                                "labels; the counts must be equal")
+    for file, array in arrays.items():
+        try:
+            check_sum(name, file, paths[file], array)
+        except DataError as error:
+            problems[file] = problems[file] or str(error)
+    return arrays, tuple(FileStatus(file, paths[file], problems[file]) for file in FILES)
 
 
-def check_sum(name, file, where, content):
-    """Refuse contents that are not the published ones.
+def dimensions_of(file):
+    """Return how many dimensions the array of one of the ``FILES`` has."""
+    return 3 if "images" in file else 1
 
-    Parameters
-    ----------
-    name : str
-        A key of ``SOURCES``.
-    file : str
-        One of ``FILES``.
-    where : path-like or str
-        Where the contents come from, for the message.
-    content : bytes
-        Uncompressed.
 
-    Raises
-    ------
-    DataError
-        When the SHA-256 differs; names the file, what was expected and what came.
-    """
-    expected, got = SOURCES[name].sha256[FILES.index(file)], hashlib.sha256(content).hexdigest()
+def check_sum(name, file, where, array):
+    """Refuse an array that is not that of the published file; ``where`` it comes from stands in the DataError."""
+    expected, got = SOURCES[name].sha256[FILES.index(file)], hashlib.sha256(idx.encode(array)).hexdigest()
     if got != expected:
         raise DataError(f"{where}: wrong checksum: expected sha256 {expected} of the uncompressed contents, "
                         f"got {got}; this is not the published {name} file")

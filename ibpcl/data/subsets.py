@@ -12,17 +12,7 @@ from ibpcl.data.tasks import check_index
 
 @dataclass(frozen=True, eq=False)
 class DerivedStream:
-    """Change every task of a stream when it is asked for; made by the functions below.
-
-    Parameters
-    ----------
-    stream : Stream
-        Where the tasks come from.
-    name : str
-        The new stream's name.
-    change : callable
-        ``change(task, t) -> Task``.
-    """
+    """A stream whose tasks are ``change(task, t)`` of another's, made when they are asked for."""
 
     stream: Stream
     name: str
@@ -43,21 +33,15 @@ def with_validation(stream, fraction=0.1, seed=0):
     Parameters
     ----------
     stream : Stream
-        The tasks.
     fraction : float, strictly between 0 and 1
         The share of each class that becomes the test set, rounded.
     seed : int, at least 0
         Which examples; task t draws from ``numpy.random.default_rng((seed, t))``.
 
-    Returns
-    -------
-    stream : DerivedStream
-        As many tasks, with fewer training examples.
-
     Raises
     ------
     ValueError
-        When ``fraction`` is out of range, or, once a task is asked for, when it leaves one side empty.
+        If ``fraction`` is out of range, or, once a task is asked for, when it leaves one side empty.
 
     Examples
     --------
@@ -84,19 +68,13 @@ def limited(stream, train=None, test=None):
     Parameters
     ----------
     stream : Stream
-        The tasks.
     train, test : int, at least 1, optional
-        At most so many training and test examples a task; all when not given.
-
-    Returns
-    -------
-    stream : DerivedStream
-        As many tasks.
+        At most so many training and test examples per task; all if not given.
 
     Raises
     ------
     ValueError
-        When a limit is below 1.
+        If a limit is below 1.
 
     Examples
     --------
@@ -117,17 +95,8 @@ def limited(stream, train=None, test=None):
 def limited_dataset(dataset, train=None, test=None):
     """Keep only some images of a data set: those that :func:`limited` keeps of a task that has all of them.
 
-    So tasks that differ in the order of their pixels can be cut before they are made, which takes less time.
+    So tasks that differ in the order of their pixels only can be cut before they are made, which takes less time.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The images.
-    train, test : int, at least 1, optional
-        At most so many of each part; all when not given.
-
-    Examples
-    --------
     >>> from ibpcl.data.dataset import Dataset
     >>> images, labels = np.arange(5, dtype=np.uint8).reshape(5, 1, 1), np.array([0, 0, 0, 1, 1], np.uint8)
     >>> limited_dataset(Dataset("tiny", images, labels, images, labels, ("a", "b")), train=3).train_images.ravel()
@@ -148,7 +117,6 @@ def resplit(dataset, fraction=2 / 7, seed=0):
     Parameters
     ----------
     dataset : Dataset
-        The images.
     fraction : float, strictly between 0 and 1
         The share of each class that becomes the test set, rounded.
     seed : int, at least 0
@@ -157,12 +125,12 @@ def resplit(dataset, fraction=2 / 7, seed=0):
     Returns
     -------
     dataset : Dataset
-        The same images in other parts, each part in the order of the pool, training images first.
+        Each part in the order of the pool, training images first.
 
     Raises
     ------
     ValueError
-        When ``fraction`` is out of range, or leaves one side empty.
+        If ``fraction`` is out of range, or leaves one side empty.
 
     Examples
     --------
@@ -204,9 +172,8 @@ def _check_limits(caller, train, test):
 
 def _labels(task, part):
     """Return the labels of a part of a task; images without labels, and a regression's examples, are of one class."""
-    if task.kind != "classification":
-        return np.zeros(len(getattr(task, f"x_{part}")), np.int64)
-    return getattr(task, f"y_{part}")
+    return (getattr(task, f"y_{part}") if task.kind == "classification" else
+            np.zeros(len(getattr(task, f"x_{part}")), np.int64))
 
 
 def _of(task, part, rows, into=None):

@@ -26,7 +26,6 @@ class SplitStream:
     Parameters
     ----------
     dataset : Dataset
-        The images.
     pairs : sequence of sequences of int
         The labels of each task, in the order of the new labels: the k-th becomes k.  Tasks may have any number
         of classes.
@@ -34,7 +33,7 @@ class SplitStream:
     Raises
     ------
     ValueError
-        When there are no pairs, or a task is empty, repeats a label or names one that the data set lacks.
+        If there are no pairs, or a task is empty, repeats a label or names one that the data set lacks.
 
     Examples
     --------
@@ -50,7 +49,7 @@ class SplitStream:
     def __post_init__(self):
         check_dataset(self.dataset)
         count = len(self.dataset.class_names)
-        pairs = tuple(tuple(operator.index(label) for label in pair) for pair in self.pairs)
+        pairs = tuple(tuple(map(operator.index, pair)) for pair in self.pairs)
         if not pairs:
             raise ValueError("SplitStream: pairs must name at least one task, got none")
         for pair in pairs:
@@ -62,7 +61,7 @@ class SplitStream:
     @property
     def name(self):
         """The stream's name, such as ``"split-mnist"``."""
-        return f"split-{_dashed(self.dataset.name)}"
+        return _name("split", self.dataset)
 
     def __len__(self):
         return len(self.pairs)
@@ -87,12 +86,11 @@ class PermutedStream:
     Task t reorders the pixels of all its images by one fixed permutation drawn from
     ``numpy.random.default_rng((seed, t))``, so it does not depend on how many tasks there are.
 
-    .. note:: Task 0 is permuted too, as in the paper's experiments; elsewhere it is often left as it is.
+    .. note:: Task 0 is permuted too, as in the paper's experiments; elsewhere it often is not.
 
     Parameters
     ----------
     dataset : Dataset
-        The images.
     tasks : int, at least 1
         The number of tasks; 5 in the paper.
     seed : int, at least 0
@@ -101,7 +99,7 @@ class PermutedStream:
     Raises
     ------
     ValueError
-        When ``tasks`` or ``seed`` is out of range.
+        If ``tasks`` or ``seed`` is out of range.
 
     Examples
     --------
@@ -125,24 +123,13 @@ class PermutedStream:
     @property
     def name(self):
         """The stream's name, such as ``"permuted-mnist"``."""
-        return f"permuted-{_dashed(self.dataset.name)}"
+        return _name("permuted", self.dataset)
 
     def __len__(self):
         return self.tasks
 
     def permutation(self, t):
-        """Give the order of the pixels of task t.
-
-        Parameters
-        ----------
-        t : int
-            The task, from 0.
-
-        Returns
-        -------
-        order : ndarray of int64, shape (D,)
-            Input i of the task is pixel ``order[i]`` of the image.
-        """
+        """Return the order (D,) of the pixels of task t: input i is pixel ``order[i]`` of the image."""
         pixels = self.dataset.train_images[0].size
         return np.random.default_rng((self.seed, check_index(t, self))).permutation(pixels)
 
@@ -165,14 +152,13 @@ class ClassStream:
     Parameters
     ----------
     dataset : Dataset
-        The images.
     labels : sequence of int, optional
         The class of each task; all, in their order, if not given.
 
     Raises
     ------
     ValueError
-        When there are no labels, or the data set lacks one.
+        If there are no labels, or the data set lacks one.
 
     Examples
     --------
@@ -197,7 +183,7 @@ class ClassStream:
     @property
     def name(self):
         """The stream's name, such as ``"classes-mnist"``."""
-        return f"classes-{_dashed(self.dataset.name)}"
+        return _name("classes", self.dataset)
 
     def __len__(self):
         return len(self.labels)
@@ -218,28 +204,14 @@ def _to_inputs(images):
     return images.reshape(len(images), pixels).astype(np.float32) / np.float32(255)
 
 
-def _dashed(name):
-    return name.replace("_", "-")
+def _name(kind, dataset):
+    return f"{kind}-{dataset.name.replace('_', '-')}"
 
 
 def check_index(t, stream):
-    """Turn a task's number, which may count from the end, into one in 0 .. len(stream) - 1.
+    """Return the number of a task, which may count from the end, in 0 .. len(stream) - 1.
 
-    Parameters
-    ----------
-    t : int
-        The task.
-    stream : Stream
-        Where it is asked for.
-
-    Returns
-    -------
-    t : int
-
-    Raises
-    ------
-    IndexError
-        When there is no such task; this also ends a ``for`` loop over a stream.
+    Raises IndexError if there is no such task; this also ends a ``for`` loop over the stream.
     """
     t = operator.index(t)
     if not -len(stream) <= t < len(stream):

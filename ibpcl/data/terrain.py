@@ -7,7 +7,7 @@ Where the source knows water but not its depth it has -1 m: 1897 cells, 17 %, in
 of metres deep.  These are no measurements and are left out.
 
 A task is a strip of longitudes, west to east, and its inputs say where in *its* strip a cell lies.  So one task's
-inputs tell nothing of another's targets, and a network that forgets a strip has lost it.
+inputs carry no information on another's targets, and a network that forgets a strip has lost it.
 
 Terrain is not Gaussian: the sea floor is smooth and the mountains are rough.  The targets are therefore elevations on
 a scale that is linear near the coast and logarithmic far from it,
@@ -82,9 +82,9 @@ class TerrainStream:
     Raises
     ------
     ValueError
-        When an argument is out of range, or, once a task is asked for, when its test cells are all of one height.
+        If an argument is out of range, or, once a task is asked for, when its test cells are all of one height.
     DataError
-        When Matplotlib's file is not there, or is not what it should be.
+        If Matplotlib's file is not there, or is not what it should be.
 
     Examples
     --------
@@ -101,14 +101,12 @@ class TerrainStream:
     name = "terrain"
 
     def __post_init__(self):
-        for argument, least, most in (("tasks", 1, LONGITUDES // 4), ("seed", 0, None), ("train", 1, None),
-                                      ("test", 1, None)):
+        if not 1 <= operator.index(self.tasks) <= LONGITUDES // 4:
+            raise ValueError(f"TerrainStream: tasks must be in 1 .. {LONGITUDES // 4}, got {self.tasks}")
+        for argument, least in (("seed", 0), ("train", 1), ("test", 1)):
             value = getattr(self, argument)
-            if value is None and argument in ("train", "test"):
-                continue
-            if operator.index(value) < least or (most is not None and value > most):
-                allowed = f"at least {least}" if most is None else f"in {least} .. {most}"
-                raise ValueError(f"TerrainStream: {argument} must be {allowed}, got {value}")
+            if (value is not None or argument == "seed") and operator.index(value) < least:
+                raise ValueError(f"TerrainStream: {argument} must be at least {least}, got {value}")
         if self.validation is not None and not 0 < self.validation < 1:
             raise ValueError(f"TerrainStream: validation must lie strictly between 0 and 1, got {self.validation}")
         _ = self.grid                                        # a missing file is found now, not after a task
@@ -182,20 +180,10 @@ def read_grid():
 
 
 def features(rows, columns):
-    """Evaluate the basis functions on the cells of a strip.
+    """Return the basis functions (rows * columns, 100) of a strip: cells row by row from the south-west corner.
 
-    Parameters
-    ----------
-    rows, columns : int
-        Latitudes, south to north, and longitudes, west to east.
+    Values are in 0..1, basis functions row by row from the north-west corner.
 
-    Returns
-    -------
-    x : ndarray, shape (rows * columns, 100)
-        In 0..1; cells row by row, basis functions from the north-west corner, row by row.
-
-    Examples
-    --------
     >>> features(19, 10).shape, int(features(19, 10)[0].argmax())
     ((190, 100), 90)
     """

@@ -1,9 +1,9 @@
-r"""Predictive intervals, checked: do they hold as many observations as they say?
+r"""Predictive intervals, checked: is their coverage the nominal one?
 
 A prediction is a mean and a standard deviation; its central interval of level p is that of a Gaussian,
 :math:`m \pm z_p \sigma` with :math:`z_p = \Phi^{-1}\bigl((1 + p) / 2\bigr)`.  A forecaster is calibrated if a share p
 of all observations lies inside, at every p (Gneiting, Balabdaoui and Raftery, 2007, "Probabilistic forecasts,
-calibration and sharpness").  What is not can be mended with examples that were not trained on: :func:`interval_scales`.
+calibration and sharpness").  One that is not can be recalibrated on held-out examples: :func:`interval_scales`.
 """
 
 import numpy as np
@@ -53,17 +53,14 @@ def calibration_error(observed, levels=LEVELS):
     Kuleshov, Fenner and Ermon (2018), "Accurate uncertainties for deep learning using calibrated regression", Eq. 9,
     with absolute differences in place of their squares, so that the unit is that of the levels.
 
+    In 0..1; 0.02 means two points.
+
     Parameters
     ----------
     observed : array_like, shape (..., L)
         From :func:`coverage`.
     levels : sequence of float, shape (L,)
         The same as there.
-
-    Returns
-    -------
-    error : float
-        In 0..1; 0.02 means two points.
 
     Raises
     ------
@@ -117,7 +114,7 @@ def binomial_band(levels, examples, confidence=0.95):
     if examples < 1 or not 0 < confidence < 1:
         raise ValueError("calibration.binomial_band: examples must be at least 1 and confidence strictly between 0 "
                          f"and 1, got {examples} and {confidence}")
-    below = bdtr(np.arange(examples + 1), int(examples), levels[:, None])        # P(N c <= k), a row a level
+    below = bdtr(np.arange(examples + 1), int(examples), levels[:, None])        # P(N c <= k), a row per level
     tail = (1 - confidence) / 2
     return tuple((below < probability).sum(axis=1) / examples for probability in (tail, 1 - tail))
 
@@ -168,22 +165,7 @@ def recalibrated_coverage(mean, sigma, targets, levels=LEVELS, seed=0):
 
     The examples are cut at random into halves; the scales from one half are tried on the other, both ways.
 
-    Parameters
-    ----------
-    mean, sigma, targets, levels
-        As in :func:`interval_scales`, at least 2 examples.
-    seed : int
-        Which halves.
-
-    Returns
-    -------
-    observed : ndarray, shape (L,)
-        As from :func:`coverage`.
-
-    Raises
-    ------
-    ValueError
-        As :func:`coverage`, or for a single example.
+    Arguments, result and errors as for :func:`coverage`, for at least 2 examples; ``seed`` is that of the halves.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Latent codes of images as a representation: who encodes them, and how well their neighbours tell the class.
+r"""Latent codes of images as a representation: which encoder, and how well neighbours predict the class.
 
 In a continual autoencoder each task has an encoder of its own, be it by a mask, and each task is a class.  So before an
 image can be encoded, a task has to be chosen for it; there are three ways (:func:`choose_tasks`):
@@ -25,18 +25,9 @@ NEIGHBOURS = (3, 5, 10)                                      # those of the pape
 def task_scores(models, x, samples=10, seed=0, score="log_likelihood", advance=None):
     """Return how probable each image is under each task's model: (N, T), nats.
 
-    Parameters
-    ----------
-    models : sequence of LatentModel
-        One a task.
-    x : ndarray, shape (N, D)
-    samples : int
-        Of the importance sampling.
-    seed : int
-    score : {"log_likelihood", "elbo"}
-        Which of its estimates.
-    advance : callable, optional
-        Called with the number of samples that were drawn; ``N * T * samples`` in all.
+    ``score`` is ``"log_likelihood"`` or ``"elbo"``, an estimate of
+    :func:`ibpcl.evaluation.latent.importance_sampled`, as the other arguments are; ``advance`` is called with
+    ``N * T * samples`` in all.
     """
     return np.stack([getattr(importance_sampled(model, x, samples, seed, advance=advance), score) for model in models],
                     axis=1)
@@ -50,10 +41,10 @@ def choose_tasks(way, models, x, labels, samples=10, seed=0, advance=None):
     way : {"oracle", "inferred", "common"}
         See above; ``common`` takes the last task.
     models : sequence of LatentModel
-        One a task.
+        One per task.
     x : ndarray, shape (N, D)
     labels : ndarray of int, shape (N,)
-        The true task of each image; only ``oracle`` looks at them.
+        The true task of each image, for ``oracle`` only.
     samples, seed, advance
         As in :func:`task_scores`.
 
@@ -72,19 +63,7 @@ def choose_tasks(way, models, x, labels, samples=10, seed=0, advance=None):
 
 
 def encode(models, x, tasks, rng=None):
-    """Return the code of each image under the model of its task: the mean of q(z | x), or with ``rng`` a sample.
-
-    Parameters
-    ----------
-    models : sequence of LatentModel
-    x : ndarray, shape (N, D)
-    tasks : ndarray of int, shape (N,)
-    rng : numpy.random.Generator, optional
-
-    Returns
-    -------
-    codes : ndarray, shape (N, L)
-    """
+    """Return the code (N, L) of each image under its task's model: the mean of q(z | x), or with ``rng`` a sample."""
     codes = np.empty((len(x), models[0].latent))
     for task in np.unique(tasks):
         chosen = tasks == task
@@ -151,17 +130,7 @@ def mask_leak(models, x, neighbours=NEIGHBOURS):
 
     The first half of the images votes, the second is tested; the label of a code is the task that made it.  An error
     near 0 says that a code shows its encoder, whatever the image; chance is 1 - 1/T.
-
-    Parameters
-    ----------
-    models : sequence of LatentModel
-    x : ndarray, shape (N, D)
-        Any images.
-    neighbours : sequence of int
-
-    Returns
-    -------
-    errors : ndarray, shape (len(neighbours),)
+    The arguments are those of :func:`task_scores` and :func:`knn_error`.
     """
     half = len(x) // 2
     codes = [np.asarray(model.encode(x)[0]) for model in models]
@@ -176,18 +145,8 @@ def tsne(codes, seed=0, perplexity=30.0):
     Scikit-learn's, which the extra ``analysis`` installs; started from the two main axes, so that it depends on the
     seed as little as it can.
 
-    Parameters
-    ----------
-    codes : ndarray, shape (N, L)
-        More than 3 points.
-    seed : int
-    perplexity : float
-        How many neighbours count; at most (N - 1) / 3 is taken.
-
-    Raises
-    ------
-    UserError
-        If scikit-learn is not installed.
+    More than 3 codes (N, L); ``perplexity`` is how many neighbours count, at most (N - 1) / 3.  A UserError if
+    scikit-learn is not installed.
     """
     TSNE = require_tsne()
     start = "pca" if min(np.shape(codes)) >= 2 else "random"

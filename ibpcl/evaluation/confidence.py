@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from ibpcl.evaluation.metrics import scores_and_labels
+
 BINS = 15                                                    # as in Guo et al. (2017)
 RULES = ("entropy", "confidence", "mutual information")
 
@@ -79,20 +81,7 @@ def expected_calibration_error(probabilities, labels, bins=BINS):
 
     Guo et al. (2017), Eq. 3.
 
-    Parameters
-    ----------
-    probabilities, labels, bins
-        As in :func:`reliability_bins`.
-
-    Returns
-    -------
-    error : float
-        In 0..1.
-
-    Raises
-    ------
-    ValueError
-        As :func:`reliability_bins`.
+    In 0..1; arguments and errors as for :func:`reliability_bins`.
 
     Examples
     --------
@@ -111,20 +100,7 @@ def brier_score(probabilities, labels):
 
     Brier (1950), "Verification of forecasts expressed in terms of probability", with the sum over all classes.
 
-    Parameters
-    ----------
-    probabilities, labels
-        As in :func:`reliability_bins`.
-
-    Returns
-    -------
-    score : float
-        0 (sure and right) to 2 (sure and wrong).
-
-    Raises
-    ------
-    ValueError
-        As :func:`reliability_bins`.
+    From 0 (sure and right) to 2 (sure and wrong); arguments and errors as for :func:`reliability_bins`.
 
     Examples
     --------
@@ -142,15 +118,12 @@ def auroc(own, others):
 
     The area under the ROC curve (Hanley and McNeil, 1982), computed from ranks.
 
+    1 if the two are told apart without a mistake, 0.5 by chance.
+
     Parameters
     ----------
     own, others : array_like, shape (N,) and (M,)
         Scores, such as doubts, of the examples that are small if all is well, and of those that should be larger.
-
-    Returns
-    -------
-    area : float
-        1 if the two are told apart without a mistake, 0.5 by chance.
 
     Raises
     ------
@@ -226,14 +199,9 @@ def infer_tasks(predictions, rule):
 
 
 def _checked(probabilities, labels, caller):
-    probabilities, labels = np.asarray(probabilities, float), np.asarray(labels)
-    if probabilities.ndim != 2 or probabilities.size == 0 or labels.shape != probabilities.shape[:1]:
-        raise ValueError(f"{caller}: probabilities must have shape (N, C), N at least 1, and labels (N,), got "
-                         f"{probabilities.shape} and {labels.shape}")
+    """Return class probabilities and labels as arrays, if they fit together."""
+    probabilities, labels = scores_and_labels(np.asarray(probabilities, float), labels, caller)
     if not (probabilities >= 0).all() or not np.allclose(probabilities.sum(axis=1), 1, atol=1e-4):
         raise ValueError(f"{caller}: rows of probabilities must be at least 0 and sum to 1, got sums from "
                          f"{probabilities.sum(axis=1).min()} to {probabilities.sum(axis=1).max()}")
-    if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0 or labels.max() >= probabilities.shape[1]:
-        raise ValueError(f"{caller}: labels must be integers in 0..{probabilities.shape[1] - 1}, got {labels.dtype} "
-                         f"from {labels.min()} to {labels.max()}")
     return probabilities, labels

@@ -15,18 +15,10 @@ DRAWS = 10
 
 
 class FewLabels(NamedTuple):
-    """Errors with few labels.
+    """Errors with few labels, fractions in 0..1: one for each choice of the images that are labelled."""
 
-    Attributes
-    ----------
-    labels : ndarray of int, shape (P,)
-        Labels a class.
-    errors : ndarray, shape (P, draws)
-        Fractions in 0..1, one for each choice of the images that are labelled.
-    """
-
-    labels: np.ndarray
-    errors: np.ndarray
+    labels: np.ndarray                                       # per class, (P,)
+    errors: np.ndarray                                       # (P, draws)
 
 
 def few_label_error(codes, classes, test_codes, test_classes, labels=LABELS, draws=DRAWS, seed=0):

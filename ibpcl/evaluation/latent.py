@@ -6,12 +6,13 @@ A task's model knows :math:`p(z)`, :math:`p(x \mid z)` and an approximation :mat
 :func:`reconstruction_score` is what the released code of Kumar et al. (2021) reports as a log-likelihood: it has no
 :math:`p(z)` in it, lies above the ELBO, and must not be compared with the other two.
 
-All are in nats an image, summed over pixels.
+All are in nats per image, summed over pixels.
 """
 
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import logsumexp
 
 CHUNK = 2048                                                 # decoded images at a time: 6 MB an array at 784 pixels
 ROWS = 128                                                   # images of them that are different
@@ -20,15 +21,9 @@ SMALLEST = 1e-6                                              # of a mean pixel a
 
 
 class LatentModel(Protocol):
-    """A task's generative model, weights and masks fixed, so that everything is a function of z.
+    """A task's generative model, weights and masks fixed, so that everything is a function of z."""
 
-    Attributes
-    ----------
-    latent : int
-        The number L of latent variables.
-    """
-
-    latent: int
+    latent: int                                              # the number L of latent variables
 
     def encode(self, x):
         """Return mean and log standard deviation, (N, L) each, of q(z | x) for images (N, D)."""
@@ -44,25 +39,17 @@ class LatentModel(Protocol):
 
 
 class Likelihood(NamedTuple):
-    """What importance sampling says of each image; arrays of shape (N,), nats.
+    """What importance sampling gives for each image; arrays of shape (N,), nats.
 
-    Attributes
-    ----------
-    log_likelihood : ndarray
-        The estimate of log p(x): right on average in p, so too low on average in log p.
-    elbo : ndarray
-        The mean log weight: an unbiased estimate of the evidence lower bound.
-    effective_samples : ndarray
-        In 1..K: how many equal weights would vary as much.  Near 1 the estimate hangs on one sample.
-    monte_carlo_error : ndarray
-        Standard error of the estimate in log p, by the delta method; NaN for one sample.  Too small when
-        ``effective_samples`` is near 1, for weights that were not seen are missing in it, and where q is so much
-        narrower than the posterior that the weights have no variance: ``effective_samples / K`` then falls with K.
+    ``monte_carlo_error`` is the standard error of the estimate in log p, by the delta method; NaN for one sample.  It
+    is too small when ``effective_samples`` is near 1, since weights that were not seen are missing in it, and where q
+    is so much narrower than the posterior that the weights have no variance: ``effective_samples / K`` then falls
+    with K.
     """
 
-    log_likelihood: np.ndarray
-    elbo: np.ndarray
-    effective_samples: np.ndarray
+    log_likelihood: np.ndarray                               # of log p(x): unbiased in p, so too low in log p
+    elbo: np.ndarray                                         # the mean log weight, unbiased
+    effective_samples: np.ndarray                            # 1..K: how many equal weights would vary as much
     monte_carlo_error: np.ndarray
 
 
@@ -87,7 +74,8 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     seed : int
         The noise of image n is a function of (seed, n), whatever ``chunk`` is.
     chunk : int
-        At most so many images are decoded at a time; it sets the memory and nothing else.
+        At most so many images are decoded at a time; it sets the memory and nothing else.  The log weights, 8 bytes
+        for each image and sample, are all kept.
     advance : callable, optional
         Called with the number of samples that were drawn, for a progress bar; ``N * samples`` in all.
 
@@ -111,22 +99,25 @@ def importance_sampled(model, x, samples, seed=0, chunk=CHUNK, advance=None):
     if samples < 1 or chunk < 1:
         raise ValueError(f"latent.importance_sampled: samples and chunk must be at least 1, got {samples} and {chunk}")
     prior = [np.asarray(part, float) for part in model.prior()]
-    columns = [[], [], []]
+    blocks = []
     for rows, noise in _blocks(len(x), seed, chunk):
-        posterior = [np.asarray(part, float) for part in model.encode(x[rows])]
-        sums = _Sums(len(x[rows]))
+        posterior, weights = [np.asarray(part, float) for part in model.encode(x[rows])], []
         for count in _pieces(samples, chunk // len(x[rows])):
             eps = noise(count, model.latent)
-            sums.add(_log_weights(model, x[rows], eps, posterior, prior))
+            weights.append(_log_weights(model, x[rows], eps, posterior, prior))
             if advance is not None:
                 advance(eps.shape[0] * eps.shape[1])
-        for column, values in zip(columns, sums.result(samples), strict=True):
-            column.append(values)
-    log_likelihood, elbo, effective = map(np.concatenate, columns)
+        blocks.append(np.concatenate(weights))               # (K, images of the block)
+    log_weights = np.concatenate(blocks, axis=1)
+    if not np.isfinite(log_weights).all():
+        raise ValueError("latent.importance_sampled: the model's log densities must be finite, got "
+                         f"{np.count_nonzero(~np.isfinite(log_weights))} that are not")
+    total = logsumexp(log_weights, axis=0)
+    effective = np.exp(2 * total - logsumexp(2 * log_weights, axis=0))       # (sum w)^2 / sum w^2
     error = np.full(len(x), np.nan)
     if samples > 1:
         error = np.sqrt(np.maximum(samples / effective - 1, 0) / (samples - 1))
-    return Likelihood(log_likelihood, elbo, effective, error)
+    return Likelihood(total - np.log(samples), log_weights.mean(axis=0), effective, error)
 
 
 def mean_and_errors(likelihood):
@@ -139,7 +130,7 @@ def mean_and_errors(likelihood):
     Returns
     -------
     dict of str to float
-        ``log_likelihood`` and ``elbo``: means, nats an image.  ``standard_error`` of the first as an estimate for all
+        ``log_likelihood`` and ``elbo``: means, nats per image.  ``standard_error`` of the first as an estimate for all
         images there could be: :math:`s / \sqrt N`, which holds the sampling's own.  ``monte_carlo_error``: the
         sampling's own alone, for these very images.  ``effective_samples``: the median over images.
 
@@ -202,28 +193,6 @@ def prior_samples(model, count, seed=0):
     mean, log_sigma = (np.asarray(part) for part in model.prior())
     eps = np.random.default_rng(seed).standard_normal((count, model.latent))
     return np.asarray(model.decode(_as(mean, mean + np.exp(log_sigma) * eps)))
-
-
-class _Sums:
-    """Sums of log weights, of weights and of their squares, relative to the largest so far: they never overflow."""
-
-    def __init__(self, images):
-        self.top = np.full(images, -np.inf)
-        self.log, self.first, self.second = (np.zeros(images) for _ in range(3))
-
-    def add(self, log_weights):
-        if not np.isfinite(log_weights).all():
-            raise ValueError("latent.importance_sampled: the model's log densities must be finite, got "
-                             f"{np.count_nonzero(~np.isfinite(log_weights))} that are not")
-        top = np.maximum(self.top, log_weights.max(axis=0))
-        shrunk, relative = np.exp(self.top - top), np.exp(log_weights - top)
-        self.first = self.first * shrunk + relative.sum(axis=0)
-        self.second = self.second * shrunk**2 + (relative**2).sum(axis=0)
-        self.log += log_weights.sum(axis=0)
-        self.top = top
-
-    def result(self, samples):
-        return (self.top + np.log(self.first) - np.log(samples), self.log / samples, self.first**2 / self.second)
 
 
 def _log_weights(model, x, eps, posterior, prior):

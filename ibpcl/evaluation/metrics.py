@@ -26,17 +26,14 @@ def accuracy(probabilities, labels):
 
     .. math:: \frac{1}{N} \sum_n \mathbb 1\bigl[\arg\max_c p_{nc} = y_n\bigr]
 
+    In 0..1.
+
     Parameters
     ----------
     probabilities : ndarray, shape (N, C)
         Class probabilities, or any scores that order the classes alike.  Of equal scores the first class counts.
     labels : ndarray of integers, shape (N,)
         The right classes, in 0..C-1.
-
-    Returns
-    -------
-    float
-        In 0..1.
 
     Raises
     ------
@@ -48,21 +45,27 @@ def accuracy(probabilities, labels):
     >>> accuracy(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0]))
     0.5
     """
+    probabilities, labels = scores_and_labels(probabilities, labels, "metrics.accuracy")
+    return float(np.mean(probabilities.argmax(axis=1) == labels))
+
+
+def scores_and_labels(probabilities, labels, caller):
+    """Return class scores (N, C) and labels (N,) as arrays, if they fit together; errors name the caller."""
     probabilities, labels = np.asarray(probabilities), np.asarray(labels)
     if probabilities.ndim != 2 or probabilities.size == 0:
-        raise ValueError(f"metrics.accuracy: probabilities must have shape (N, C), N and C at least 1, "
+        raise ValueError(f"{caller}: probabilities must have shape (N, C), N and C at least 1, "
                          f"got {probabilities.shape}")
     if labels.shape != probabilities.shape[:1]:
-        raise ValueError(f"metrics.accuracy: labels must have shape {probabilities.shape[:1]} to fit probabilities, "
+        raise ValueError(f"{caller}: labels must have shape {probabilities.shape[:1]} to fit probabilities, "
                          f"got {labels.shape}")
     if not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"metrics.accuracy: labels must be integers, got {labels.dtype}")
+        raise ValueError(f"{caller}: labels must be integers, got {labels.dtype}")
     if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
-        raise ValueError(f"metrics.accuracy: labels must lie in 0..{probabilities.shape[1] - 1}, "
+        raise ValueError(f"{caller}: labels must lie in 0..{probabilities.shape[1] - 1}, "
                          f"got {labels.min()}..{labels.max()}")
     if np.isnan(probabilities).any():
-        raise ValueError(f"metrics.accuracy: probabilities must not be NaN, got {np.isnan(probabilities).sum()} NaN")
-    return float(np.mean(probabilities.argmax(axis=1) == labels))
+        raise ValueError(f"{caller}: probabilities must not be NaN, got {np.isnan(probabilities).sum()} NaN")
+    return probabilities, labels
 
 
 def log_likelihood(probabilities, labels):
@@ -70,17 +73,14 @@ def log_likelihood(probabilities, labels):
 
     .. math:: \frac1N \sum_n \log p_{n y_n}
 
+    Nats per example, at most 0; a probability of 0 counts as the smallest positive float32.
+
     Parameters
     ----------
     probabilities : ndarray, shape (N, C)
         Class probabilities.
     labels : ndarray of integers, shape (N,)
         The right classes, in 0..C-1.
-
-    Returns
-    -------
-    float
-        Nats an example, at most 0; a probability of 0 counts as the smallest positive float32.
 
     Examples
     --------
@@ -98,15 +98,12 @@ def r_squared(predictions, targets):
 
     The coefficient of determination, cut at 0 so that it lies in 0..1 like an accuracy.
 
+    In 0..1.
+
     Parameters
     ----------
     predictions, targets : ndarray, shape (N, C)
         What was predicted, and what was observed.
-
-    Returns
-    -------
-    float
-        In 0..1.
 
     Raises
     ------
@@ -230,10 +227,7 @@ def backward_transfer(R):
         Lopez-Paz and Ranzato (2017) use the last row only, which is ``-accuracy_drop(R)[:-1].mean()`` here.  The two
         differ where forgetting builds up: compare numbers of one definition.
 
-    Returns
-    -------
-    float
-        In -1..1; NaN for a single task, which has no later one.
+    In -1..1; NaN for a single task, which has no later one.
 
     Examples
     --------
@@ -258,10 +252,7 @@ def forward_transfer(R):
         With one head per task the head of a task not yet learned is untrained, and this is chance level (1/C), as the
         paper says of its own table.  Nor is chance subtracted, as Lopez-Paz and Ranzato (2017) do.
 
-    Returns
-    -------
-    float
-        In 0..1; NaN where the upper triangle was not evaluated, and for a single task.
+    In 0..1; NaN where the upper triangle was not evaluated, and for a single task.
 
     Examples
     --------
@@ -299,10 +290,7 @@ def forgetting(R):
 
     Chaudhry et al. (2018), "Forgetting measure"; they let the maximum start at i = 1, before the task was learned.
 
-    Returns
-    -------
-    float
-        In -1..1, negative if the tasks ended better than ever before; NaN for a single task.
+    In -1..1, negative if the tasks ended better than ever before; NaN for a single task.
 
     Examples
     --------

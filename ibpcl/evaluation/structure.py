@@ -164,19 +164,6 @@ def sharing_with_earlier(masks):
     return np.concatenate([[np.nan], shared])
 
 
-def unit_density(mask):
-    """Return the share of its incoming weights that each unit of one layer uses, shape (K,).
-
-    The Indian buffet process orders the units: the first ones are the most used.
-
-    Examples
-    --------
-    >>> unit_density(np.array([[1, 0], [1, 0]]))
-    array([1., 0.])
-    """
-    return as_mask(mask, "structure.unit_density").mean(axis=0)
-
-
 def input_density(mask):
     """Return the share of the units that use each input of one layer, shape (D,).
 
@@ -186,17 +173,6 @@ def input_density(mask):
     array([0.5, 0. ])
     """
     return as_mask(mask, "structure.input_density").mean(axis=1)
-
-
-def active_units(mask):
-    """Return the number of units of one layer that use at least one input.
-
-    Examples
-    --------
-    >>> active_units(np.array([[1, 0], [1, 0]]))
-    1
-    """
-    return int(as_mask(mask, "structure.active_units").any(axis=0).sum())
 
 
 def density_dead_and_live(mask, mean_pixel, live_above=0.1):
@@ -232,10 +208,7 @@ def pixel_correlation(mask, mean_pixel):
 
     Kumar et al. (2021), "Learned Network Structures": masks lie "on the pixel values where the digits have high value".
 
-    Returns
-    -------
-    float
-        In -1..1; NaN if one of the two is the same for all inputs.
+    In -1..1; NaN if one of the two is the same for all inputs.
 
     Examples
     --------

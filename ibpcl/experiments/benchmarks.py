@@ -8,51 +8,23 @@ from ibpcl.errors import UserError, nearest
 
 
 class Row(NamedTuple):
-    """A method with some of its settings.
+    """A method with some of its settings, which the row changes and the user may not."""
 
-    Attributes
-    ----------
-    key : str
-        What ``--methods`` and the tables of printed numbers call it.
-    label : str
-        For people.
-    method : str
-        A module of ``ibpcl.methods``.
-    settings : mapping
-        What the row changes, and the user may not.
-    """
-
-    key: str
-    label: str
+    key: str                                                 # in --methods and in the tables of printed numbers
+    label: str                                               # for people
     method: str
     settings: Mapping = MappingProxyType({})
 
 
 class Benchmark(NamedTuple):
-    """A sequence of tasks.
+    """A sequence of tasks: the experiment whose configuration it starts from, and keys of the run that it changes."""
 
-    Attributes
-    ----------
-    name : str
-        As in the tables of printed numbers, and in the names of the cells.
-    label : str
-        For people.
-    experiment : str
-        The experiment whose configuration it starts from.
-    run : dict
-        Keys of the run that it changes.
-    examples : int
-        Training examples a task, roughly: for guessing how long it takes.
-    family : str
-        "task" with a head for each, "domain" with one head for all, "vae" for images without labels.
-    """
-
-    name: str
-    label: str
+    name: str                                                # in the tables of printed numbers and the cells' names
+    label: str                                               # for people
     experiment: str
     run: dict
-    examples: int
-    family: str = "task"
+    examples: int                                            # for training per task, roughly, to estimate the time
+    family: str = "task"                                     # "task": a head each; "domain": one head; "vae": images
 
 
 BENCHMARKS = {benchmark.name: benchmark for benchmark in (
@@ -82,13 +54,6 @@ BEFORE = {"task": "split", "domain": "domain", "vae": "vae"}  # what names of a 
 def benchmark(name, family="task"):
     """Return a benchmark of a family by its name; what it begins with (``split-``, ...) and ``-mnist`` may be left out.
 
-    Raises
-    ------
-    UserError
-        If there is none of that name in the family.
-
-    Examples
-    --------
     >>> benchmark("fashion_mnist").label, benchmark("permuted").label
     ('Fashion MNIST', 'Permuted MNIST')
     >>> benchmark("notmnist", family="vae").name, benchmark("mnist", family="domain").name
@@ -102,13 +67,7 @@ def benchmark(name, family="task"):
 
 
 def select(rows, names):
-    """Return the rows that are named, by key or by method; all if ``names`` is None.
-
-    Raises
-    ------
-    UserError
-        If a name is neither.
-    """
+    """Return the rows that are named, by key or by method; all if ``names`` is None."""
     if names is None:
         return tuple(rows)
     chosen = set()

@@ -37,7 +37,7 @@ CAPTIONS = {
         "A task that shares more than chance builds on what earlier tasks have learned."),
     "reliability": Caption(
         "Two charts of observed against nominal coverage, a line for each task: as predicted, and recalibrated.",
-        "On the diagonal intervals hold what they promise; below it they are too narrow. Grey is what chance allows."),
+        "On the diagonal, coverage is nominal; below it, intervals are too narrow. The grey band is chance."),
     "intervals": Caption(
         "A line chart of elevation along one latitude: observations, prediction, and bands of 50 and 90 %.",
         "Half of the observations should lie in the dark band and nine of ten in the light one."),
@@ -68,7 +68,7 @@ OF_TABLES = {
     "likelihood": Caption(OVER_TASKS, "The mean log-likelihood on the tasks seen so far, nats per image."),
     "tasks": Caption(OVER_TASKS, "A panel for each task: a line that falls is a task that is forgotten."),
     "tsne": Caption("Maps of the codes of test images, coloured by class, a map for each way to encode.",
-                    "Classes that lie apart can be told by their codes."),
+                    "Classes that lie apart can be recognized by their codes."),
     "units": Caption("A grid of small masks: a row for each task, a column for each of some hidden units.",
                      "Blue inputs are used for the first time, orange ones by an earlier task too."),
     "pixels": Caption(MASKS, "Masks should lie where the images of a task have something to see."),

@@ -57,14 +57,7 @@ class Failure(NamedTuple):
 
 
 def plan(rows, benchmarks, choice):
-    """Return the cells of all rows, benchmarks and seeds, in the order of the table.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-    benchmarks : sequence of Benchmark
-    choice : ibpcl.experiments.choice.Choice
-    """
+    """Return the cells of all rows, benchmarks and seeds, in the order of the table."""
     return [_cell(row, benchmark, seed, choice) for benchmark in benchmarks for row in rows
             for seed in range(choice.seeds)]
 
@@ -76,10 +69,7 @@ def _cell(row, benchmark, seed, choice):
 
 
 def digest(config):
-    """Return ten hexadecimal digits that differ for configurations that differ in more than where the data lies.
-
-    They do not depend on the order of the keys.
-    """
+    """Return ten hexadecimal digits of a configuration, whatever the place of its data and the order of its keys."""
     table = dict(sorted(portable(as_table(config)).items()))
     return hashlib.sha256(storage.json_text(table).encode()).hexdigest()[:10]
 
@@ -114,21 +104,15 @@ def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
     on_cell : callable, optional
         Called with each :class:`Measured` or :class:`Failure` that is new.
     workers : ibpcl.experiments.sweep.Workers, optional
-        Who runs them; this process, one after another, if not given.  What they give is the same, bit for bit.
+        These run them; this process, one after another, if not given.  The results are the same, bit for bit.
     so_far : callable, optional
         Called with what is returned in the end, as far as it is known, after each cell that is new.
 
     Returns
     -------
-    measured : list of Measured
-        In the order of ``cells``.
-    failures : list of Failure
-        Those that are missing there.
-
-    Raises
-    ------
-    UserError
-        If the data of a cell that must run are missing or damaged; before anything is trained.
+    measured, failures : list of Measured and list of Failure
+        In the order of ``cells``; those that could not be trained.  Missing or damaged data are a UserError, before
+        anything is trained.
     """
     ready = {cell.folder: finished(cell) for cell in cells}
     _name_other_versions([found.values["versions"]["ibpcl"] for found in ready.values() if found is not None])

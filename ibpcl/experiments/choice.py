@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from ibpcl.errors import UserError
-from ibpcl.experiments.config import configure, keys, nearest, run_keys
+from ibpcl.errors import UserError, nearest
+from ibpcl.experiments.config import configure, keys, run_keys
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import SEEDS
 from ibpcl.experiments.tuned import tuned
 from ibpcl.methods import GENERATIVE, METHODS
 
-# A quick look: fewer images, samples and trials, for the keys that a method has.  Epochs are as they are: with fewer,
+# A quick look: fewer images, samples and trials, for the keys that a method has.  The epochs stay: with fewer,
 # the slowest learners look bad, not the most forgetful.
 QUICK = {"train_limit": 2000, "test_limit": 1000, "samples": 1, "prediction_samples": 20, "coreset_epochs": 20,
          "trials": 3}
@@ -36,23 +36,17 @@ class Choice:
     preset : str, optional
         One of NPBCL's presets; its default if not given.
     assignments : dict of str to str
-        Keys with values as text: keys of the run, settings of NPBCL, and ``method.key`` for those of another method.
-    data_dir : str, optional
-        Folder of the image files.
-    out : path-like
-        Folder for the cells and the tables.
+        Keys with values as text: keys of the run, settings of NPBCL, and ``method.key`` for those of another method;
+        a UserError if there is no such key, or it is not for the user to set.
+    data_dir, out : path-like
+        Folder of the image files; folder for the cells and the tables.
     datasets, methods : sequence of str, optional
         Only these benchmarks; only these rows.
     tuned : bool
-        The preset "tuned" for every method that a search has been made for on the data set's experiment; see
-        :mod:`ibpcl.experiments.tuned`.  ``preset`` and ``assignments`` win over it.
+        The preset "tuned" for every method that a search has been made for on the data set's experiment;
+        ``preset`` and ``assignments`` win over it.
     ours : str
         The module of NPBCL: another one for generative models, whose other methods go by their short names too.
-
-    Raises
-    ------
-    UserError
-        If there is no such key, or it is not for the user to set.
     """
 
     seeds: int | None = None
@@ -113,13 +107,7 @@ class Choice:
         return owner == method or (not owner and (key in self._shared() or method == self.ours))
 
     def check_used(self, rows):
-        """Refuse what the user sets if it is for none of the rows.
-
-        Raises
-        ------
-        UserError
-            If something is not.
-        """
+        """Refuse what the user sets if it is for none of the rows."""
         methods = {row.method for row in rows}
         for given in self.assignments:
             if not any(self._is_for(given, method) for method in methods):
@@ -139,13 +127,7 @@ class Choice:
         return chosen
 
     def config(self, row, benchmark, seed):
-        """Return the configuration of one run.
-
-        Raises
-        ------
-        UserError
-            If the user sets what the row does, or a value is out of range.
-        """
+        """Return the configuration of one run; a UserError if the user sets what the row does."""
         texts = self.texts(row.method)
         if self.tuned:
             name = configure(benchmark.experiment, method=row.method, **benchmark.run).experiment    # it may be a file

@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster: one that is started on this machine for a command, or one that is there.
+"""Workers of a Dask cluster: one that a command starts on this machine, or an existing one.
 
 Dask is an extra, ``pip install 'ibpcl[cluster]'``; no other module knows of it.
 """
@@ -23,20 +23,10 @@ PATIENCE = 10                                                # seconds until a s
 
 @contextlib.contextmanager
 def local(number, threads=None):
-    """Start worker processes on this machine, and end them with the ``with``.
+    """Start ``number`` worker processes on this machine, each for one run at a time, and end them with the ``with``.
 
-    Parameters
-    ----------
-    number : int, at least 1
-        Of workers; each is at work on one run.
-    threads : int, at least 1, optional
-        Of each; the cores, shared out, if not given.
-
-    Yields
-    ------
-    workers : ibpcl.experiments.sweep.Workers
-    dashboard : str
-        Address of Dask's own pages about them.
+    Yields the :class:`ibpcl.experiments.sweep.Workers` and the address of Dask's own pages about them.  Each has
+    ``threads``, or its share of the cores.
     """
     dask, distributed = _imported()
     chosen = {"distributed.scheduler.worker-ttl": SILENCE, "distributed.scheduler.allowed-failures": DEATHS - 1,
@@ -52,24 +42,10 @@ def local(number, threads=None):
 
 @contextlib.contextmanager
 def remote(scheduler, threads=None):
-    """Use the workers of a scheduler that is there.
+    """Use the workers of an existing scheduler; yields as :func:`local`.
 
-    Parameters
-    ----------
-    scheduler : str
-        Its address, such as ``tcp://host:8786``, or the file that it wrote (``dask scheduler --scheduler-file``).
-    threads : int, at least 1, optional
-        Of each worker; the cores that it may use if not given.
-
-    Yields
-    ------
-    workers, dashboard
-        As :func:`local`.
-
-    Raises
-    ------
-    UserError
-        If it does not answer, or its workers cannot work for this command.
+    ``scheduler`` is its address, such as ``tcp://host:8786``, or the file that it wrote (``dask scheduler
+    --scheduler-file``).  A UserError if it does not answer, or its workers cannot work for this command.
     """
     _, distributed = _imported()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -7,12 +7,12 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from ibpcl.errors import UserError
+from ibpcl.errors import UserError, nearest
 from ibpcl.evaluation import figures
 from ibpcl.experiments import cells, findings
 from ibpcl.experiments.benchmarks import BENCHMARKS, Benchmark, Row
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.config import able, configure, keys, nearest, run_keys
+from ibpcl.experiments.config import able, configure, keys, run_keys
 from ibpcl.experiments.findings import Summary, gather
 from ibpcl.experiments.report import Report, heading, write
 from ibpcl.experiments.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
@@ -26,28 +26,10 @@ ELSEWHERE = {**dict.fromkeys(("experiment", "dataset", "stream"), "name another 
 def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, workers=None):
     """Run every method with every seed on an experiment, as far as that is not done, and write the table.
 
-    Parameters
-    ----------
-    experiment : str or sequence of Task
-        Its name, a TOML file, or one's own tasks.
-    methods : sequence of str, optional
-        Who; all that can do the experiment if not given.
-    choice : ibpcl.experiments.choice.Choice, optional
-        Seeds, settings, where the data are, and the folder; settings should come from :func:`spread`.
-    progress, on_cell, workers
-        As in :func:`ibpcl.experiments.cells.measure`.
-
-    Returns
-    -------
-    report : ibpcl.experiments.report.Report
-        ``table.md``, ``table.json`` and ``curves.png`` are in its ``folder``.
-
-    Raises
-    ------
-    UserError
-        If there is no such experiment, method or key, a method cannot do the experiment, or data are missing.
-    TrainingError
-        If no run could be trained.
+    What :func:`ibpcl.experiments.door.compare` does, for a :class:`~ibpcl.experiments.choice.Choice` whose settings
+    come from :func:`spread`; ``progress``, ``on_cell`` and ``workers`` are those of
+    :func:`ibpcl.experiments.cells.measure`.
+    ``report.html``, ``table.md``, ``table.json``, ``values.csv`` and ``curves.png`` are in the report's ``folder``.
     """
     choice = choice or Choice(out=Path("comparison"))
     methods = able(experiment) if methods is None else list(dict.fromkeys(methods))
@@ -102,19 +84,8 @@ def summarize(found, benchmark):
 def spread(assignments, methods):
     """Give each key to all methods that have it, unless one is named: ``rate`` becomes ``ewc.rate``, ``vcl.rate``.
 
-    Parameters
-    ----------
-    assignments : dict of str to str
-        Keys with values as text: keys of the run, settings, and ``method.key``.
-    methods : sequence of str
+    A UserError if none of the methods has the key, or it is not for the user to set.
 
-    Raises
-    ------
-    UserError
-        If none of the methods has the key, or it is not for the user to set.
-
-    Examples
-    --------
     >>> spread({"tasks": "2", "epochs": "9", "ewc.epochs": "3"}, ("naive", "ewc"))
     {'tasks': '2', 'naive.epochs': '9', 'ewc.epochs': '3'}
     """

@@ -1,7 +1,8 @@
 """The configuration of a run: every key with its value, from a preset, a TOML file, a command line or Python.
 
-A configuration is flat: the keys of the run and the settings of its method stand side by side.  It is made in layers,
-each over the ones before it: defaults, the preset of the experiment, the file, single keys.
+A configuration is flat: the keys of the run and the settings of its method stand side by side.  It is one ordered
+merge, each layer over those before it: defaults, the experiment, the method's preset, what the experiment asks for,
+the file, the command line, Python.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from ibpcl.data.registry import available
 from ibpcl.errors import UserError, nearest
 from ibpcl.experiments import values
 from ibpcl.experiments.measurement import Measurement
-from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF
+from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF, Preset
 from ibpcl.experiments.tuned import tuned
 from ibpcl.inference.backend import BACKENDS
 from ibpcl.methods import ABOUT, GENERATIVE, METHODS, allowed, method, option, refusal
@@ -51,24 +52,24 @@ class RunConfig:
     """
 
     experiment: str = option(DEFAULT, "Name of the run, in its results and its folder.")
-    dataset: str = option("glyphs", "Image set, one that `ibpcl data list` shows, or terrain (see docs/regression.md).")
-    stream: str = option("split", "How tasks are made: split (two classes each), resplit (the same, of all images cut "
-                                  "anew), permuted (pixels), strips (terrain), classes (one class each, without "
+    dataset: str = option("glyphs", "Image set: a name from `ibpcl data list`, or terrain (see docs/regression.md).")
+    stream: str = option("split", "How tasks are made: split (two classes each), resplit (the same, with all images "
+                                  "split anew), permuted (pixels), strips (terrain), classes (one class each, without "
                                   "labels).", choices=STREAMS)
-    tasks: int = option(5, "Number of tasks; a split stream has at most 5, one of classes as many as there are.",
+    tasks: int = option(5, "Number of tasks: at most 5 for a split stream, the number of classes for one of classes.",
                         at_least=1)
     data_seed: int = option(0, "Seed of the tasks: the drawing of glyphs, the permutations of pixels.",
                             at_least=0, at_most=LARGEST_SEED)
-    validation: float | None = option(None, "Test on this share of the training data, for a search, not on test data.",
+    validation: float | None = option(None, "Share of the training data to test on in place of test data.",
                                       above=0, below=1)
-    train_limit: int | None = option(None, "At most so many training examples a task, for a quick look.", at_least=1)
-    test_limit: int | None = option(None, "At most so many test examples a task, for a quick look.", at_least=1)
+    train_limit: int | None = option(None, "Most training examples per task, for a quick look.", at_least=1)
+    test_limit: int | None = option(None, "Most test examples per task, for a quick look.", at_least=1)
     data_dir: str | None = option(None, "Folder of the image files; else IBPCL_DATA, else the user's cache.")
-    data: str | None = option(None, "Own data instead of an image set: an .npz file, or a folder of them, a task each.")
-    classes: tuple[tuple[int, ...], ...] | None = option(None, "Labels of each task that an .npz file is cut into.")
-    data_sha256: str | None = option(None, "Identity of own data, which a run finds out; other data are refused.")
+    data: str | None = option(None, "Own data instead of an image set: an .npz file, or a folder with one per task.")
+    classes: tuple[tuple[int, ...], ...] | None = option(None, "Labels of each task, for one file of own data.")
+    data_sha256: str | None = option(None, "Identity of own data, which a run computes; other data are refused.")
     method: str = option("npbcl", "The method that learns: a name that `ibpcl methods` lists, or package.module:Class.")
-    preset: str = option("default", "Named settings of the method that others change: `ibpcl settings` shows them.")
+    preset: str = option("default", "Named settings of the method, over which keys win; see `ibpcl settings`.")
     seed: int = option(0, "Seed of the learner; on one machine the same seed gives the same result, bit for bit.",
                        at_least=0, at_most=LARGEST_SEED)
     backend: str = option(BACKENDS[0], "The backend that computes.", choices=BACKENDS)
@@ -181,52 +182,94 @@ def configure(target=DEFAULT, texts=None, **overrides):
     >>> config.dataset, config.settings.hidden
     ('mnist', (100, 100))
     """
-    texts, own = texts or {}, None
-    if not isinstance(target, str | Path):
-        own, target = _own(target), None
-    source, given, preset = _read(target, own)
-    layers = ((given, source), (texts, ""), (overrides, ""))
-    name, origin = preset.run.get("method", RunConfig.method), ""
-    for layer, where in layers:
-        if "method" in layer:
-            name, origin = layer["method"], where
-    with _named(origin):
-        name = _full_name(values.convert("method", name, str), preset, layers)
+    start = _start(target)
+    said = {key: (value, read, source)                       # the last word on each key, how it is read, and its file
+            for given, read, source in ((start.given, values.convert, start.source), (texts or {}, values.parse, ""),
+                                        (overrides, values.convert, "")) for key, value in given.items()}
+
+    def last(key):
+        value, read, source = said.get(key, (start.base.run.get(key, getattr(RunConfig, key)), values.convert, ""))
+        with _named(source):
+            return read(key, value, str)
+
+    name = last("method")
+    if last("stream") == "classes" and f"vae_{name}" in GENERATIVE:          # npbcl is vae_npbcl there
+        name = f"vae_{name}"
+    with _named(said["method"][2] if "method" in said else ""):
         known = keys(name)
-        _check_ability(name, preset.asks)
-        named = _preset(name, layers, preset)
-    chosen = {**preset.run, **named, **SETTINGS_OF[preset.asks]}
-    for layer, where in layers:
-        read = values.parse if layer is texts else values.convert
-        with _named(where):
-            for key, value in layer.items():
-                _check_key(key, known, name)
-                chosen[key] = read(key, value, known[key].kind)
-                _check_asked(key, chosen[key], preset.asks)
+        _check_ability(name, start.base.asks)
+    asked = SETTINGS_OF[start.base.asks]
+    chosen = {**start.base.run, **_preset(name, last("preset"), last("experiment"), start.base), **asked}
+    for key, (value, read, source) in said.items():
+        with _named(source):
+            if key not in known:
+                hint = nearest(key, known) or f"; `ibpcl settings {name}` lists all keys"
+                raise UserError(f"unknown key {key!r} for a run with method {name}{hint}")
+            chosen[key] = read(key, value, known[key].kind)
+            if key in asked and chosen[key] != asked[key]:
+                raise UserError(f"{key} must be {values.toml(asked[key])} in an experiment that asks for "
+                                f"{start.base.asks}")
     chosen["method"] = name
     if chosen.get("data") is not None:
         chosen |= {"dataset": OWN, "stream": OWN, "data": str(Path(chosen["data"]).resolve())}
-    with _named("" if texts or overrides else source):       # whose value is out of range is not known
-        return _build(name, chosen, own)
+    with _named("" if texts or overrides else start.source):                 # whose value is out of range is not known
+        return _build(name, chosen, start.own)
 
 
-def _full_name(name, preset, layers):
-    """Return the module of a method: npbcl is vae_npbcl where the tasks are classes without labels."""
-    stream = {**preset.run, **{key: value for layer, _ in layers for key, value in layer.items()}}.get("stream")
-    return f"vae_{name}" if stream == "classes" and f"vae_{name}" in GENERATIVE else name
+class _Start(NamedTuple):
+    """What a configuration starts from: an experiment, the keys that a target gives, its file, and its own tasks."""
+
+    base: Preset
+    given: dict
+    source: str = ""
+    own: Any = None
 
 
-def _preset(method_name, layers, experiment):
+def own_stream(stream):
+    """Return one's own tasks with their identity; what is no sequence of tasks is a UserError."""
+    try:
+        return own_tasks(stream)
+    except (TypeError, ValueError) as error:
+        raise UserError(str(error)) from error
+
+
+def _start(target):
+    """Return what a target says: the name of an experiment, a TOML file, or a sequence of tasks."""
+    if not isinstance(target, str | Path):
+        own = own_stream(target)
+        base = NO_PRESET._replace(asks="regression") if own.kind == "regression" else NO_PRESET
+        return _Start(base, {"experiment": own.name, "dataset": OWN, "stream": OWN}, own=own)
+    target = str(target)
+    if target in PRESETS:
+        return _Start(PRESETS[target], {"experiment": target})
+    if not target.endswith(".toml"):
+        raise UserError(f"unknown experiment {target!r}{nearest(target, PRESETS)} "
+                        f"(known: {', '.join(PRESETS)}, or a file that ends in .toml)")
+    try:
+        given = storage.read_toml(target)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    if "experiment" not in given:
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(target).stem).strip("-.") or "run"
+        return _Start(NO_PRESET, {"experiment": name, **given}, target)
+    name = values.convert(f"{target}: experiment", given["experiment"], str)
+    if name not in PRESETS and "data" not in given and not {"dataset", "stream"} <= given.keys():
+        raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
+                        f"{', '.join(PRESETS)}; an experiment with another name must set dataset and stream, or data)")
+    return _Start(PRESETS.get(name, NO_PRESET), given, target)
+
+
+def _preset(method_name, chosen, experiment, base):
     """Return the settings of the preset that is asked for; an experiment changes only those of the default."""
-    last = {key: value for layer, _ in layers for key, value in layer.items()}
-    chosen = values.convert("preset", last.get("preset", RunConfig.preset), str)
-    presets = dict(_method(method_name).presets)
-    if (found := tuned(last["experiment"], method_name)) is not None:
-        presets["tuned"] = experiment.methods.get(method_name, {}) | found
+    of_experiment = base.methods.get(method_name, {})
+    presets = {name: settings | (of_experiment if name == "default" else {})
+               for name, settings in _method(method_name).presets.items()}
+    if (found := tuned(experiment, method_name)) is not None:
+        presets["tuned"] = of_experiment | found
     if chosen not in presets:
         raise UserError(f"preset must be one of {', '.join(presets)} for method {method_name} here, got {chosen!r}"
                         f"{nearest(chosen, presets)}")
-    return presets[chosen] | (experiment.methods.get(method_name, {}) if chosen == "default" else {})
+    return presets[chosen]
 
 
 def able(target):
@@ -235,13 +278,11 @@ def able(target):
     >>> "hat" in able("split-mnist"), "hat" in able("domain-mnist")
     (True, False)
     """
-    return _able((_read(target) if isinstance(target, str | Path) else _read("", _own(target)))[2].asks)
+    return _able(_start(target).base.asks)
 
 
 def _able(asked):
-    if asked == "images":
-        return list(GENERATIVE)
-    return [name for name, about in ABOUT.items() if asked in about.can]
+    return list(GENERATIVE) if asked == "images" else [name for name, about in ABOUT.items() if asked in about.can]
 
 
 def _check_ability(method_name, asked):
@@ -252,12 +293,6 @@ def _check_ability(method_name, asked):
     elif asked != "task" and method_name not in _able(asked):  # a head for each task is what all can
         raise UserError(f"method {method_name} does not do {asked}, which the experiment asks for; these do: "
                         f"{', '.join(_able(asked))} (`ibpcl methods` says what each can do)")
-
-
-def _check_asked(key, value, asked):
-    needed = SETTINGS_OF[asked].get(key, value)
-    if key in SETTINGS_OF[asked] and value != needed:
-        raise UserError(f"{key} must be {values.toml(needed)} in an experiment that asks for {asked}")
 
 
 def as_table(config):
@@ -279,47 +314,7 @@ def _named(source):
     try:
         yield
     except UserError as error:
-        if not source:
-            raise
-        raise UserError(f"{source}: {error}") from error
-
-
-def _own(stream):
-    try:
-        return own_tasks(stream)
-    except (TypeError, ValueError) as error:
-        raise UserError(str(error)) from error
-
-
-def _read(target, own=None):
-    """Return where the keys come from (empty for a preset), the keys of the file, and the preset under them."""
-    if own is not None:
-        preset = NO_PRESET._replace(asks="regression") if own.kind == "regression" else NO_PRESET
-        return "", {"experiment": own.name, "dataset": OWN, "stream": OWN}, preset
-    target = str(target)
-    if target in PRESETS:
-        return "", {"experiment": target}, PRESETS[target]
-    if not target.endswith(".toml"):
-        raise UserError(f"unknown experiment {target!r}{nearest(target, PRESETS)} "
-                        f"(known: {', '.join(PRESETS)}, or a file that ends in .toml)")
-    try:
-        given = storage.read_toml(target)
-    except ValueError as error:
-        raise UserError(str(error)) from error
-    if "experiment" not in given:
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(target).stem).strip("-.") or "run"
-        return target, {"experiment": name, **given}, NO_PRESET
-    name = values.convert(f"{target}: experiment", given["experiment"], str)
-    if name not in PRESETS and "data" not in given and not {"dataset", "stream"} <= given.keys():
-        raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
-                        f"{', '.join(PRESETS)}; an experiment with another name must set dataset and stream, or data)")
-    return target, given, PRESETS.get(name, NO_PRESET)
-
-
-def _check_key(key, known, method_name):
-    if key not in known:
-        hint = nearest(key, known) or f"; `ibpcl settings {method_name}` lists all keys"
-        raise UserError(f"unknown key {key!r} for a run with method {method_name}{hint}")
+        raise UserError(f"{source}: {error}" if source else str(error)) from error
 
 
 def _build(method_name, chosen, own):

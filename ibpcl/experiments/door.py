@@ -9,12 +9,11 @@ from typing import Any
 from ibpcl.continual.learner import Learner
 from ibpcl.continual.loop import Progress, learn_stream
 from ibpcl.continual.task import Task
-from ibpcl.data.own import own_tasks
 from ibpcl.errors import UserError
 from ibpcl.experiments import compare as comparison
 from ibpcl.experiments import run as one_run
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.config import configure
+from ibpcl.experiments.config import configure, own_stream
 from ibpcl.experiments.folder import CONFIG, is_run
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.report import Report
@@ -125,7 +124,9 @@ def run(target: Target = DEFAULT, out: str | PathLike | None = None, *, method: 
     ibpcl.errors.TrainingError
         If training cannot go on with these settings.
     """
-    config = _configure(target, method, keys)
+    if method is not None:
+        keys["method"] = name_of(method)
+    config = configure(str(target) if isinstance(target, PathLike) else target, **keys)
     return one_run.run(config, None if out is None else Path(out), progress, force=force, fresh=fresh)
 
 
@@ -143,7 +144,7 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     seeds : int
         How many, counted from 0.
     out : path-like
-        Folder for runs and tables; runs that are there are used again, interrupted ones continue.
+        Folder for runs and tables; finished runs are reused, interrupted runs continue.
     progress : bool, optional
         Show a progress bar on standard error: yes, no, or (None) on a terminal only.
     tuned : bool
@@ -171,7 +172,7 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     names = [name_of(method) for method in (comparison.able(target) if methods is None else methods)]
     texts = comparison.spread({key: _text(value) for key, value in keys.items()}, names)
     choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=Path(out), tuned=tuned)
-    return comparison.compare(target if isinstance(target, str) else _tasks(target), names, choice, progress,
+    return comparison.compare(target if isinstance(target, str) else own_stream(target), names, choice, progress,
                               workers=None if executor is None else Workers(executor))
 
 
@@ -190,20 +191,6 @@ def load_run(folder: str | PathLike) -> Run:
     if found is None:
         raise UserError(f"load_run: the run in {folder} is not finished; `ibpcl run --resume {folder}` continues it")
     return found
-
-
-def _configure(target, method, keys):
-    if method is not None:
-        keys = {**keys, "method": name_of(method)}
-    return configure(target if isinstance(target, str | Path) else str(target) if isinstance(target, PathLike)
-                     else _tasks(target), **keys)
-
-
-def _tasks(stream):
-    try:
-        return own_tasks(stream)
-    except (TypeError, ValueError) as error:
-        raise UserError(str(error)) from error
 
 
 def _text(value):

@@ -56,23 +56,11 @@ class Summary(NamedTuple):
 
 
 def gather(planned, choice, rows, benchmarks, progress=None, on_cell=None, workers=None, publish=None):
-    """Run the planned cells that are not finished, and return what all of them gave.
+    """Run the planned cells that are not finished, and return what all of them gave; TrainingError if none could be.
 
-    Parameters
-    ----------
-    planned : list of ibpcl.experiments.cells.Cell
-    choice : ibpcl.experiments.choice.Choice
-    rows, benchmarks : sequence
-        In the order of the table; those without any cell that could be measured are left out.
-    progress, on_cell, workers
-        As in :func:`ibpcl.experiments.cells.measure`.
-    publish : callable, optional
-        Called at most every :data:`PAUSE` seconds with the results so far and a sentence that says so.
-
-    Raises
-    ------
-    TrainingError
-        If no cell could be trained.
+    ``rows`` and ``benchmarks`` stand in the order of the table; those without a measured cell are left out.
+    ``publish`` is called at most every :data:`PAUSE` seconds with the results so far and a sentence that says so; the
+    rest as for :func:`ibpcl.experiments.cells.measure`.
     """
     published = time.monotonic()
 
@@ -123,7 +111,7 @@ def epochs(found):
     if len(rows) < 2:
         return []
     told = "; ".join(f"{number}: {', '.join(labels)}" for number, labels in rows.items())
-    return [f"Epochs a task (+ those of fine-tuning): {told}."]
+    return [f"Epochs per task (+ those of fine-tuning): {told}."]
 
 
 def seconds(m):

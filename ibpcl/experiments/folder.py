@@ -2,7 +2,7 @@
 
 Results are a function of the configuration, so the folder of a run takes that run again, wherever its data lay: they
 have checksums.  Any other folder that is not empty is left alone: without a folder of the user's choice a number is
-appended to the name, with one the user is told.  While a run is at work its folder is locked, by a file in it, so that
+appended to the name, with one this is an error.  While a run is at work its folder is locked, by a file in it, so that
 no other process writes between its files.
 """
 
@@ -15,13 +15,14 @@ from ibpcl.errors import UserError
 from ibpcl.experiments.config import OPTIONAL, PLACES, as_table, run_keys
 
 CONFIG, LOCK, RESULT, LEARNER, REPORT = "config.toml", ".lock", "result.json", "learner.npz", "report.html"
+IMAGES = "stages.npz"                                        # what the figures of a generative model show
 RUNS = Path("runs")
 WAIT = 0.5                                                   # seconds for another process that only looks
 # What a run writes beside its configuration.
 RESULTS = (RESULT, "history.csv", LEARNER, "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
            "receptive_fields.png", "sharing.png", "history.png", REPORT)
 OF_REGRESSION = ("reliability.png", "intervals.png")
-OF_IMAGES = ("stages.npz", "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
+OF_IMAGES = (IMAGES, "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
              "few_labels.png")
 OF_INTERRUPTED = ("checkpoint.npz", "checkpoint.npz.previous")
 
@@ -68,7 +69,7 @@ def _same(earlier, table):
 
 @contextlib.contextmanager
 def claimed(folder, config, force=False):
-    """Lock a folder that a run may write to, and give it to the caller; nothing in it is changed.
+    """Lock a folder that a run may write to, and give its Path to the caller; nothing in it is changed.
 
     Folders that were made here are taken away again if the caller fails before it has written results.
 
@@ -81,16 +82,11 @@ def claimed(folder, config, force=False):
     force : bool
         Allow a folder with a run of another configuration.
 
-    Yields
-    ------
-    folder : Path
-
     Raises
     ------
-    AtWorkError
-        If another run is at work there.
-    UserError
-        If the folder holds anything else, or another run and not ``force``, or cannot be written.
+    AtWorkError, UserError
+        If another run is at work there; if the folder holds anything else, or another run and not ``force``, or cannot
+        be written.
     """
     with contextlib.ExitStack() as lock, contextlib.ExitStack() as undo:     # on an interrupt, too; the lock goes last
         while True:

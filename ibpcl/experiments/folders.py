@@ -29,20 +29,9 @@ CIRCUMSTANCES = ("seconds", "peak_memory_mb", "compile_seconds", "backend", "ver
 
 
 class Contents(NamedTuple):
-    """What the folder of a run holds.
+    """What the folder of a run holds: its configuration's table, its result and its history, and what is damaged.
 
-    Attributes
-    ----------
-    folder : Path
-    table : dict
-        Of ``config.toml``.
-    result : dict
-        Of ``result.json``; while the run is not finished, the same entries as far as its checkpoint has them.
-    history : dict of str to ndarray
-        Columns of ``history.csv``; empty without one.
-    finished : bool
-    problems : tuple of str
-        What is there but damaged.
+    While a run is not finished, ``result`` has the same entries as far as its checkpoint has them.
     """
 
     folder: Path
@@ -97,13 +86,7 @@ class Contents(NamedTuple):
 
 
 def read(folder):
-    """Return the :class:`Contents` of a run's folder.
-
-    Raises
-    ------
-    UserError
-        If it is not the folder of a run.
-    """
+    """Return the :class:`Contents` of a run's folder, or raise a UserError if it is none."""
     folder, problems = Path(folder), []
     if not is_run(folder):
         raise UserError(f"{folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
@@ -136,13 +119,7 @@ def _so_far(folder, table):
 
 
 def runs_in(folder):
-    """Return the :class:`Contents` of all runs right below a folder, or in its ``cells``, the oldest first.
-
-    Raises
-    ------
-    UserError
-        If there is no such folder.
-    """
+    """Return the :class:`Contents` of all runs right below a folder, or in its ``cells``, the oldest first."""
     folder = Path(folder)
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder")
@@ -171,12 +148,7 @@ def changed(table):
 
 
 def command(run):
-    """Return the words of the command that makes a run again; none if its tasks came from Python.
-
-    Parameters
-    ----------
-    run : Contents
-    """
+    """Return the words of the command that repeats a run; none if its tasks came from Python."""
     table, own = run.table, run.table["dataset"] == OWN
     if own and "data" not in table:
         return []
@@ -201,15 +173,8 @@ def command(run):
 def differences(first, second):
     """Return the settings and results in which two runs differ.
 
-    Parameters
-    ----------
-    first, second : Contents
-
-    Returns
-    -------
-    found : dict
-        ``settings``, ``results`` and ``circumstances`` (times, memory, versions): key to the pair of values, None where
-        a run has none.  ``other_results`` names the entries of ``result.json`` that differ besides: lists and tables.
+    ``settings``, ``results`` and ``circumstances`` (times, memory, versions) have the pair of values of each key, None
+    where a run has none; ``other_results`` names the other entries of ``result.json`` that differ: lists and tables.
     """
     results, lists = zip(*map(_results, (first, second)), strict=True)
     around = [dict(_flat({key: run.result[key] for key in CIRCUMSTANCES if key in run.result}))

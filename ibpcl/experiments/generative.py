@@ -13,10 +13,9 @@ import numpy as np
 from ibpcl.continual.loop import learn_task
 from ibpcl.evaluation import codes, latent
 from ibpcl.evaluation.few_labels import few_label_error
-from ibpcl.experiments import result as results
+from ibpcl.experiments.run_figures import SHOWN
 from ibpcl.inference.loop import progress_bar
 
-SHOWN = 2                                                    # images a task in the figures
 MATRICES = ("log_likelihood", "standard_error", "monte_carlo_error", "effective_samples", "elbo", "reconstruction",
             "reconstruction_error")
 
@@ -25,7 +24,7 @@ class Stage(NamedTuple):
     """What is known after a task.
 
     The matrices, (T, T), hold at [i, j] what task j's test images gave after learning task i, NaN where nothing was
-    measured: see :func:`ibpcl.evaluation.latent.mean_and_errors`, all nats an image but ``effective_samples``;
+    measured: see :func:`ibpcl.evaluation.latent.mean_and_errors`, all nats per image but ``effective_samples``;
     ``reconstruction`` is the mean of :func:`~ibpcl.evaluation.latent.reconstruction_score`, with its standard error.
     ``samples`` and ``reconstructed``, (SHOWN * tasks so far, D), are images: of each task's prior, and of its first
     test images.
@@ -48,21 +47,10 @@ class Stage(NamedTuple):
 
 
 def learn_stages(learner, stream, config, progress=None, journal=None):
-    """Learn every task of a stream; after each, measure its model and those of all tasks before it.
+    """Learn every task of a stream; after each, measure the models of all tasks so far, and yield a :class:`Stage`.
 
-    Parameters
-    ----------
-    learner : generative learner
-        With ``learn`` and ``latent_model``.
-    stream : sequence of Task
-    config : ibpcl.experiments.config.RunConfig
-        Its ``measurement`` says how much to measure; its ``seed`` gives the noise, the same after each task.
-    progress, journal
-        As in :func:`ibpcl.continual.loop.learn_stream`.
-
-    Yields
-    ------
-    Stage
+    ``config.measurement`` sets how much is measured; the noise is a function of its ``seed``, the same after each task.
+    The rest as for :func:`ibpcl.continual.loop.learn_stream`.
     """
     T = len(stream)
     tests, finished = [], list(journal.done) if journal else []
@@ -90,16 +78,18 @@ def _measure(matrices, t, models, tests, config, progress):
     """Fill row t of the matrices."""
     how = config.measurement
     pictures = [x[:how.likelihood_images] for x in tests]
-    total = 2 * how.likelihood_samples * sum(map(len, pictures))
-    with progress_bar(total, "likelihoods", progress) as bar:
+    with progress_bar(how.likelihood_samples * sum(map(len, pictures)), "likelihoods", progress) as bar:
         for j, (model, x) in enumerate(zip(models, pictures, strict=True)):
-            found = latent.importance_sampled(model, x, how.likelihood_samples, config.seed, advance=bar.update)
-            for name, value in latent.mean_and_errors(found).items():
+            for name, value in _scores(model, x, how.likelihood_samples, config, bar.update).items():
                 matrices[name][t, j] = value
-            scores = latent.reconstruction_score(model, x, how.likelihood_samples, config.seed)
-            matrices["reconstruction"][t, j] = scores.mean()
-            matrices["reconstruction_error"][t, j] = _standard_error(scores)
-            bar.update(how.likelihood_samples * len(x))
+
+
+def _scores(model, x, samples, config, advance):
+    """Return the likelihood and the reconstruction score of a task's images, means and their errors."""
+    found = latent.importance_sampled(model, x, samples, config.seed, advance=advance)
+    scores = latent.reconstruction_score(model, x, config.measurement.likelihood_samples, config.seed)
+    error = float(scores.std(ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else math.nan
+    return {**latent.mean_and_errors(found), "reconstruction": float(scores.mean()), "reconstruction_error": error}
 
 
 def shown(models, tests, seed, count=SHOWN):
@@ -111,37 +101,19 @@ def shown(models, tests, seed, count=SHOWN):
             np.concatenate([latent.reconstructions(model, x[:count]) for model, x in zip(models, tests, strict=True)]))
 
 
-def collect(config, stages, learner, stream, progress=None):
-    """Return the content of ``result.json``; NaN stands for what was not measured.
+def measured(config, stages, learner, stream, progress=None):
+    """Return what was measured of a generative model, for ``result.json``; NaN stands for what was not measured.
 
-    Parameters
-    ----------
-    config : ibpcl.experiments.config.RunConfig
-    stages : list of Stage
-        One a task.
-    learner : generative learner
-        After its last task.
-    stream : sequence of Task
-    progress : bool, optional
-        Show progress bars.
-
-    Returns
-    -------
-    values : dict
-        ``<name>_matrix`` for each of :data:`MATRICES`, from ``likelihood_samples`` samples.  ``final``: the same for
-        each task in the end, for ``final_images`` images, from ``final_samples``.  ``average_...``: means over tasks
-        of these; ``backward_transfer``: mean over tasks and later moments of the change since a task was learned, nats;
-        ``log_likelihood_drop``: how far each task ended below its value right after it was learned.  ``knn``,
-        ``few_labels``: errors, fractions, see :func:`representation`.  The rest as for a classifier.
+    ``<name>_matrix`` for each of :data:`MATRICES`, from ``likelihood_samples`` samples.  ``final``: the same for each
+    task in the end, for ``final_images`` images, from ``final_samples``.  ``average_...``: means over tasks of these;
+    ``backward_transfer``: mean over tasks and later moments of the change since a task was learned, nats;
+    ``log_likelihood_drop``: how far each task ended below its value right after it was learned.  ``knn``,
+    ``few_labels``: errors, fractions, see :func:`representation`.
     """
-    start = time.perf_counter()
-    T, how = len(stages), config.measurement
+    T, how, R = len(stages), config.measurement, stages[-1].log_likelihood
     models, tests = [learner.latent_model(t) for t in range(T)], [stream[t].x_test for t in range(T)]
-    R = stages[-1].log_likelihood
-    train, test = ([getattr(done, f"{part}_seconds") for done in stages] for part in ("train", "test"))
     final = _final(models, tests, config, progress)
-    values = {
-        **results.head(config, [done.name for done in stages]),
+    return {
         **{f"{name}_matrix": getattr(stages[-1], name).tolist() for name in MATRICES},
         "likelihood_samples": how.likelihood_samples, "final_samples": how.final_samples, "final": final,
         "average_log_likelihood": float(np.mean(final["log_likelihood"])),
@@ -149,23 +121,22 @@ def collect(config, stages, learner, stream, progress=None):
         "average_reconstruction": float(np.mean(final["reconstruction"])),
         "backward_transfer": _backward(R), "log_likelihood_drop": (R.diagonal() - R[-1]).tolist(),
         **representation(models, stream, config, progress),
-        **results.structure_of(results.masks_of(learner, T)),
-        "alpha": learner.alpha.tolist() if hasattr(learner, "alpha") else None,
-        **results.tail(config, train, test),
     }
-    values["seconds"]["final"] = round(time.perf_counter() - start, 3)
-    return values
+
+
+def images_of(stages, stream):
+    """Return the images that each stage showed, and the test images that are reconstructed: ``stages.npz``."""
+    shown_by = {f"{name}/{done.task}": getattr(done, name) for done in stages for name in ("samples", "reconstructed")}
+    return {"originals": np.concatenate([stream[t].x_test[:SHOWN] for t in range(len(stream))]), **shown_by}
 
 
 def _final(models, tests, config, progress):
-    """Return the likelihoods in the end, with many samples, a list of one number a task for each name."""
-    how, rows = config.measurement, []
+    """Return the likelihoods in the end, with many samples, a list of one number per task for each name."""
+    how = config.measurement
     pictures = [x[:how.final_images] for x in tests]
     with progress_bar(how.final_samples * sum(map(len, pictures)), "final likelihoods", progress) as bar:
-        for model, x in zip(models, pictures, strict=True):
-            found = latent.importance_sampled(model, x, how.final_samples, config.seed, advance=bar.update)
-            scores = latent.reconstruction_score(model, x, how.likelihood_samples, config.seed)
-            rows.append({**latent.mean_and_errors(found), "reconstruction": float(scores.mean())})
+        rows = [_scores(model, x, how.final_samples, config, bar.update)
+                for model, x in zip(models, pictures, strict=True)]
     return {"images": [len(x) for x in pictures], **{name: [row[name] for row in rows] for name in rows[0]}}
 
 
@@ -173,10 +144,6 @@ def _backward(R):
     """Return the mean change of earlier tasks, over all later moments; NaN for one task."""
     below = np.tril_indices(len(R), -1)
     return float(np.mean((R - R.diagonal())[below])) if len(R) > 1 else math.nan
-
-
-def _standard_error(values):
-    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 class Labelled(NamedTuple):
@@ -198,24 +165,12 @@ def labelled(stream, measurement):
 
 
 def representation(models, stream, config, progress=None):
-    """Return how well codes tell the class, encoded in three ways, and pixels to compare with.
+    """Return how well codes predict the class, encoded in three ways, and pixels to compare with.
 
-    Parameters
-    ----------
-    models : sequence of LatentModel
-        One a task.
-    stream : sequence of Task
-    config : ibpcl.experiments.config.RunConfig
-    progress : bool, optional
-        Show a progress bar.
-
-    Returns
-    -------
-    values : dict
-        ``knn``: for each of :data:`ibpcl.evaluation.codes.WAYS` the errors of ``means`` and of ``samples`` of
-        q(z | x), one for each of ``neighbours``; the errors of ``pixels``; ``mask_leak``, see there;
-        ``task_inference``, the share of the test images whose task is not found.  ``few_labels``: for each way and for
-        pixels ``labels`` a class and ``errors``, a list of draws each.
+    ``knn``: for each of :data:`ibpcl.evaluation.codes.WAYS` the errors of ``means`` and of ``samples`` of q(z | x), one
+    for each of ``neighbours``; the errors of ``pixels``; ``mask_leak``, see there; ``task_inference``, the share of the
+    test images whose task is not found.  ``few_labels``: for each way and for pixels ``labels`` per class and
+    ``errors``, a list of draws each.
     """
     how, images = config.measurement, labelled(stream, config.measurement)
     neighbours = [k for k in codes.NEIGHBOURS if k <= len(images.x)]

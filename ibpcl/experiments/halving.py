@@ -1,7 +1,7 @@
-"""Successive halving: after a few tasks only the better half of the trials goes on.
+"""Successive halving: after a few tasks only the better half of the trials continues.
 
 Jamieson and Talwalkar (2016), "Non-stochastic Best Arm Identification and Hyperparameter Optimization".  What is
-rationed is tasks: a trial that goes on continues from its checkpoint, so nothing is learned twice, and one that reaches
+rationed is tasks: a trial continues from its checkpoint, so nothing is learned twice, and one that reaches
 the end has the same scores as without halving.  A round is decided when all its trials have ended, so their order does
 not matter.
 """
@@ -10,7 +10,7 @@ import math
 
 
 def rounds(trials, tasks):
-    """Return after how many tasks trials are compared, and how many then go on: 1, 2, 4, ... up to half of the tasks.
+    """Return after how many tasks trials are compared, 1, 2, 4, ... up to half of them, and how many then continue.
 
     >>> rounds(12, 5), rounds(12, 10), rounds(12, 1)
     ([(1, 6), (2, 3)], [(1, 6), (2, 3), (4, 2)], [])
@@ -20,15 +20,10 @@ def rounds(trials, tasks):
 
 
 def survivors(scored, number):
-    """Return the numbers of the best trials; trial 0, which the others are compared with, always goes on.
+    """Return the numbers of the best trials; trial 0, which the others are compared with, always continues.
 
-    Parameters
-    ----------
-    scored : dict of int to float
-        Mean log-likelihoods by the number of the trial, NaN for those that failed, which never go on.  Accuracies would
-        not do: after one or two tasks many trials have the same.
-    number : int
-        How many; the first of equals.
+    ``scored`` has mean log-likelihoods by the number of the trial, NaN for those that failed, which never continue.
+    Accuracies would not do: after one or two tasks many trials have the same.
 
     >>> survivors({0: -0.5, 1: -0.1, 2: math.nan, 3: -0.1}, 2)
     [0, 1]

@@ -26,24 +26,10 @@ HOLDS = ("config", "seconds", "done")                        # what a checkpoint
 class RunJournal:
     """Keeps the checkpoint and the history of one run.
 
-    Parameters
-    ----------
-    folder : path-like
-        Of the run.
-    table : dict
-        The run's configuration, which a checkpoint must have to be resumed.
-    kind : type
-        The named tuple that a finished task gives: fields ``task``, ``name``, ``history``, ``train_seconds`` and
-        ``test_seconds``, and arrays.
-    began : float, optional
-        When this process began with the run, by :func:`time.perf_counter`; now if not given.
-
-    Attributes
-    ----------
-    began : float
-        The same for a new run; for a resumed one, earlier by the time that its tasks had taken.
-    done : list of ``kind``
-        What the finished tasks gave.
+    ``table`` is the run's configuration, which a checkpoint must have to be resumed; ``kind`` the named tuple that a
+    finished task gives, ``Progress`` or ``Stage``; ``began`` when this process began with the run, by
+    :func:`time.perf_counter`: for a resumed one, earlier by the time that its tasks had taken.  ``done`` lists what the
+    finished tasks gave.
     """
 
     def __init__(self, folder, table, kind=Progress, began=None):
@@ -54,12 +40,8 @@ class RunJournal:
     def restore(self, learner):
         """Read the newest sound checkpoint and put the learner where it was; without any, nothing changes.
 
-        A newer one that is damaged is reported by a warning.
-
-        Raises
-        ------
-        UserError
-            If there are checkpoints, but all are damaged, or they are of another configuration or of an older version.
+        A newer one that is damaged is reported by a warning.  A UserError if all are damaged, or they are of another
+        configuration or of an older version.
         """
         if not self.path.exists() and not self.path.with_name(f"{FILE}.previous").exists():
             return
@@ -131,7 +113,7 @@ def tasks_behind(folder):
 
 
 def unusable(folder):
-    """Return whether a folder holds checkpoints, but none that a run can go on from."""
+    """Return whether a folder holds checkpoints, but none that a run can continue from."""
     try:
         check_form(checkpoints.latest(folder, FILE, HOLDS).meta, folder)
     except FileNotFoundError:

@@ -18,7 +18,7 @@ from ibpcl.experiments.folders import command, read, runs_in
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.markup import figures, page, section, table, tag
 from ibpcl.experiments.presets import PRESETS
-from ibpcl.experiments.result import TITLES
+from ibpcl.experiments.run_figures import TITLES
 
 MOST = 1_000_000                                             # bytes of a page
 MAPS = ("accuracy_matrix", "likelihood_matrix")              # figures that a page has as tables

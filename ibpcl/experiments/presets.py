@@ -3,6 +3,8 @@
 All hyperparameters that an experiment sets are here; the defaults are those of the methods' ``Settings``.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 DEFAULT = "split-glyphs"
@@ -20,60 +22,31 @@ class Preset(NamedTuple):
 
     sentence: str
     run: dict
-    methods: dict
+    methods: Mapping = MappingProxyType({})
     asks: str = "task"
 
 
 # The other methods for images, by name: the command line knows the experiments before anything heavy is imported.
 AUTOENCODERS = ("vae_naive", "vae_ewc", "vae_imm", "vae_vcl", "vae_si", "vae_laplace")
 SMALL_AUTOENCODER = {"hidden": (100, 100, 100), "latent": 10, "activation": "tanh", "batch": 64, "epochs": 60}
-NO_PRESET = Preset("The defaults alone.", {}, {})
+NO_PRESET = Preset("The defaults alone.", {})
 PRESETS = {
-    "split-glyphs": Preset(
-        "Letters A/B to I/J, five tasks; needs no files.",
-        {"dataset": "glyphs", "stream": "split"},
-        {"npbcl": {}},
-    ),
-    "split-mnist": Preset(
-        "Handwritten digits 0/1 to 8/9, five tasks.",
-        {"dataset": "mnist", "stream": "split"},
-        {"npbcl": {}},
-    ),
-    "split-notmnist": Preset(
-        "Letters A/B to I/J from public fonts, five tasks.",
-        {"dataset": "notmnist", "stream": "split"},
-        {"npbcl": {}},
-    ),
-    "split-fashion-mnist": Preset(
-        "T-shirt/Trouser to Bag/Ankle boot, five tasks.",
-        {"dataset": "fashion_mnist", "stream": "split"},
-        {"npbcl": {}},
-    ),
-    "fashion-resplit": Preset(
-        "The same, of all 70,000 images cut anew.",
-        {"dataset": "fashion_mnist", "stream": "resplit"},
-        {"npbcl": {}},
-    ),
-    "permuted-mnist": Preset(
-        "All ten digits, five tasks, a pixel order each.",
-        {"dataset": "mnist", "stream": "permuted"},
-        {"npbcl": {}},
-    ),
-    "permuted-mnist-10-domain": Preset(
-        "All ten digits, ten pixel orders, one head for all.",
-        {"dataset": "mnist", "stream": "permuted", "tasks": 10},
-        {"npbcl": {}}, "domain",
-    ),
-    "domain-mnist": Preset(
-        "First or second of a pair, 0/1 to 8/9, one head.",
-        {"dataset": "mnist", "stream": "split"},
-        {"npbcl": {}}, "domain",
-    ),
-    "domain-glyphs": Preset(
-        "The same with letters, A/B to I/J, drawn here.",
-        {"dataset": "glyphs", "stream": "split"},
-        {"npbcl": {}}, "domain",
-    ),
+    "split-glyphs": Preset("Letters A/B to I/J, five tasks; needs no files.", {"dataset": "glyphs", "stream": "split"}),
+    "split-mnist": Preset("Handwritten digits 0/1 to 8/9, five tasks.", {"dataset": "mnist", "stream": "split"}),
+    "split-notmnist": Preset("Letters A/B to I/J from public fonts, five tasks.",
+                             {"dataset": "notmnist", "stream": "split"}),
+    "split-fashion-mnist": Preset("T-shirt/Trouser to Bag/Ankle boot, five tasks.",
+                                  {"dataset": "fashion_mnist", "stream": "split"}),
+    "fashion-resplit": Preset("The same, with all 70,000 images split anew.",
+                              {"dataset": "fashion_mnist", "stream": "resplit"}),
+    "permuted-mnist": Preset("All ten digits, five tasks, a pixel order per task.",
+                             {"dataset": "mnist", "stream": "permuted"}),
+    "permuted-mnist-10-domain": Preset("All ten digits, ten pixel orders, one head for all.",
+                                       {"dataset": "mnist", "stream": "permuted", "tasks": 10}, asks="domain"),
+    "domain-mnist": Preset("First or second of a pair, 0/1 to 8/9, one head.",
+                           {"dataset": "mnist", "stream": "split"}, asks="domain"),
+    "domain-glyphs": Preset("The same with rendered letters, A/B to I/J.",
+                            {"dataset": "glyphs", "stream": "split"}, asks="domain"),
     "terrain": Preset(
         "Regression: land and sea floor heights, five tasks.",
         {"dataset": "terrain", "stream": "strips"},
@@ -85,7 +58,7 @@ PRESETS = {
         "regression",
     ),
     "vae-glyphs": Preset(
-        "Generative: letters A to E, drawn here, one a task.",
+        "Generative: rendered letters A to E, one per task.",
         {"dataset": "glyphs", "stream": "classes", "tasks": 5, "method": "vae_npbcl"},
         {"vae_npbcl": {"hidden": (100, 100), "latent": 10, "activation": "tanh", "batch": 64, "epochs": 15,
                        "finetune_epochs": 45, "alpha": 20.0, "latent_alpha": 20.0, "prior_sigma": 0.3,
@@ -93,14 +66,9 @@ PRESETS = {
          **dict.fromkeys(AUTOENCODERS, SMALL_AUTOENCODER)},
         "images",
     ),
-    "vae-mnist": Preset(
-        "Generative: digits 0 to 9, no labels, one a task.",
-        {"dataset": "mnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
-        {}, "images",
-    ),
-    "vae-notmnist": Preset(
-        "Generative: letters A to J, no labels, one a task.",
-        {"dataset": "notmnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
-        {}, "images",
-    ),
+    "vae-mnist": Preset("Generative: digits 0 to 9, no labels, one per task.",
+                        {"dataset": "mnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"}, asks="images"),
+    "vae-notmnist": Preset("Generative: letters A to J, no labels, one per task.",
+                           {"dataset": "notmnist", "stream": "classes", "tasks": 10, "method": "vae_npbcl"},
+                           asks="images"),
 }

@@ -36,13 +36,7 @@ class Trial(NamedTuple):
 
 
 def recorded(search):
-    """Return the trials of the record, none if there is no record.
-
-    Raises
-    ------
-    UserError
-        If it is damaged, or of another search.
-    """
+    """Return the trials of the record, none without one; a UserError if it is damaged, or of another search."""
     if not search.record.exists():
         return []
     try:
@@ -77,7 +71,7 @@ def is_recorded(search, number):
 
 
 def record(search, trials):
-    """Add trials to the record, to which other processes write too; those that are there stay as they are."""
+    """Add trials to the record, to which other processes write too; existing ones are kept."""
     with storage.locked(search.record.with_name(f".{search.record.name}.lock")):
         storage.sweep(search.record.parent, OLD)
         there = {trial.number: trial for trial in recorded(search)}

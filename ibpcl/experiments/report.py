@@ -62,13 +62,7 @@ def remarks_of(report):
 def write(report, facts, measured):
     """Write a report's tables as Markdown, JSON and CSV (a line per value), its pictures, and its page.
 
-    Parameters
-    ----------
-    report : Report
-    facts : dict
-        What stands first in ``table.json``.
-    measured : sequence of ibpcl.experiments.cells.Measured
-        The runs behind the tables.
+    ``facts`` stand first in ``table.json``; ``measured`` are the runs behind the tables.
     """
     report.folder.mkdir(parents=True, exist_ok=True)
     pictures = []

@@ -11,9 +11,9 @@ from typing import Any
 from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import Learner, check_form
 from ibpcl.errors import UserError
-from ibpcl.experiments import result as results
+from ibpcl.experiments import run_figures
 from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import CONFIG, LEARNER, RESULT, portable
+from ibpcl.experiments.folder import CONFIG, IMAGES, LEARNER, RESULT, portable
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import OF_LEARNER
@@ -23,7 +23,7 @@ from ibpcl.methods.own import name_of
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a run gave.
+    """What a run gave; ``learner`` and ``images`` of one that is loaded are read when they are first asked for.
 
     Attributes
     ----------
@@ -36,7 +36,9 @@ class Run:
     folder : Path or None
         Where the files are, if they were asked for.
     learner : Learner
-        After its last task, ready to predict; a run that is loaded reads it when it is first asked for.
+        After its last task, ready to predict.
+    images : dict of str to ndarray or None
+        What the figures of a generative model show, the content of ``stages.npz``; else None.
     """
 
     config: RunConfig
@@ -44,21 +46,27 @@ class Run:
     history: dict
     folder: Path | None
     made: Any = field(default=None, repr=False)
+    shown: Any = field(default=None, repr=False)
 
     @cached_property
     def learner(self):
         """The learner after its last task."""
         return load(self.folder, method_of(self.config.method).learner) if self.made is None else self.made
 
-    def figures(self):
-        """Draw the figures of the run; return their Axes by name, as ``run.figures()["history"]``.
+    @cached_property
+    def images(self):
+        """What the figures of a generative model show."""
+        if self.shown is not None or not self.config.generative:
+            return self.shown
+        try:
+            return checkpoints.read_npz(self.folder / IMAGES)
+        except (OSError, ValueError) as error:
+            raise UserError(f"figures: {error}") from error
 
-        A run on images without labels has them in its folder only.
-        """
-        if self.config.generative:
-            raise UserError(f"figures: those of a generative model are the .png files of {self.folder}")
+    def figures(self):
+        """Draw the figures of the run; return their Axes by name, as ``run.figures()["history"]``."""
         stream = make_stream(self.config) if self.config.stream == "strips" else None
-        return results.figures_of(self.result, self.history, self.learner, stream)
+        return run_figures.figures_of(self.result, self.history, self.learner, stream, self.images)
 
 
 def finished(folder, config, strict=False):

@@ -21,30 +21,14 @@ DIGEST, HALVING = "configuration", "halving"
 
 
 class Search(NamedTuple):
-    """A search: on what, for whom, in which space, what all trials have in common, and the file of its record.
+    """A search: on what, for which method, in which space, what all trials have in common, and its record's file."""
 
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    experiment : str or OwnTasks
-        Its name, its TOML file, or one's own tasks.
-    method : str
-    space : dict
-        Of settings to what they are drawn from.
-    fixed : dict
-        Keys that all trials have; in the record they are columns.
-    texts : dict of str to str
-        Keys with their texts, for the configuration of every trial.
-    record : Path
-    """
-
-    name: str
-    experiment: Any
+    name: str                                                # of the experiment
+    experiment: Any                                          # its name, its TOML file, or own tasks
     method: str
-    space: dict
-    fixed: dict
-    texts: dict
+    space: dict                                              # settings, and what they are drawn from
+    fixed: dict                                              # keys that all trials have; columns of the record
+    texts: dict                                              # keys with their texts, for all trials
     record: Path
 
 
@@ -56,22 +40,16 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT, halving=Non
     experiment : str or sequence of Task
         Its name, a TOML file, or one's own tasks.
     method : str
-        Whose settings.
     seed : int, at least 0
         Of the settings of the trials.
     repeats : int, at least 1
-        Learners with different seeds a trial; a trial's score is their mean.
+        Learners with different seeds per trial; a trial's score is their mean.
     texts : dict of str to str, optional
         Keys for all trials, as a command line has them; a setting that is given is not searched.
     out : path-like
         Folder of the record.
     halving : int, optional
         The number of trials, if bad ones are stopped early (:mod:`ibpcl.experiments.halving`).
-
-    Raises
-    ------
-    UserError
-        If the method has no space, or there is no such experiment, method or key.
     """
     texts = dict(texts or {})
     for key, instead in (("method", "--method"), ("seed", "--seed, of the search"), ("experiment", "EXPERIMENT")):
@@ -131,13 +109,7 @@ def settings_of(search, number):
 
 
 def configuration(search, settings, seed):
-    """Return the configuration of a learner of a trial with these settings.
-
-    Raises
-    ------
-    UserError
-        If the experiment's file was changed meanwhile.
-    """
+    """Return the configuration of a learner of a trial; a UserError if the experiment's file was changed meanwhile."""
     config = configure(search.experiment, search.texts, **settings, method=search.method, seed=seed)
     if digest(config, search.space) != search.fixed[DIGEST]:
         raise UserError(f"{search.experiment} was changed during the search; start it again")

@@ -10,7 +10,7 @@ from ibpcl.evaluation.figures.training import weighted
 from ibpcl.experiments import values
 from ibpcl.experiments.folders import at_hand, changed, known_keys
 from ibpcl.experiments.markup import join, section, table, tag
-from ibpcl.experiments.result import held
+from ibpcl.experiments.result import covered
 from ibpcl.methods import ABOUT, method
 
 MEASURES = {"accuracy": "accuracy", "R^2": "R²", "log-likelihood": "log-likelihood"}
@@ -80,8 +80,8 @@ def sentences(run):
     found = [f"{when}, {what}{', averaged over tasks' if several else ''}."]
     if run.finished and run.measure == "log-likelihood":
         found.append(f"Its standard error is {run.result['average_standard_error']:.2f} nats, from "
-                     f"{run.result['final_samples']} importance samples, which are worth "
-                     f"{np.median(run.result['final']['effective_samples']):.0f}.")
+                     f"{run.result['final_samples']} importance samples (effective: "
+                     f"{np.median(run.result['final']['effective_samples']):.0f}).")
     drops = run.matrix.diagonal() - last
     if several and np.isfinite(drops).all():
         lowest, worst = int(np.argmin(last)), int(np.argmax(drops))
@@ -96,7 +96,7 @@ def sentences(run):
     if "coverage" in run.result:
         for kind, words in (("as_predicted", "As predicted"), ("recalibrated", "Scaled by held-out examples")):
             shares = " and ".join(f"{percent(share)} (nominal {percent(nominal, 0)})"
-                                  for nominal, share in held(run.result["coverage"], kind).items())
+                                  for nominal, share in covered(run.result["coverage"], kind).items())
             found.append(f"{words}, intervals cover {shares} of the test examples.")
     return " ".join(found)
 
@@ -155,7 +155,7 @@ def settings(run):
 
     return section("Settings", listed("Different from the default:", other) if other else
                    tag("p", "All settings have their defaults."),
-                   tag("details", tag("summary", f"{len(rest)} settings as they are by default"), listed("", rest)))
+                   tag("details", tag("summary", f"{len(rest)} settings with their default values"), listed("", rest)))
 
 
 def shown(value):
@@ -202,7 +202,7 @@ def use(run):
         return None
     module, _, own = run.table["method"].rpartition(":")
     place = json.dumps(str(run.folder), ensure_ascii=False)
-    # A class of a script has no module to import; whoever loads its learner must define it again.
+    # A class of a script has no module to import; to load its learner, define it again.
     module, place = ("", f"{place}, {own}") if module == "__main__" else (module, place)
     what, call, meaning = {
         "accuracy": ("p", "predict(x, 0)", "p has a row of class probabilities for each"),

@@ -20,28 +20,11 @@ def make_stream(config):
     UserError
         If a file is missing or damaged, or there are not so many tasks.
     """
-    if config.stream in SPLIT and config.tasks > len(CONSECUTIVE_PAIRS):
-        raise UserError(f"tasks must be at most {len(CONSECUTIVE_PAIRS)} with stream {config.stream!r}, got "
-                        f"{config.tasks}")
     try:
-        if config.dataset == OWN:
-            stream = _own_stream(config)
-            if config.validation is not None:
-                stream = with_validation(stream, config.validation, config.data_seed)
-            return limited(stream, config.train_limit, config.test_limit)
         if config.stream == "strips":
             return TerrainStream(config.tasks, config.data_seed, config.train_limit, config.test_limit,
                                  config.validation)
-        dataset = registry.load(config.dataset, config.data_dir, config.data_seed)
-        if config.generative:
-            stream = ClassStream(dataset, _first_classes(dataset, config.tasks))
-        elif config.stream in SPLIT:
-            dataset = resplit(dataset, seed=config.data_seed) if config.stream == "resplit" else dataset
-            stream = SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
-        else:
-            if config.validation is None:                    # else the limits come after the cut
-                dataset = limited_dataset(dataset, config.train_limit, config.test_limit)
-            stream = PermutedStream(dataset, config.tasks, config.data_seed)
+        stream = _own_stream(config) if config.dataset == OWN else _image_stream(config)
         if config.validation is not None:
             stream = with_validation(stream, config.validation, config.data_seed)
         return limited(stream, config.train_limit, config.test_limit)
@@ -49,13 +32,34 @@ def make_stream(config):
         raise UserError(str(error)) from error
 
 
+def _image_stream(config):
+    """Return the tasks of an image set."""
+    if config.stream in SPLIT:
+        _check_number(config, len(CONSECUTIVE_PAIRS))
+    dataset = registry.load(config.dataset, config.data_dir, config.data_seed)
+    if config.generative:
+        _check_number(config, len(dataset.class_names))
+        return ClassStream(dataset, tuple(range(config.tasks)))
+    if config.stream in SPLIT:
+        dataset = resplit(dataset, seed=config.data_seed) if config.stream == "resplit" else dataset
+        return SplitStream(dataset, CONSECUTIVE_PAIRS[:config.tasks])
+    if config.validation is None:                            # else the limits come after the cut
+        dataset = limited_dataset(dataset, config.train_limit, config.test_limit)
+    return PermutedStream(dataset, config.tasks, config.data_seed)
+
+
+def _check_number(config, most):
+    if config.tasks > most:
+        raise UserError(f"tasks must be at most {most} with stream {config.stream!r}, got {config.tasks}")
+
+
 def _own_stream(config):
     """Return the own data of a configuration, if they are those that it was made with."""
     if config.own is not None:
         return config.own
     if config.data is None:
-        raise UserError("the tasks of this run came from Python; it goes on with ibpcl.run(tasks, out=...), tasks as "
-                        "they were")
+        raise UserError("the tasks of this run came from Python; ibpcl.run(tasks, out=...) with the same "
+                        "tasks continues it")
     stream = read_tasks(config.data, config.classes)
     if stream.sha256 != config.data_sha256:
         raise UserError(f"data: {config.data} holds other data than the run was made with (SHA-256 {stream.sha256}, "
@@ -63,21 +67,8 @@ def _own_stream(config):
     return stream
 
 
-def _first_classes(dataset, tasks):
-    if tasks > len(dataset.class_names):
-        raise UserError(f"tasks must be at most {len(dataset.class_names)} with stream 'classes', got {tasks}")
-    return tuple(range(tasks))
-
-
 def survey(stream):
-    """Build every task of a stream once, before any time is spent on learning the good ones.
-
-    Returns
-    -------
-    names : tuple of str
-        Of the tasks.
-    image_shape : (int, int) or None
-        Of the first task's images.
+    """Return the names of all tasks and the image shape of the first, before any time is spent on learning.
 
     Raises
     ------
@@ -85,10 +76,9 @@ def survey(stream):
         If a task cannot be learned: pixels that are not finite, labels out of range, no examples, another width.
     """
     try:
-        first = stream[0]
-        names = [first.name]
-        for t in range(1, len(stream)):
-            task = stream[t]
+        first, names = stream[0], []
+        for t in range(len(stream)):
+            task = stream[t] if t else first
             check_width(task, first.inputs, first.name)
             names.append(task.name)
     except (TypeError, ValueError) as error:                 # what Task refuses

@@ -38,44 +38,23 @@ DECISIVE = ("ibpcl", "python", "numpy", "scipy", "numba")    # whose versions ma
 class Job(NamedTuple):
     """Something to do that leaves its result in a folder.
 
-    Attributes
-    ----------
-    key : object
-        What the caller knows it by.
-    name : str
-        For people.
-    cost : float
-        How long it takes compared with others, roughly.
-    tasks : int
-        How many tasks its runs learn in all.
-    folders : tuple of Path
-        Of its runs.
-    run : callable
-        Of a callable, which it calls after every task; returns what the job gave.  It goes to a worker, and raises
-        :class:`ibpcl.experiments.folder.AtWorkError` if another process is at work on the job.
-    busy : callable
-        Returns whether another process is at work on the job.
+    ``run`` takes a callable, which it calls after every task, and returns what the job gave; it goes to a worker, and
+    raises :class:`ibpcl.experiments.folder.AtWorkError` if another process is at work on the job, as ``busy`` returns.
     """
 
-    key: Any
-    name: str
-    cost: float
-    tasks: int
-    folders: tuple[Path, ...]
+    key: Any                                                 # for the caller
+    name: str                                                # for people
+    cost: float                                              # how long it takes compared with others, roughly
+    tasks: int                                               # that its runs learn in all
+    folders: tuple[Path, ...]                                # of its runs
     run: Callable
     busy: Callable
 
 
 class Workers(NamedTuple):
-    """Who does the jobs.
+    """The workers that do the jobs: an executor, the threads of each, and a function that returns their number.
 
-    Attributes
-    ----------
-    executor : concurrent.futures.Executor
-    threads : int, optional
-        Of each worker; as many as it may use if not given.
-    count : callable, optional
-        Returns how many workers there are, and so how many jobs are handed out; all at once if not given.
+    Without the former a worker uses all threads that it may; without the latter all jobs are handed out at once.
     """
 
     executor: Executor
@@ -137,22 +116,19 @@ def outcomes(jobs, folder, workers=None, progress=None):
     folder : path-like
         Which all workers share; it exists.
     workers : Workers, optional
-        Who does them; this process, one after another, if not given.
+        This process does them, one after another, if not given.
     progress : bool, optional
         Show a bar over all jobs, with the time left: yes, no, or (None) on a terminal only.
 
     Yields
     ------
-    job : Job
-    outcome : object or TrainingError
-        What ``job.run`` returned; or why it could not be trained, which also is a worker that died each time.
+    job, outcome : Job and object or TrainingError
+        What ``job.run`` returned; or why it could not be trained, also if its worker died each time.
 
     Raises
     ------
-    UserError
-        If a worker must not work for this command.
-    ConnectionError
-        If the executor has lost its workers.
+    UserError, ConnectionError
+        If a worker must not work for this command; if the executor has lost its workers.
     """
     waiting, running, ended = list(jobs), {}, []
     executor = _Here() if workers is None else workers.executor

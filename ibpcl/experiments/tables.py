@@ -10,24 +10,12 @@ WIDTH = 80                                                   # of a terminal
 
 
 class Printed(NamedTuple):
-    """A number that has been reported elsewhere.
-
-    Attributes
-    ----------
-    value : float
-        In the unit of the table that it is shown in.
-    deviation : float or None
-        What stands behind its plus-minus.
-    place : str
-        Where it stands.
-    source : str
-        Whose it is, in one or two words.
-    """
+    """A number that has been reported elsewhere, in the unit of the table that it is shown in."""
 
     value: float
-    deviation: float | None
-    place: str
-    source: str = "paper"
+    deviation: float | None                                  # after the plus-minus
+    place: str                                               # where it stands
+    source: str = "paper"                                    # in one or two words
 
 
 class Unit(NamedTuple):
@@ -42,7 +30,7 @@ POINTS, FINE_POINTS = Unit("points", "{:+.2f}"), Unit("points", "{:+.3f}")
 COUNT, FRACTION = Unit("number", "{:.1f}"), Unit("fraction", "{:.3f}")
 SCORE = Unit("score", "{:.4f}")
 CORRELATION = Unit("correlation", "{:+.2f}")
-NATS, NUMBER = Unit("nats an image", "{:.2f}"), Unit("number", "{:.0f}")
+NATS, NUMBER = Unit("nats per image", "{:.2f}"), Unit("number", "{:.0f}")
 SECONDS, MEGABYTES = Unit("seconds", "{:.1f}"), Unit("MB", "{:.2f}")
 
 
@@ -93,7 +81,7 @@ class Table(NamedTuple):
 
 
 def spread(mean, deviation, unit):
-    """Write a mean with its deviation; a dash for what was not measured.
+    """Return a mean with its deviation as text; a dash for what was not measured.
 
     >>> spread(99.754, 0.021, PERCENT), spread(99.754, math.nan, PERCENT), spread(math.nan, math.nan, PERCENT)
     ('99.75 ± 0.02', '99.75', '-')

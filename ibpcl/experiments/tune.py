@@ -37,10 +37,10 @@ class _Enough(Exception):
 
 
 def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
-    """Run the trials that are not in the record yet, and return all of them.
+    """Run the trials that are not in the record yet, and return the first ``trials`` of it.
 
     Several processes may be at work on the same search: each takes trials that no other has begun.  The record is
-    written after every trial, whole or not at all.  A trial that is killed goes on where it was.
+    written after every trial, whole or not at all.  A trial that is killed continues from its checkpoint.
 
     Parameters
     ----------
@@ -53,17 +53,11 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
     workers, progress
         As in :func:`ibpcl.experiments.sweep.outcomes`.
 
-    Returns
-    -------
-    trials : list of Trial
-        The first ``trials`` of the record.
-
     Raises
     ------
-    UserError
-        If the record is of another search, the TOML file was changed meanwhile, or data are missing.
-    TrainingError
-        If the workers of a trial died; the record has the others.
+    UserError, TrainingError
+        If the record is of another search, the TOML file was changed meanwhile, or data are missing; if the workers of
+        a trial died: the record has the others.
     """
     if not 1 <= trials <= MOST:
         raise UserError(f"trials must be in 1 .. {MOST}, got {trials}")
@@ -76,7 +70,7 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
         _check_writable(search.record)
 
     def enter(new):
-        """Record trials, and tell of them and of those that other processes have recorded."""
+        """Record trials; report them and those that other processes have recorded."""
         if new:
             record(search, new)
         done = {trial.number: trial for trial in recorded(search)}
@@ -187,7 +181,7 @@ def _scores(config, folder, tasks, after_task):
         R, likelihood = enough.args
         transfer = metrics.backward_transfer(R) if tasks > 1 else math.nan
         return metrics.average_accuracy(R), transfer, math.fsum(seconds), likelihood
-    # Of a run that is finished, when its first tasks are asked for: another process has let it go on.
+    # Of a run that is finished, when its first tasks are asked for: another process has continued it.
     return result["average_accuracy"], result["backward_transfer"], result["seconds"]["total"], math.inf
 
 
@@ -210,13 +204,7 @@ def _check_writable(record):
 
 
 def best(trials):
-    """Return the trial with the highest accuracy, the first of several.
-
-    Raises
-    ------
-    TrainingError
-        If none could be trained.
-    """
+    """Return the trial with the highest accuracy, the first of several; TrainingError if none could be trained."""
     last = max((trial.tasks or 0) for trial in trials)       # those that were stopped are not compared with the others
     trained = [trial for trial in trials if not math.isnan(trial.accuracy) and (trial.tasks or 0) == last]
     if not trained:

@@ -11,13 +11,14 @@ from typing import Union, get_args, get_origin
 from ibpcl.errors import UserError
 
 NONE = "none"
-WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", tuple: "a list",
+         dict: "a table", NoneType: "no value"}
 PLURALS = {bool: "values true or false", int: "whole numbers", float: "numbers", str: "texts"}
 TRUTH = {"true": True, "false": False}
 
 
 def describe(kind):
-    """Say in words what a key of this type takes.
+    """Return in words what a key of this type takes.
 
     >>> describe(tuple[int, ...]), describe(int | None), describe(tuple[tuple[int, ...], ...])
     ('a list of whole numbers', 'a whole number or none', 'a list of lists of whole numbers')
@@ -32,26 +33,10 @@ def _plural(kind):
 
 
 def convert(key, value, kind):
-    """Return a value of TOML or Python as the type of its key.
+    """Return a value of TOML or Python as the type of its key, or raise a UserError that names the key.
 
     A whole number may stand for a number, and a single element for a list of one.
 
-    Parameters
-    ----------
-    key : str
-        Named in the error.
-    value : object
-        Anything.
-    kind : type
-        The key's annotation.
-
-    Raises
-    ------
-    UserError
-        If the value has another type.
-
-    Examples
-    --------
     >>> convert("hidden", [100, 50], tuple[int, ...]), convert("alpha", 30, float)
     ((100, 50), 30.0)
     """
@@ -63,39 +48,16 @@ def convert(key, value, kind):
     except OverflowError as error:
         raise UserError(f"{key} is too large: a number of {len(str(abs(value)))} digits") from error
     except TypeError as error:
-        raise UserError(f"{key} must be {describe(kind)}, got {toml(value)} ({_name(value)})") from error
-
-
-def _as(value, kind):
-    """Return a value as a type, or raise TypeError."""
-    if _is_list(kind):
-        elements = value if isinstance(value, list | tuple) else [value]
-        return tuple(_as(element, _element(kind)) for element in elements)
-    if not _fits(value, kind):
-        raise TypeError
-    return kind(value)
+        what = WORDS.get(type(value), type(value).__name__)
+        raise UserError(f"{key} must be {describe(kind)}, got {toml(value)} ({what})") from error
 
 
 def parse(key, text, kind):
-    """Return the text of a command line as the type of its key.
+    """Return the text of a command line as the type of its key, or raise a UserError that names the key.
 
     Lists are written ``100,50`` or ``[100, 50]``, lists of lists ``[[0, 1], [2, 3]]``, truth ``true`` or ``false``, no
     value ``none``.
 
-    Parameters
-    ----------
-    key, text : str
-        From ``key=text``.
-    kind : type
-        The key's annotation.
-
-    Raises
-    ------
-    UserError
-        If the text does not say such a value.
-
-    Examples
-    --------
     >>> parse("hidden", "100,50", tuple[int, ...]), parse("train_limit", "none", int | None)
     ((100, 50), None)
     """
@@ -120,18 +82,16 @@ def plain(value):
 
 
 def toml(value):
-    """Write a value as it would stand in TOML or after ``key=``, for people to read.
+    """Return a value as it would stand in TOML or after ``key=``, for people to read.
 
     >>> toml((100, 50)), toml(True), toml(None), toml("relu")
     ('[100, 50]', 'true', 'none', "'relu'")
     """
     if value is None:
         return NONE
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, list | tuple):
-        return f"[{', '.join(toml(element) for element in value)}]"
-    return repr(value)
+        return f"[{', '.join(map(toml, value))}]"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _split(kind):
@@ -150,17 +110,15 @@ def _element(kind):
     return get_args(kind)[0]
 
 
-def _fits(value, kind):
-    if isinstance(value, bool) or kind is bool:             # a bool is an int to Python, not to a reader
-        return isinstance(value, bool) and kind is bool
-    return isinstance(value, int | float if kind is float else kind)
+def _as(value, kind):
+    """Return a value as a type, or raise TypeError; a bool is an int to Python, but not to a reader."""
+    if _is_list(kind):
+        elements = value if isinstance(value, list | tuple) else [value]
+        return tuple(_as(element, _element(kind)) for element in elements)
+    if isinstance(value, bool) != (kind is bool) or not isinstance(value, int | float if kind is float else kind):
+        raise TypeError
+    return kind(value)
 
 
 def _read(text, kind):
     return TRUTH[text.lower()] if kind is bool else kind(text)
-
-
-def _name(value):
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
-             tuple: "a list", dict: "a table", NoneType: "no value"}
-    return names.get(type(value), type(value).__name__)

@@ -289,7 +289,7 @@ class Training(Presets):
     """The settings that every method has; methods change defaults and sentences, and keep the bounds."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.", at_least=1)
-    epochs: int = option(5, "Epochs a task.", at_least=0)
+    epochs: int = option(5, "Epochs per task.", at_least=0)
     batch: int = option(256, "Examples in a minibatch.", at_least=1)
 
 

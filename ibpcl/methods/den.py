@@ -40,17 +40,17 @@ class Settings(SequentialSettings):
     """The settings of DEN."""
 
     single_head: bool = option(False, "A head is as wide as its task's network.", choices=(False,))
-    epochs: int = option(5, "Epochs of each phase of a task but the head's.")
+    epochs: int = option(5, "Epochs of each phase of a task, except the head's.")
     head_epochs: int = option(5, "Epochs of the new head alone, which selects units; 0 selects all there are.",
                               at_least=0)
-    sparsity: float = option(0.00001, "Weight mu of the magnitude of each weight, nats an example.", at_least=0)
+    sparsity: float = option(0.00001, "Weight mu of the magnitude of each weight, nats per example.", at_least=0)
     decay: float = option(0.0001, "Weight kappa of the squares of the selected weights, with a half.", at_least=0)
     drift: float = option(0.5, "Weight lambda of the squared distance from the last task's weights, with a half.",
                           at_least=0)
-    loss_threshold: float = option(0.01, "Expand unless the loss is below this, nats an example (inf: never).",
+    loss_threshold: float = option(0.01, "Expand unless the loss is below this, nats per example (inf: never).",
                                    at_least=0, at_most=np.inf)
     expand_units: int = option(10, "Units k that an expansion adds to each layer.", at_least=1)
-    group_sparsity: float = option(0.001, "Weight gamma of the length of what enters a new unit, nats an example.",
+    group_sparsity: float = option(0.001, "Weight gamma of the length of what enters a new unit, nats per example.",
                                    at_least=0)
     split_threshold: float = option(0.05, "Copy a unit that moved further than this, sigma (inf: never).",
                                     at_least=0, at_most=np.inf)

@@ -75,7 +75,7 @@ class Course:
         return vector
 
     def _loss(self):
-        """Return the mean negative log likelihood of the training data, nats an example."""
+        """Return the mean negative log likelihood of the training data, nats per example."""
         total, _ = self.network.log_likelihood(self.vector, self.task.x_train, self.task.y_train, self.learner.backend)
         return -total / len(self.task.x_train)
 

@@ -1,7 +1,7 @@
 r"""EWC, elastic weight consolidation: what earlier tasks were sensitive to is held where it was.
 
 Kirkpatrick et al. (2017), "Overcoming catastrophic forgetting in neural networks", Eq. 3.  With the mean information
-:math:`F^s` of task s at its solution :math:`\theta_s`, the loss of task t is, in nats an example,
+:math:`F^s` of task s at its solution :math:`\theta_s`, the loss of task t is, in nats per example,
 
 .. math:: -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta)
           + \frac\lambda2 \sum_{s < t} \sum_i F^s_i (\theta_i - \theta_{s, i})^2.
@@ -62,9 +62,9 @@ class Elastic(Presets):
     """The settings of EWC whatever it learns."""
 
     weight: float = option(100.0, "Lambda, for the mean information per example, with a half in front.", at_least=0)
-    variant: str = option("online", "An anchor a task (separate), or the last one and a sum of informations (online).",
+    variant: str = option("online", "An anchor per task (separate), or the last one and a sum of Fishers (online).",
                           choices=VARIANTS)
-    decay: float = option(1.0, "Gamma: what is left of the online sum as a task is added.", at_least=0, at_most=1)
+    decay: float = option(1.0, "Gamma: factor of the online sum when a task is added.", at_least=0, at_most=1)
 
 
 @dataclass(frozen=True)

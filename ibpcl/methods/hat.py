@@ -5,7 +5,7 @@ task's gates are :math:`a = \sigma(s e)`; within every epoch the scale rises lin
 
 .. math:: s = \frac1{s_{max}} + \Bigl(s_{max} - \frac1{s_{max}}\Bigr) \frac{b - 1}{B - 1},
 
-the loss is, in nats an example, with R the share of unused units that the gates open (Eq. 5),
+the loss is, in nats per example, with R the share of unused units that the gates open (Eq. 5),
 
 .. math:: -\frac1{N_t} \sum_n \log p(y_n | x_n, \theta, a) + c\, R(a, a^{<t}),
 
@@ -48,9 +48,9 @@ class Settings(SequentialSettings):
     single_head: bool = option(False, "A head is not gated, so nothing would protect one for all tasks.",
                                choices=(False,))
     scale: float = option(400.0, "The largest scale of the gates, s_max.", at_least=1)
-    sparsity: float = option(0.75, "Weight c of the share of unused units that a task takes, in nats an example.",
+    sparsity: float = option(0.75, "Weight c of the share of unused units that a task takes, in nats per example.",
                              at_least=0)
-    embedding_rate: float = option(0.05, "Adam's rate of the embeddings (the paper has SGD, and one rate).", at_least=0)
+    embedding_rate: float = option(0.05, "Adam's rate of the embeddings (paper: SGD with one rate).", at_least=0)
 
 
 def scale_at(step, per_epoch, largest):

@@ -39,7 +39,7 @@ class Settings(PosteriorSettings):
     """The settings of IBP-VCL."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer, the truncation of its buffet.")
-    single_head: bool = option(False, "One head, and one set of offsets, for all tasks instead of one a task.")
+    single_head: bool = option(False, "One head, and one set of offsets, for all tasks instead of one per task.")
     likelihood_epochs: int = option(5, "Maximum-likelihood epochs, without masks, before the first task.")
     rate: float = option(0.001, "Adam's learning rate of the weights.")
     mask_rate: float = option(0.1, "Adam's learning rate of sticks and offsets.", at_least=0)
@@ -47,7 +47,7 @@ class Settings(PosteriorSettings):
     offsets: bool = option(False, "Give each task offsets to the log-odds of its units; without, sticks alone decide.")
     mask_kl: str = option("bernoulli", "Divergence of the masks; concrete is of the relaxed ones.", choices=MASK_KLS)
     tau_start: float = option(1.0, "Temperature of the relaxed masks at a task's first step.", above=0)
-    tau_end: float = option(0.5, "The same at its last step; it falls geometrically.", above=0)
+    tau_end: float = option(0.5, "Temperature at a task's last step; it falls geometrically.", above=0)
 
 
 class IBPVCL(Posteriors):

@@ -27,11 +27,11 @@ class AutoencoderSettings(OneRate):
     shared_layers: int = option(2, "How many of the decoder's last layers all tasks share (supplement B.2: 2).",
                                 at_least=1)
     activation: str = option("leaky_relu", "Activation of hidden units.", choices=ACTIVATIONS)
-    likelihood: str = option("bernoulli", "Of the pixels.", choices=OF_PIXELS)
+    likelihood: str = option("bernoulli", "Likelihood of the pixels.", choices=OF_PIXELS)
     pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.", above=0)
     samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1,
                            at_most=1000)
-    epochs: int = option(50, "Epochs a task, as many as those of both phases of NPBCL.")
+    epochs: int = option(50, "Epochs per task, as many as those of both phases of NPBCL.")
     batch: int = option(128, "Images in a minibatch.")
     rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
     beta: float = option(1.0, "Weight of the codes' divergence; 1 leaves it as in the ELBO.", at_least=0)

@@ -33,7 +33,7 @@ class Merging(Presets):
     merge: str = option("mode", "How solutions are merged; mode: weighted by information.", choices=MERGES)
     alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.",
                                       at_least=0, at_most=1)
-    transfer: float = option(0.0001, "Lambda of L2-transfer, in nats an example, without a half.", at_least=0)
+    transfer: float = option(0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0)
 
 
 @dataclass(frozen=True)

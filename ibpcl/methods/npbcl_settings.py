@@ -22,7 +22,7 @@ class MaskedSettings(Training):
     activation: str = option("relu", "Activation of hidden units (Sec. 6.1: ReLU).", choices=ACTIVATIONS)
     samples: int = option(4, "Monte-Carlo samples S of a training step (supplement D: 10).", at_least=1,
                            at_most=1000)
-    epochs: int = option(10, "Epochs of masked training a task (supplement B.1: 5).")
+    epochs: int = option(10, "Epochs of masked training per task (supplement B.1: 5).")
     finetune_epochs: int = option(40, "Epochs of selective fine-tuning (Sec. 4.5; supplement B.1: 5).", at_least=0)
     batch: int = option(256, "Examples in a minibatch (not in the paper).")
     weight_rate: float = option(0.0038, "Adam's rate of weights in masked training (supp. B.1: 0.001).", at_least=0)
@@ -47,18 +47,18 @@ class MaskedSettings(Training):
 class Settings(MaskedSettings):
     """The settings of NPBCL for labels, besides those of :class:`MaskedSettings`."""
 
-    likelihood: str = option("softmax", "Of classes: logistic and probit are of two (Sec. 3).", choices=OF_CLASSES)
-    single_head: bool = option(False, "One head for all tasks instead of one a task (Sec. 4.2).")
+    likelihood: str = option("softmax", "Likelihood; logistic and probit: two classes (Sec. 3).", choices=OF_CLASSES)
+    single_head: bool = option(False, "One head for all tasks instead of one per task (Sec. 4.2).")
     prediction_samples: int = option(100, "Monte-Carlo samples of a prediction (supplement D: 100).", at_least=1,
                                       at_most=100_000)
     likelihood_epochs: int = option(0, "Maximum-likelihood epochs before the first task (supp. B.1).", at_least=0)
-    max_steps: int = option(3600, "Steps a task at most, roughly: large tasks have fewer epochs (not in the paper).",
+    max_steps: int = option(3600, "Most steps per task, roughly: large tasks get fewer epochs (not in the paper).",
                             at_least=1)
     finetune_average: float = option(0.8, "Share of fine-tuning's last steps that are averaged (not in the paper).",
                                      at_least=0, at_most=1)
     alpha_rule: str = option("max", "Alpha of later tasks; max: of alpha and a (supplement E).",
                              choices=("fixed", "max", "increment", "learned"))
-    alpha_increment: float = option(0.0, "What alpha grows by a task under the rule increment (supp. E.1).", at_least=0)
+    alpha_increment: float = option(0.0, "Growth of alpha per task under the rule increment (supp. E.1).", at_least=0)
     alpha_prior_shape: float = option(2.0, "Shape of a learned alpha's Gamma prior of mean alpha (supp. E.2).", above=0)
     masked_prior: bool = option(True, "Prior p0 for weights that no task uses yet; else the last posterior (Eq. 11).")
     reset_unused: bool = option(True, "Set what a mask drops to its prior, the ELBO's maximum (not in the paper).")
@@ -76,7 +76,7 @@ class Settings(MaskedSettings):
     coreset_rate: float = option(0.001, "Adam's rate on a coreset.", at_least=0)
     expand: bool = option(False, "Grow the hidden layers so that some units stay empty (Sec. 4.6).")
     empty_units: int = option(10, "How many trailing units growth keeps empty (Sec. 4.6: T, not given).", at_least=1)
-    expand_every: int = option(50, "Steps of masked training between two looks at the empty units (Sec. 4.6).",
+    expand_every: int = option(50, "Steps of masked training between two checks of the empty units (Sec. 4.6).",
                                at_least=1)
     noise_sigma: float = option(0.1, "Standard deviation of a regression's noise, at first (Sec. 3.2).", above=0)
     learn_noise: bool = option(True, "Learn a regression's noise instead of keeping noise_sigma (Sec. 3.2).")
@@ -150,8 +150,8 @@ class ImageSettings(MaskedSettings):
     hidden: tuple[int, ...] = option((500, 500), "Units of the encoder's hidden layers; the decoder's are reversed.")
     activation: str = option("leaky_relu", "Activation of hidden units (as in the released code).")
     samples: int = option(1, "Monte-Carlo samples of a training step.")
-    epochs: int = option(5, "Epochs of masked training a task (not in the paper).")
-    finetune_epochs: int = option(45, "Epochs of selective fine-tuning a task (Sec. 4.5).")
+    epochs: int = option(5, "Epochs of masked training per task (not in the paper).")
+    finetune_epochs: int = option(45, "Epochs of selective fine-tuning per task (Sec. 4.5).")
     batch: int = option(128, "Images in a minibatch (not in the paper; the released code has 128).")
     weight_rate: float = 0.003
     mask_rate: float = option(0.1, "Adam's rate of rho and the sticks (supplement B.1: 0.01).")
@@ -166,7 +166,7 @@ class ImageSettings(MaskedSettings):
     weight_kl_weight: float = 0.001
     mask_kl_weight: float = 1 / 784
     latent: int = option(100, "Width of the codes z (supplement B.2: 100).", at_least=1)
-    likelihood: str = option("bernoulli", "Of the pixels (supplement G: bernoulli).", choices=OF_PIXELS)
+    likelihood: str = option("bernoulli", "Likelihood of the pixels (supplement G: bernoulli).", choices=OF_PIXELS)
     pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.", above=0)
     output: str = option("own", "The pixels' layer: each task's own (Fig. 2b) or shared (the released code).",
                          choices=("own", "shared"))

@@ -25,7 +25,7 @@ class PosteriorSettings(OneRate):
     """The settings of methods whose weights are Gaussian."""
 
     activation: str = option("relu", "Activation of hidden units.", choices=ACTIVATIONS)
-    single_head: bool = option(False, "One head for all tasks instead of one a task.")
+    single_head: bool = option(False, "One head for all tasks instead of one per task.")
     samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1,
                            at_most=1000)
     prediction_samples: int = option(100, "Monte-Carlo samples of a prediction.", at_least=1,

@@ -52,7 +52,7 @@ class Settings(SequentialSettings):
     epochs: int = option(10, "Epochs of the first task, and of each trial of a later one.")
     trials: int = option(10, "Choices that the controller makes for each task after the first.", at_least=1)
     most_units: int = option(29, "The most units that a hidden layer gets for a task; the least is 0.", at_least=0)
-    unit_cost: float = option(0.0001, "What each added unit costs of the reward, in accuracy (0 ... 1).", at_least=0)
+    unit_cost: float = option(0.0001, "Cost of each added unit in the reward, as accuracy (0 ... 1).", at_least=0)
     held_out: float = option(0.1, "Share of a task's training examples that its trials are rewarded on.",
                              above=0, below=1)
     controller_units: int = option(100, "Width of the controller's two LSTM layers.", at_least=1)

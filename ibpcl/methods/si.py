@@ -6,7 +6,7 @@ training, a weight's part in the fall of the loss L (of the data alone) is
 .. math:: \omega_i = -\sum_{\text{steps}} \partial_i L\, \Delta\theta_i,
 
 and after task s it counts for :math:`\Omega_i \leftarrow \Omega_i + \max(0, \omega_i) / ((\theta_{s, i} - \theta_{s -
-1, i})^2 + \xi)`.  The loss of a later task is, in nats an example,
+1, i})^2 + \xi)`.  The loss of a later task is, in nats per example,
 
 .. math:: L_t + c \sum_i \Omega_i (\theta_i - \theta_{t - 1, i})^2.
 

@@ -12,7 +12,7 @@ import pytest
 from classroom_common import BOX, first, needs_box
 from classroom_schemas import MOODLE, NBGRADER, SCHEMAS, errors
 
-from ibpcl.classroom import grading, similarity, variants
+from ibpcl.classroom import grading, selftest, similarity, variants
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.stubs import stub
 from ibpcl.cli import main
@@ -195,6 +195,35 @@ def test_a_student_checks_and_submits(tmp_path, capsys):
     packed = out / "gaussian_weights.zip"
     from ibpcl.classroom import handin
     assert handin.read(packed).source == source.join(['ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n', ""])
+
+
+def printed(command, capsys):
+    """Run an action with ``--json``; return its exit code and what it printed."""
+    capsys.readouterr()
+    code = main(["class", *command, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_tables_of_students_are_printed_as_json(tmp_path, capsys, monkeypatch):
+    code, found = printed(["list"], capsys)
+    assert code == 0 and found[0]["name"] == "01_gaussian_weights" and found[0]["points"] == first().points
+    file = tmp_path / "mine.py"
+    file.write_text('ASSIGNMENT = "01_gaussian_weights"\nFORM = "base"\n' + find("1").source().replace(*MISTAKE))
+    code, found = printed(["check", str(file)], capsys)
+    assert code == 1 and "1d" in found["not_checked"] and 0 < found["score"] < found["most"]
+    assert {verdict["task"]: verdict["state"] for verdict in found["verdicts"]}["1b"] == "partial"
+    monkeypatch.setattr(selftest, "run", lambda assignment, box: [selftest.Outcome("stub", False, "it earns 3")])
+    code, found = printed(["selftest", "1", "--sandbox", BOX], capsys)
+    assert code == 1 and not found["ok"] and found["hand_ins"][0]["words"] == "it earns 3"
+
+
+@needs_box
+def test_tables_of_teachers_are_printed_as_json(course, capsys):
+    code, found = printed(["report", str(course / "out")], capsys)
+    assert code == 1 and {one["student"]: one["score"] for one in found["results"]} == scores(course)
+    assert Path(found["csv"]).is_file()
+    code, pairs = printed(["similar", str(course / "out"), "--at-least", "0.5"], capsys)
+    assert code == 0 and pairs and all(one["share"] >= 0.5 for one in pairs)
 
 
 @pytest.mark.parametrize(("command", "told"), [

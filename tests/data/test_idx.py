@@ -89,12 +89,6 @@ def test_file_that_cannot_be_read_is_named(tmp_path, make):
         idx.read(tmp_path / "absent")
 
 
-def test_counts_that_differ_are_named_with_both_files():
-    with pytest.raises(DataError, match=r"a\.gz holds 2 images, but b\.gz holds 3 labels"):
-        idx.check_pair(IMAGES, np.zeros(3, np.uint8), "a.gz", "b.gz")
-    idx.check_pair(IMAGES, np.zeros(2, np.uint8), "a.gz", "b.gz")
-
-
 def test_only_bytes_are_encoded():
     with pytest.raises(TypeError, match="must be uint8, got float64"):
         idx.encode(np.zeros(3))

@@ -24,7 +24,7 @@ def ratio(part, whole):
 
 def test_the_examples_in_the_docstrings():
     result = doctest.testmod(structure)
-    assert result.attempted >= 11 and result.failed == 0
+    assert result.attempted >= 10 and result.failed == 0
 
 
 @given(MASKS)
@@ -48,9 +48,7 @@ def test_shares_against_sets(masks):
 def test_one_layer_against_loops(masks):
     mask = masks[0]
     D, K = mask.shape
-    assert structure.unit_density(mask) == pytest.approx([sum(mask[:, k]) / D for k in range(K)])
     assert structure.input_density(mask) == pytest.approx([sum(mask[d]) / K for d in range(D)])
-    assert structure.active_units(mask) == sum(any(mask[:, k]) for k in range(K))
 
 
 @given(MASKS, st.data())

@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 from ibpcl.errors import TrainingError
-from ibpcl.experiments import result
+from ibpcl.experiments import run_figures
 from ibpcl.methods.naive import Naive
 
 SIGNALS = {"kill": signal.SIGKILL, "stop": getattr(signal, "SIGSTOP", None)}
 
 if multiprocessing.parent_process() is not None:             # a worker: a run's own figures take longer than it
-    result.draw = lambda *arguments, **options: None
+    run_figures.draw = lambda *arguments, **options: None
 
 
 class Fragile(Naive):

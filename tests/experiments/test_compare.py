@@ -22,7 +22,7 @@ TINY = {"hidden": "6", "tasks": "3", "backend": "numpy", "batch": "20", "epochs"
 
 @pytest.fixture(autouse=True)
 def small(drawn, monkeypatch):
-    monkeypatch.setattr(run_module.results, "draw", lambda *arguments, **options: None)
+    monkeypatch.setattr(run_module.run_figures, "draw", lambda *arguments, **options: None)
 
 
 def typed(capsys, out, *arguments):
@@ -84,10 +84,10 @@ def test_runs_that_are_there_are_used_again_and_others_added(tmp_path, capsys, m
 
 def test_how_long_each_learned_is_told_where_it_differs(tmp_path, capsys):
     _, out, _ = typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "1")
-    assert "Epochs a task" not in out
+    assert "Epochs per task" not in out
     _, out, _ = typed(capsys, tmp_path, "split-glyphs", "--methods", "naive,ewc", "--seeds", "1", "--set",
                       "ewc.epochs=4")
-    assert "Epochs a task (+ those of fine-tuning): 2: naive; 4: ewc." in " ".join(out.split())
+    assert "Epochs per task (+ those of fine-tuning): 2: naive; 4: ewc." in " ".join(out.split())
 
 
 def test_an_interrupted_comparison_goes_on_with_the_task(tmp_path, capsys, monkeypatch, interrupted):

@@ -92,7 +92,7 @@ def test_a_run_that_is_at_work_or_damaged_says_so(capsys, interrupted):
 def test_no_runs_and_no_folder(capsys, workplace):
     assert typed(capsys, "runs")[::2] == (2, "ibpcl: runs: there is no such folder\n")
     (workplace / "runs").mkdir()
-    assert typed(capsys, "runs") == (0, "runs: no run is there\n", "")
+    assert typed(capsys, "runs") == (0, "runs: there is no run\n", "")
     assert typed(capsys, "runs", "--json")[1] == "[]\n"
     assert "is not the folder of a run" in typed(capsys, "runs", "--compare", "runs", "runs")[2]
 

@@ -1,6 +1,7 @@
 """The experiments without labels from the command line to the folder: what is measured is what the learner gives."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from ibpcl import checkpoints, storage
 from ibpcl.cli import main
 from ibpcl.errors import UserError
-from ibpcl.evaluation import codes, latent
+from ibpcl.evaluation import codes, figures, latent
 from ibpcl.experiments import generative
 from ibpcl.experiments.config import OPTIONAL, RunConfig, as_table, configure, keys
+from ibpcl.experiments.door import load_run
 from ibpcl.experiments.folder import OF_IMAGES
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import PRESETS
@@ -90,6 +92,21 @@ def test_the_folder_holds_the_pictures_and_reads_back(finished):
     assert [len(arrays[f"samples/{t}"]) for t in range(3)] == [2, 4, 6]
 
 
+def test_a_loaded_run_draws_the_figures_of_its_folder_again(finished, tmp_path):
+    drawn = load_run(finished.folder).figures()
+    assert {f"{name}.png" for name in drawn} == {path.name for path in finished.folder.glob("*.png")}
+    for name, axes in drawn.items():
+        figures.save(axes, tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").read_bytes() == (finished.folder / f"{name}.png").read_bytes()
+
+
+def test_figures_without_their_images_are_one_line(finished, tmp_path):
+    folder = shutil.copytree(finished.folder, tmp_path / "run")
+    (folder / "stages.npz").write_bytes(b"nonsense")
+    with pytest.raises(UserError, match=r"^figures: .*stages\.npz is damaged"):
+        load_run(folder).figures()
+
+
 @pytest.mark.parametrize("after", [3, 8])
 def test_an_interrupted_run_goes_on_bit_for_bit(after, finished, tmp_path, interrupted):
     folder = tmp_path / "run"
@@ -124,7 +141,7 @@ def test_times_are_sums_over_all_lives_of_the_run(finished, tmp_path, interrupte
 def test_the_command_line_says_what_it_measures(finished, capsys):
     assert main(["run", "--resume", str(finished.folder)]) == 0
     out, values = capsys.readouterr().out, finished.result
-    assert "Test log-likelihood (nats an image)" in out and "accuracy" not in out
+    assert "Test log-likelihood (nats per image)" in out and "accuracy" not in out
     row = next(line for line in out.splitlines() if line.startswith(" 3 C"))
     for value in values["log_likelihood_matrix"][-1]:
         assert f"{value:.1f}" in row

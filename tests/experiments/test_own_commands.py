@@ -96,12 +96,12 @@ def test_methods_are_compared_and_tuned_on_own_data(capsys):
     arguments = ["--data", "mine.npz", *CLASSES, *TINY[2:]]
     methods = ["--methods", "ewc,my_methods:Mine", "--seeds", "2"]
     code, out, err = typed(capsys, "compare", *arguments, *methods, "--dry-run")
-    assert (code, err) == (0, "") and out.startswith("4 runs of 2 methods with 2 seeds, 0 of them done")
+    assert (code, err) == (0, "") and out.startswith("4 runs of 2 methods with 2 seeds, 0 of them finished")
     code, out, err = typed(capsys, "compare", *arguments, *methods, "--json")
     (table,) = json.loads(out)["tables"]
     assert (code, err) == (0, "") and {entry["row"] for entry in table["entries"]} == {"ewc", "Mine"}
     code, out, _ = typed(capsys, "compare", *arguments, *methods, "--dry-run")
-    assert "4 of them done; the rest takes about 0 min 0 s" in out
+    assert "4 of them finished; the others take about 0 min 0 s" in out
     code, out, err = typed(capsys, "tune", *arguments, "--method", "my_methods:Mine", "--trials", "2", "--json")
     found = json.loads(out)
     assert (code, err) == (0, "") and [trial["number"] for trial in found["trials"]] == [0, 1]

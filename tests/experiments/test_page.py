@@ -22,8 +22,8 @@ from ibpcl.experiments import folders, markup, page, sections
 from ibpcl.experiments.captions import CAPTIONS, caption
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.generative import learn_stages
-from ibpcl.experiments.result import TITLES
 from ibpcl.experiments.run import run
+from ibpcl.experiments.run_figures import TITLES
 
 TINY = {"hidden": "6", "tasks": "3", "backend": "numpy", "batch": "20", "epochs": "2"}
 SET = [f"--set={key}={text}" for key, text in TINY.items()]
@@ -318,7 +318,7 @@ def test_the_command_of_a_comparison_finds_the_same_runs_done(compared, capsys, 
     monkeypatch.setattr("ibpcl.methods.ewc.EWC.learn", None)
     words = storage.read_json(compared / "split-glyphs" / "table.json")["command"]
     assert main([*words[1:], "--dry-run"]) == 0
-    assert "4 runs of 2 methods with 2 seeds, 4 of them done" in capsys.readouterr().out
+    assert "4 runs of 2 methods with 2 seeds, 4 of them finished" in capsys.readouterr().out
 
 
 def test_a_table_shows_no_file_of_another_folder(compared, tmp_path):

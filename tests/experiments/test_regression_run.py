@@ -89,7 +89,7 @@ def test_the_command_line_says_what_it_measures(finished, capsys):
     assert f"average R^2        {100 * finished.result['average_accuracy']:.2f} %" in out
     told = finished.result["coverage"]
     mean = 100 * np.mean([[row[told["levels"].index(p)] for p in (0.5, 0.9)] for row in told["as_predicted"]], axis=0)
-    assert f"intervals hold     {mean[0]:.1f} % at 50 %, {mean[1]:.1f} % at 90 % (Gaussian, as predicted)" in out
+    assert f"coverage           {mean[0]:.1f} % and {mean[1]:.1f} % (nominal 50 % and 90 %), as predicted\n" in out
     assert max(map(len, out.replace(str(finished.folder), "").splitlines())) <= 80
     assert main(["run", "--resume", str(finished.folder), "--quiet"]) == 0
     assert capsys.readouterr().out.startswith("average R^2 ")

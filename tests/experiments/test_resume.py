@@ -233,7 +233,7 @@ def test_an_interrupted_run_that_is_typed_again_goes_on(uninterrupted, tmp_path,
     assert main(again) == 0
     assert learned == ["E/F"]                                # two of the three tasks were behind it
     assert_same(folder, uninterrupted["plain"])
-    assert not list(folder.glob("checkpoint*"))              # there is nothing to go on with
+    assert not list(folder.glob("checkpoint*"))              # nothing is left to continue
 
 
 def test_a_finished_run_is_kept_and_said_to_be_there(uninterrupted, monkeypatch, tmp_path, capsys):

@@ -113,7 +113,7 @@ def test_an_option_that_is_declared_again_keeps_the_rest_of_its_declaration():
         batch: int = option(8, "Few.", at_most=64)
 
     assert Quick() == Quick(hidden=[200], epochs=1, batch=8)
-    assert [one.metadata["doc"] for one in fields(Quick)] == ["Units of each hidden layer.", "Epochs a task.", "Few."]
+    assert [one.metadata["doc"] for one in fields(Quick)] == ["Units of each hidden layer.", "Epochs per task.", "Few."]
     for wrong in ({"epochs": -1}, {"batch": 0}, {"batch": 65}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Quick(**wrong)

@@ -3,6 +3,9 @@
 Numbers are in the modules beside this folder; here they are only drawn, shares in percent.  Matplotlib is loaded on the
 first call, its global state (current figure, backend, settings) is neither used nor changed, and a figure looks the
 same on every machine.
+
+``ax`` or ``axes`` are drawn on; a new figure if not given.  ``task_names`` are those of the tasks, in their order;
+numbers if not given.
 """
 
 from .accuracy import accuracy_curves, accuracy_matrix, method_comparison

@@ -16,13 +16,10 @@ def accuracy_curves(R, task_names=None, ax=None):
     ----------
     R : array_like, shape (T, T)
         Accuracy matrix, fractions in 0..1, NaN where not evaluated; drawn in percent.
-    task_names : sequence of str, optional
-    ax : Axes, optional
 
     Returns
     -------
-    Axes
-        With T + 1 lines: the tasks in their order, then the mean; names and last values stand at their ends.
+    Axes with T + 1 lines: the tasks in their order, then the mean; names and last values stand at their ends.
     """
     R = as_accuracy_matrix(R, "figures.accuracy_curves")
     T = len(R)
@@ -71,16 +68,13 @@ def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
     ----------
     R : array_like, shape (T, T)
         Accuracy matrix, fractions in 0..1; entries that are NaN stay empty.
-    task_names : sequence of str, optional
-    ax : Axes, optional
     lowest : float, optional
         Accuracy in percent below which all is white, the same for figures that stand side by side; if not given, the
         lowest one on a task already learned, rounded down to 5 %.
 
     Returns
     -------
-    Axes
-        With one image, in percent.
+    Axes with one image, in percent.
     """
     R = as_accuracy_matrix(R, "figures.accuracy_matrix")
     T = len(R)
@@ -137,14 +131,12 @@ def method_comparison(matrices, ax=None, order=()):
     matrices : dict of str to array_like, shape (seeds, T, T)
         Accuracy matrices of each method; a single one, (T, T), counts as one seed.  The band is one sample standard
         deviation (divided by seeds - 1) to either side, and is left out for one seed.
-    ax : Axes, optional
     order : sequence of str, optional
         Names of methods that take their looks first, drawn here or not: so a method looks the same in several figures.
 
     Returns
     -------
-    Axes
-        With one line per method, in order.
+    Axes with one line per method, in order.
     """
     if not matrices:
         raise ValueError("figures.method_comparison: matrices must hold at least one method, got none")

@@ -15,13 +15,10 @@ def class_reliability(tasks, task_names=None, ax=None):
     ----------
     tasks : sequence of ibpcl.evaluation.confidence.Bins
         Of each task, with bins of the same edges.
-    task_names : sequence of str, optional
-    ax : Axes, optional
 
     Returns
     -------
-    Axes
-        With the diagonal, and the markers of each task.
+    Axes with the diagonal, and the markers of each task.
     """
     names = canvas.task_labels(len(tasks), task_names, "figures.class_reliability")
     ax = canvas.new_axes(height=72) if ax is None else ax

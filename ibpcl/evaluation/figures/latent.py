@@ -6,7 +6,7 @@ from . import canvas
 from .accuracy import draw_map
 
 
-def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nats an image)"):
+def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nats per image)"):
     r"""Draw each task's likelihood from when it was learned on, and beside it the change since then.
 
     Kumar et al. (2021), supplement, figure "Test likelihood decays of individual tasks".
@@ -15,14 +15,12 @@ def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nat
     ----------
     R : array_like, shape (T, T)
         R[i, j] is the mean log-likelihood of task j's test images after learning task i; NaN where not evaluated.
-    task_names : sequence of str, optional
-    axes : two Axes, optional
     ylabel : str
         What R holds, with its unit.
 
     Returns
     -------
-    ndarray of Axes, shape (2,)
+    ndarray of two Axes
         The first with T lines; the second with the same less their first points, and the mean of the tasks so far.
     """
     R = as_likelihood_matrix(R, "figures.likelihood_curves")
@@ -47,21 +45,19 @@ def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nat
     return axes
 
 
-def likelihood_matrix(R, task_names=None, ax=None, xlabel="log-likelihood (nats an image) of task"):
+def likelihood_matrix(R, task_names=None, ax=None, xlabel="log-likelihood (nats per image) of task"):
     """Draw the matrix of likelihoods as a map, with its numbers if they fit (up to ten tasks).
 
     Parameters
     ----------
     R, task_names
         As in :func:`likelihood_curves`.
-    ax : Axes, optional
     xlabel : str
         What R holds.
 
     Returns
     -------
-    Axes
-        With one image, in nats; the lightest is the lowest of all.
+    Axes with one image, in nats; the lightest is the lowest of all.
     """
     R = as_likelihood_matrix(R, "figures.likelihood_matrix")
     names = canvas.task_labels(len(R), task_names, "figures.likelihood_matrix")
@@ -99,14 +95,12 @@ def image_rows(rows, image_shape, row_names=None, column_names=None, group=1, ax
         One for every ``group`` columns.
     group : int
         So many columns stand close together.
-    ax : Axes, optional
     labels : pair of str
         What columns and rows are.
 
     Returns
     -------
-    Axes
-        With one image, NaN where there is nothing.
+    Axes with one image, NaN where there is nothing.
 
     Raises
     ------
@@ -153,8 +147,6 @@ def code_maps(maps, labels, class_names, axes=None):
     labels : ndarray of int, shape (N,)
         Their classes.
     class_names : sequence of str
-    axes : sequence of Axes, optional
-        One a map.
 
     Returns
     -------
@@ -185,12 +177,10 @@ def few_labels(results, ax=None):
     ----------
     results : dict of str to pair (labels (P,), errors (P, draws))
         :class:`ibpcl.evaluation.few_labels.FewLabels`, by name; errors are fractions and drawn in percent.
-    ax : Axes, optional
 
     Returns
     -------
-    Axes
-        With a line each: the mean over draws; the band is one sample standard deviation to either side.
+    Axes with a line each: the mean over draws; the band is one sample standard deviation to either side.
     """
     ax = canvas.new_axes(width=120) if ax is None else ax
     ticks, looks = set(), canvas.looks(results)

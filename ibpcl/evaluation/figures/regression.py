@@ -24,13 +24,10 @@ def reliability(levels, observed, examples, task_names=None, ax=None):
         The coverage of each task, from :func:`ibpcl.evaluation.calibration.coverage`.
     examples : int
         How many examples of a task were counted; the smallest number, if they differ.
-    task_names : sequence of str, optional
-    ax : Axes, optional
 
     Returns
     -------
-    Axes
-        With one band, the diagonal, and a line a task.
+    Axes with one band, the diagonal, and a line per task.
 
     Raises
     ------
@@ -72,12 +69,10 @@ def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
         The interval of the mean alone, at the largest level: what more data would remove.  The rest is noise.
     breaks : sequence of float
         Places where another task begins, marked by lines.
-    ax : Axes, optional
 
     Returns
     -------
-    Axes
-        With a filled area for each level, widest first; two lines for the model; the mean; the observations.
+    Axes with a filled area for each level, widest first; two lines for the model; the mean; the observations.
 
     Raises
     ------

@@ -25,14 +25,10 @@ def mask_matrices(masks, task_names=None, axes=None):
     ----------
     masks : sequence of ndarray of bool, shape (D, K)
         One layer's mask for each task, in the order of learning.
-    task_names : sequence of str, optional
-    axes : sequence of Axes, optional
-        One for each task.
 
     Returns
     -------
-    ndarray of Axes, shape (T,)
-        Each with one image, (D, K), of zeros and ones.
+    ndarray of Axes, shape (T,), each with one image, (D, K), of zeros and ones.
     """
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
@@ -65,16 +61,12 @@ def mask_maps(masks, task_names=None, image_shape=None, axes=None):
     ----------
     masks : sequence of ndarray of bool, shape (D, K)
         The first layer's mask for each task.
-    task_names : sequence of str, optional
     image_shape : (int, int), optional
         Height and width of an input image, D pixels; square by default.
-    axes : sequence of Axes, optional
-        One for each task.
 
     Returns
     -------
-    ndarray of Axes, shape (T,)
-        Each with one image, in percent.
+    ndarray of Axes, shape (T,), each with one image, in percent.
     """
     layers = [structure.as_mask(mask, "figures.mask_maps") for mask in masks]
     T, shape = len(layers), _shape(layers[0], image_shape, "figures.mask_maps")
@@ -151,17 +143,14 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
     ----------
     masks : sequence of ndarray of bool, shape (D, K)
         The first layer's mask for each task.
-    task_names : sequence of str, optional
     units : int
         How many units to show at most.
     image_shape : (int, int), optional
         Height and width of an input image, D pixels; square by default.
-    ax : Axes, optional
 
     Returns
     -------
-    Axes
-        With one image, T x ``units`` tiles.
+    Axes with one image, T x ``units`` tiles.
 
     Raises
     ------
@@ -207,13 +196,10 @@ def share_used(masks, task_names=None, ax=None):
     ----------
     masks : sequence
         As in :mod:`ibpcl.evaluation.structure`: one entry per task, a mask or a list of masks.
-    task_names : sequence of str, optional
-    ax : Axes, optional
 
     Returns
     -------
-    Axes
-        With two sets of bars, the new part below the shared part, and one line.
+    Axes with two sets of bars, the new part below the shared part, and one line.
     """
     used, filled, added = structure.density(masks), structure.capacity_used(masks), structure.capacity_added(masks)
     T = len(used)
@@ -245,8 +231,7 @@ def sharing_matrix(masks, task_names=None, ax=None):
 
     Returns
     -------
-    Axes
-        With one image of T + 1 rows, in percent; the diagonal, always 100, is left empty.
+    Axes with one image of T + 1 rows, in percent; the diagonal, always 100, is left empty.
     """
     sharing = structure.sharing_matrix(masks)
     T = len(sharing)
@@ -272,7 +257,7 @@ def _colored(masks, caller):
 
 
 def _color_key(ax, own_figure):
-    """Say what the two colours of a mask mean: below our own figure, beside Axes that we were given."""
+    """Draw the key to the two colours of a mask: below our own figure, beside Axes that we were given."""
     from matplotlib.patches import Patch
 
     patches = [Patch(color=NEW, label="used for the first time"), Patch(color=SHARED, label="used by an earlier task")]

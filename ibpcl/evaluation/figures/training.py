@@ -27,7 +27,6 @@ def training_history(history, weights=None, task_names=None, xlabel="epoch, all 
         ``kl_masks``, ``kl_sticks``, ``kl_latent``, ``task``, ``phase``.
     weights : dict of str to float, optional
         The weights of the divergences in the objective, as ``elbo_weights`` in ``result.json``; 1 if not given.
-    task_names : sequence of str, optional
         Written above the panels.
     xlabel : str
         What the records are.

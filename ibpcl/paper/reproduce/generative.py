@@ -5,8 +5,9 @@ import numpy as np
 from ibpcl import checkpoints
 from ibpcl.evaluation import codes, figures
 from ibpcl.evaluation.figures import canvas
-from ibpcl.experiments import findings, generative, generative_figures
+from ibpcl.experiments import findings, generative, run_figures
 from ibpcl.experiments.findings import Summary
+from ibpcl.experiments.folder import IMAGES
 from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.tables import NATS, NUMBER, PERCENT, Entry, Table
 from ibpcl.paper import numbers as paper
@@ -30,8 +31,8 @@ def likelihood(found):
                 ("reconstruction", lambda m: m.values["average_reconstruction"], NATS),
             ):
                 entries.append(found.entry(row, b, number, column, unit))
-        tables.append(Table(f"{b.label}: test images in the end, nats an image, mean over tasks", tuple(entries)))
-        tables += [Table(f"{b.label}, {row.label}: log p(x), nats an image", tuple(_task_entries(found, row, b)))
+        tables.append(Table(f"{b.label}: test images in the end, nats per image, mean over tasks", tuple(entries)))
+        tables += [Table(f"{b.label}, {row.label}: log p(x), nats per image", tuple(_task_entries(found, row, b)))
                    for row in rows]
         drawn[f"likelihood_{b.name}"] = _means({row.label: _matrices(found, row, b) for row in rows}, b.label)
         drawn[f"tasks_{b.name}"] = _tasks({row.label: _matrices(found, row, b) for row in rows},
@@ -59,7 +60,7 @@ def neighbours(found):
             tables.append(Table(f"{b.label}: k-NN error, {words}, percent", tuple(_knn_entries(found, b, kind))))
         tables.append(Table(f"{b.label}: what gives the class away, percent", tuple(_leak_entries(found, b))))
         last = found.rows_on(b)[-1]                          # ours, if it was measured
-        generative_figures.few_labels(found.of(last, b)[0].values["few_labels"], ax)
+        run_figures.few_labels(found.of(last, b)[0].values["few_labels"], ax)
         ax.set_title(f"{b.label}, {last.label}", fontsize=canvas.LABEL, color=canvas.INK)
     pictures.one_legend(axes)
     return Summary(tuple(tables), (
@@ -79,14 +80,11 @@ def samples(found):
         for row in found.rows_on(b):
             entries.append(found.entry(row, b, lambda m: m.values["average_reconstruction"], b.label, NATS))
             first = found.of(row, b)[0]
-            arrays = checkpoints.read_npz(first.cell.folder / generative_figures.PICTURES)
+            arrays = checkpoints.read_npz(first.cell.folder / IMAGES)
             names, shape = first.values["tasks"], measures.image_shape(first)
-            stages = {kind: [arrays[f"{kind}/{t}"] for t in range(len(names))]
-                      for kind in ("samples", "reconstructed")}
-            drawn[f"samples_{b.name}_{row.key}"] = generative_figures.samples(stages["samples"], names, shape)
-            drawn[f"reconstructions_{b.name}_{row.key}"] = generative_figures.reconstructions(
-                stages["reconstructed"], arrays["originals"], names, shape)
-    return Summary((Table("Reconstruction score in the end, nats an image, mean over tasks", tuple(entries)),), (
+            drawn[f"samples_{b.name}_{row.key}"] = run_figures.samples(arrays, names, shape)
+            drawn[f"reconstructions_{b.name}_{row.key}"] = run_figures.reconstructions(arrays, names, shape)
+    return Summary((Table("Reconstruction score in the end, nats per image, mean over tasks", tuple(entries)),), (
         "Samples are mean images at codes drawn from each task's prior, the same codes in every row. (The pictures "
         "of the paper's released code are drawn around the mean code of the test images instead.)",
         f"The paper's statement, {paper.CLAIMS['samples']}."), drawn)
@@ -106,7 +104,7 @@ def maps(found):
         for row in found.rows_on(b):
             first = found.of(row, b)[0]
             names, images, found_codes = coded(first)
-            maps = {generative_figures.TITLES[way]: codes.tsne(points, first.cell.seed)
+            maps = {run_figures.ENCODERS[way]: codes.tsne(points, first.cell.seed)
                     for way, points in found_codes.items()}
             drawn[f"tsne_{b.name}_{row.key}"] = figures.code_maps(maps, images.test_labels, names)
             entries += [Entry(f"{row.label}, {way}", b.label, (100 * error,))
@@ -167,8 +165,8 @@ def _means(matrices, title):
     lines = {name: np.array([[one[t, :t + 1].mean() for t in range(len(one))] for one in R])
              for name, R in matrices.items()}
     tasks = max(R.shape[-1] for R in matrices.values())
-    pictures.bands(lines, ax, list(range(1, tasks + 1)), "tasks learned", "mean log-likelihood so far\n(nats an image)",
-                   title, percent=False)
+    pictures.bands(lines, ax, list(range(1, tasks + 1)), "tasks learned",
+                   "mean log-likelihood so far\n(nats per image)", title, percent=False)
     canvas.legend(ax)
     return ax
 
@@ -179,7 +177,7 @@ def _tasks(matrices, names):
     for j, (ax, name) in enumerate(zip(axes, names, strict=True)):
         last_row, first_column = j + 5 >= len(names), j % 5 == 0
         pictures.bands({method: R[:, j:, j] for method, R in matrices.items()}, ax, list(range(1, len(names) + 1)),
-                       "tasks learned" if last_row else None, "nats an image" if first_column else None, name,
+                       "tasks learned" if last_row else None, "nats per image" if first_column else None, name,
                        percent=False)
     pictures.one_legend(axes)
     return axes

@@ -60,7 +60,7 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
             assert entries[title, label, "log p(x)"] == pytest.approx(results[row]["average_log_likelihood"])
             assert entries[title, label, "change"] == pytest.approx(results[row]["backward_transfer"])
             R = results[row]["log_likelihood_matrix"]
-            of_tasks = f"{title.split(':')[0]}, {label}: log p(x), nats an image"
+            of_tasks = f"{title.split(':')[0]}, {label}: log p(x), nats per image"
             for j, name in enumerate(results[row]["tasks"]):
                 assert entries[of_tasks, name, "after its task"] == R[j][j]
                 assert entries[of_tasks, name, "in the end"] == R[-1][j]
