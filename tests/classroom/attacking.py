@@ -59,7 +59,7 @@ def attempt(job):
         fills = {"@secret@": str(secret), "@folder@": str(folder), "@judge@": str(os.getpid()),
                  "@package@": str(sandbox.INSIDE.parents[2]), "@port@": str(server.getsockname()[1]),
                  "@learned@": learned(assignment), "@neighbour@": neighbour,
-                 "@primitive@": (similarity.PRIMITIVES / "gaussian.py").read_text()}
+                 "@primitive@": re.sub(r"from ibpcl.*\n", "", (similarity.PRIMITIVES / "gaussian.py").read_text())}
         for name, value in fills.items():
             text = text.replace(name, value)
         base = stub(assignment, form) if head["base"] == "stub" else assignment.source(form)
