@@ -18,6 +18,7 @@ import numpy as np
 PLAIN_STEPS = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)          # of differences that confirm what extrapolated ones deny
 SPACINGS = (2e-7, 2e-9, 2e-11)      # of the values that noise is measured at: the next where the domain ends
 COMPLEX_STEP = 1e-100       # its error is h^2 f''' / 6: far below one rounding error for every usual function
+NOTHING = 1e-150            # a smaller result is that error: the derivative is zero
 
 
 class Estimate(NamedTuple):
@@ -65,7 +66,8 @@ def complex_step(func, x, direction, h=COMPLEX_STEP):
             out = np.asarray(func(x + 1j * h * direction))
         except np.exceptions.ComplexWarning as warning:
             raise TypeError(f"complex_step: func casts complex to real ({warning})") from warning
-    return out.imag / h if np.iscomplexobj(out) else np.zeros(out.shape)
+    derivative = out.imag / h if np.iscomplexobj(out) else np.zeros(out.shape)
+    return np.where(np.abs(derivative) < NOTHING, 0.0, derivative)
 
 
 def central(func, x, direction, h):

@@ -42,7 +42,7 @@ def test_a_release_gives_its_core_and_what_the_packages_need(release):
 
 def test_a_release_without_a_package_is_refused_by_name(release):
     (release / "openblas.whl").unlink()
-    with pytest.raises(FileNotFoundError, match="no openblas.whl"):
+    with pytest.raises(FileNotFoundError, match=r"no openblas\.whl"):
         browser_check.needed(release)
 
 

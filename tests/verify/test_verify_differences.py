@@ -80,3 +80,7 @@ def test_kinks_are_told_from_curvature(f, x, has_kink):
 def test_first_step_is_not_ruled_by_a_single_zero():
     assert first_step(np.array([0.0, 1.0]), np.ones(2)) > 1e-3
     assert first_step(np.zeros(0), np.zeros(0)) > 0
+
+
+def test_where_the_derivative_is_zero_the_complex_step_leaves_no_error_of_its_own():
+    assert complex_step(lambda x: x**3, np.zeros(2), np.ones(2)).tolist() == [0.0, 0.0]
