@@ -192,7 +192,7 @@ def test_what_the_command_says_of_configurations_and_checkpoints_that_do_not_fit
     code, err = resumed(whole.replace("alpha = ", "alpha = 1"))
     assert code == 2 and "checkpoint.npz is of a run with alpha = " in err
     code, err = resumed("")
-    assert code == 2 and "has not all keys of a run's configuration" in err and len(err.splitlines()) == 1
+    assert code == 2 and "lacks keys of a run's configuration" in err and len(err.splitlines()) == 1
     path.write_bytes(path.read_bytes()[:-1])
     code, err = resumed(whole)
     assert code == 0 and err.startswith("ibpcl: ") and "was taken instead" in err and len(err.splitlines()) == 1
@@ -279,7 +279,7 @@ def test_a_learner_in_the_place_of_a_checkpoint_is_not_taken_for_one(uninterrupt
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--resume", "nowhere"], "nowhere is not the folder of a run: it has no config.toml"),
-    (["--resume", "nowhere", "--seed", "3"], "--resume goes on with a run as it is; leave out seed")])
+    (["--resume", "nowhere", "--seed", "3"], "--resume continues a run as it was configured; leave out seed")])
 def test_what_cannot_be_resumed_is_refused_in_one_line(arguments, message, capsys):
     assert main(["run", *arguments]) == 2
     assert message in capsys.readouterr().err
