@@ -43,8 +43,9 @@ class AccuracyTable:
         so_far, places, middle = self.results(report)
         cells = so_far if self.full else (so_far[t], so_far.min())[:len(self.short)]
         blank = len(self.names) - t - 1 if self.full else 0
+        seconds = round(done.train_seconds, 3) + round(done.test_seconds, 3)         # as the result has them
         return self._line(str(t + 1), done.name, [*(f"{value:.{places}f}" for value in cells), *[""] * blank],
-                          f"{so_far.mean():.{places}f}", middle, f"{done.train_seconds + done.test_seconds:.1f}")
+                          f"{so_far.mean():.{places}f}", middle, f"{seconds:.1f}")
 
     def results(self, report):
         """Return the results so far, their decimal places, and the last column but one."""
