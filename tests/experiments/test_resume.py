@@ -246,7 +246,7 @@ def test_a_finished_run_is_kept_and_said_to_be_there(uninterrupted, monkeypatch,
                       [*typed(TINY)[:2], *texts(TINY), "--out", str(folder)]):
         (folder / "checkpoint.npz").write_text("of a run that was killed at its very end")
         assert main(arguments) == 0
-        assert f"{folder} holds this run, finished; --fresh begins it again" in capsys.readouterr().err
+        assert f"{folder} holds this run, finished; --fresh starts it again" in capsys.readouterr().err
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     monkeypatch.setattr(NPBCL, "learn", learn)
     assert main([*typed(TINY), "--out", str(folder), "--fresh"]) == 0
