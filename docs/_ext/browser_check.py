@@ -74,7 +74,7 @@ def needed(release):
 
 def ship(app, error):
     """Copy Pyodide into the site that was built, and the checker beside it."""
-    release = os.environ.get("IBPCL_PYODIDE")
+    release = app.config.browser_check
     if error is not None or not release or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", "pyodide")
@@ -97,7 +97,7 @@ class BrowserCheck(Directive):
 
     def run(self):
         """Return the nodes."""
-        if not os.environ.get("IBPCL_PYODIDE"):
+        if not self.state.document.settings.env.config.browser_check:
             return [nodes.paragraph(text=ABSENT)]
         html = EDITOR.format(rows=EXAMPLE.count("\n") + 1, source=escape(EXAMPLE))
         return [nodes.raw("", html, format="html")]
@@ -105,6 +105,7 @@ class BrowserCheck(Directive):
 
 def setup(app):
     """Add the directive, its script and what it loads."""
+    app.add_config_value("browser_check", os.environ.get("IBPCL_PYODIDE", ""), "env", [str])
     app.add_directive("browser-check", BrowserCheck)
     app.connect("build-finished", ship)
     app.add_js_file("browser-check.js", loading_method="defer")
