@@ -74,11 +74,11 @@ def needed(release):
 
 def ship(app, error):
     """Copy Pyodide into the site that was built, and the checker beside it."""
-    release = app.config.browser_check
+    release, folder = app.config.browser_check, Path(app.outdir, "_static", "pyodide")
+    shutil.rmtree(folder, ignore_errors=True)                # of a build before this one
     if error is not None or not release or app.builder.format != "html":
         return
-    folder = Path(app.outdir, "_static", "pyodide")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True)
     for file in needed(Path(release)):
         shutil.copyfile(file, folder / file.name)
     pack(folder / "ibpcl.zip")
