@@ -69,6 +69,8 @@ def softplus(x):
 def expm1_rest(x):
     r"""Compute :math:`e^x - 1 - x \ge 0`, about :math:`x^2 / 2` near zero, where the difference has no digits left.
 
+    Elementwise, for arrays of any shape.
+
     >>> float(expm1_rest(1e-10))
     5.000000000166667e-21
     """
@@ -84,6 +86,7 @@ def log1p_rest(u):
 
     There, with :math:`r = \frac{u}{2 + u}`, :math:`\log(1 + u) = 2 \operatorname{artanh} r` and :math:`u - 2 r = u r`,
     so that the difference is :math:`u r - 2 r^3 \bigl(\tfrac13 + \tfrac{r^2}5 + \tfrac{r^4}7 + \dots\bigr)`.
+    Elementwise, for arrays of any shape.
 
     >>> float(log1p_rest(1e-10))
     4.999999999666667e-21
@@ -144,9 +147,9 @@ def logit(p):
 
 
 def finite(x):
-    """Say whether no number is infinite and none is not a number.
+    """Return whether all elements are finite.
 
-    One sum of squares shows it without a mask of their size, unless it overflows.
+    The sum of squares tells without an array of flags, unless it overflows.
 
     >>> finite(np.array([1.0, -2.0])), finite(np.array([1.0, np.nan])), finite(np.array([np.inf, -np.inf]))
     (True, False, False)

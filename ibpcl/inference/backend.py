@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 BACKENDS = ("numba", "numpy")
 COMPILING = "compiling the kernels, once after installing (about ten seconds)"
-# What a second process compiles meanwhile: about half of the time.
+# What a second process compiles at the same time: modules that take about half of the seconds.
 ELSEWHERE = ("gaussian", "masked_weights", "noise")
 # References that are not primitives: they have no gradient.
 APART = ("adam", "noise")

@@ -9,7 +9,7 @@ from ibpcl import adam as reference
 from ibpcl.kernels.compilation import compiled, float32, inlined, vector, void
 from ibpcl.kernels.threads import JOB, parts, run, taken
 
-PIECE = 2**15                                                # less is done sooner than a helper is there
+PIECE = 2**15                                                # a smaller one is done before a helper begins
 
 
 @inlined

@@ -13,7 +13,7 @@ from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import likelihoods as reference
 
-ROWS, IMAGES = 4096, 16                                      # a piece; less is done sooner than a helper is there
+ROWS, IMAGES = 4096, 16                                      # a piece; a smaller one is done before a helper begins
 ZERO, ONE = np.float32(0), np.float32(1)
 # Smaller probabilities count as zero in a gradient: products with them would be subnormal numbers, which take long.
 SMALLEST = np.float32(1e-20)

@@ -236,7 +236,7 @@ def _gather(job, mask, first, gradients, variances, dmu, dlog_sigma):
 def _moments_of(mu, log_sigma, mask):
     """Return means and variances (2, D, K) of the weights under a mask.
 
-    If there are only those that it keeps, return also before how many of them each of its rows begins; else None.
+    If ``mu`` holds only the weights that the mask keeps, return also how many of them precede each row; else None.
     """
     if mask is None:
         return np.stack([mu, np.exp(2 * log_sigma)]), None

@@ -216,7 +216,7 @@ def run_all(checks, seed=0, timeout=120.0, curves=False):
         for check, found in zip(checks, pool.map(partial(_run_given, **options), range(len(checks))), strict=True):
             yield Result(check, *found)
     finally:
-        pool.shutdown(cancel_futures=True)                   # of what nobody waits for any more
+        pool.shutdown(cancel_futures=True)                   # Ctrl-C must not run the remaining checks
 
 
 _given = []                                                  # in a process that shares the work: all checks

@@ -106,6 +106,7 @@ def harmonic(b):
     r"""Compute the harmonic number :math:`H_b = \psi(b + 1) + \gamma = \zeta(2)\, b - \zeta(3)\, b^2 + \dots`
 
     The sum loses all digits for small b; below 0.1 the series (Abramowitz and Stegun, 6.3.14) is right to 1e-16.
+    Elementwise, for b > 0 of any shape.
 
     >>> float(harmonic(np.array(3.0)).round(6)), float(harmonic(np.array(1e-20)) * 1e20)
     (1.833333, 1.6449340668482264)
