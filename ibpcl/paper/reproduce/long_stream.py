@@ -3,7 +3,6 @@
 import numpy as np
 
 from ibpcl.evaluation import metrics
-from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import findings
 from ibpcl.experiments.benchmarks import Row
 from ibpcl.experiments.findings import Summary
@@ -44,8 +43,6 @@ def long_stream(found):
         pictures.curves(matrices, axes[0], b.label)
     axes[1].set_xticks(LOOKS)
     pictures.one_legend(axes)
-    for ax in axes:
-        ax.tick_params(labelsize=canvas.TICK)
     return Summary(tuple(tables), (
         f"A published continuation of the authors' code reports {CONTINUED} % after 30 permutations, of all images.",
     ), {"long-stream": axes})
