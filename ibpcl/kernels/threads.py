@@ -18,6 +18,7 @@ import functools
 import math
 import os
 import queue
+import sys
 import threading
 import time
 from pathlib import Path
@@ -113,7 +114,7 @@ class _Counters(threading.local):
         """Return an array (3, 8), a number in each row, and where it begins."""
         if not self.left:
             block = np.zeros((JOBS, 3, CACHE_LINE // 8), np.int64)
-            self.left = [(block[i], block.ctypes.data + i * block[i].nbytes) for i in range(JOBS)]
+            self.left = list(zip(block, range(block.ctypes.data, sys.maxsize, block[0].nbytes), strict=False))
         return self.left.pop()
 
 
