@@ -10,7 +10,7 @@ from ibpcl.kernels.compilation import compiled, cube, void
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.openblas import one_thread
 
-ROWS = 128                                                   # of a product, a piece
+ROWS = 64                                                    # of a product, a piece
 
 
 @compiled(void(JOB, cube, cube, cube))

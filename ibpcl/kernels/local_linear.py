@@ -213,12 +213,10 @@ def _spread(job, mask, first, means, variances, moments):
     for i in taken(job):
         for d in range(i * ROWS, min((i + 1) * ROWS, mask.shape[0])):
             j = first[d]
-            for k in range(mask.shape[1]):
-                if mask[d, k]:
-                    moments[0, d, k], moments[1, d, k] = means[j], variances[j]
-                    j += 1
-                else:
-                    moments[0, d, k] = moments[1, d, k] = ZERO
+            for k in range(mask.shape[1]):                   # without a branch, which could not be foreseen
+                kept, place = np.float32(mask[d, k]), min(j, means.size - 1)
+                moments[0, d, k], moments[1, d, k] = kept * means[place], kept * variances[place]
+                j += mask[d, k]
 
 
 @compiled(void(JOB, flags, int64[::1], cube, matrix, vector, vector))
@@ -246,7 +244,7 @@ def _moments_of(mu, log_sigma, mask):
         np.exp(2 * log_sigma, out=moments[1], where=mask)
         return moments, None
     first = np.zeros(len(mask) + 1, np.int64)
-    np.cumsum(np.count_nonzero(mask, axis=1), out=first[1:])
+    np.cumsum(mask.view(np.uint8).sum(axis=1, dtype=np.uint32), out=first[1:])     # bytes are counted twice as fast
     if not first[-1] == mu.size == log_sigma.size:
         raise ValueError(f"local_linear.sample: the mask keeps {first[-1]} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")

@@ -18,6 +18,7 @@ import functools
 import math
 import os
 import queue
+import sys
 import threading
 import time
 from pathlib import Path
@@ -34,6 +35,7 @@ QUOTA = Path("/sys/fs/cgroup/cpu.max")                       # of the container:
 CACHE_LINE = 64                                              # bytes
 LOOKS = 200_000                                              # about a millisecond
 NAP = 2e-5                                                   # seconds
+JOBS = 512                                                   # that get their counters at once
 _chosen = {"count": None}
 JOB = types.UniTuple(int64, 6)                               # what a kernel is told of its job
 
@@ -100,13 +102,31 @@ def taken(job):
             break
 
 
+class _Counters(threading.local):
+    """The numbers that the threads of a job share, all zero, and their address: others for every job.
+
+    A block of them is made at a time, for asking NumPy for an address takes longer than a small job.
+    """
+
+    left = ()
+
+    def take(self):
+        """Return an array (3, 8), a number in each row, and where it begins."""
+        if not self.left:
+            block = np.zeros((JOBS, 3, CACHE_LINE // 8), np.int64)
+            self.left = list(zip(block, range(block.ctypes.data, sys.maxsize, block[0].nbytes), strict=False))
+        return self.left.pop()
+
+
+_counters = _Counters()
+
+
 class _Job:
     """A kernel with its arguments, and what its threads share: in what :func:`taken` reads, all are numbers."""
 
     def __init__(self, kernel, pieces, arguments, opened=None, number=1):
         self.kernel, self.arguments, self.number = kernel, arguments, number
-        self.shared = np.zeros((3, CACHE_LINE // 8), np.int64)
-        following = self.shared.ctypes.data
+        self.shared, following = _counters.take()
         self.fields = opened or following + 2 * CACHE_LINE, number, following, following + CACHE_LINE, pieces
 
     def work(self, helps):

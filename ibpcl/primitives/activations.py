@@ -60,7 +60,7 @@ def leaky_relu(x):
     array([-0.01,  2.  ])
     """
     x = numerics.inexact(x)
-    slope = np.where(x.real > 0, 1, LEAK).astype(x.real.dtype)
+    slope = np.where(x.real > 0, *np.array([1, LEAK], x.real.dtype))
     return x * slope, slope
 
 
