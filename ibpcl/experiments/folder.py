@@ -12,19 +12,16 @@ from pathlib import Path
 
 from ibpcl import storage
 from ibpcl.errors import UserError
+from ibpcl.experiments.captions import OF_RUNS
 from ibpcl.experiments.config import OPTIONAL, PLACES, as_table, run_keys
 
 CONFIG, LOCK, RESULT, LEARNER, REPORT = "config.toml", ".lock", "result.json", "learner.npz", "report.html"
 IMAGES = "stages.npz"                                        # what the figures of a generative model show
 RUNS = Path("runs")
 WAIT = 0.5                                                   # seconds for another process that only looks
-# What a run writes beside its configuration.
-RESULTS = (RESULT, "history.csv", LEARNER, "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
-           "receptive_fields.png", "sharing.png", "history.png", REPORT)
-OF_REGRESSION = ("reliability.png", "intervals.png")
-OF_IMAGES = (IMAGES, "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
-             "few_labels.png")
-OF_INTERRUPTED = ("checkpoint.npz", "checkpoint.npz.previous")
+# What runs write beside their configuration.
+RESULTS = (RESULT, "history.csv", LEARNER, IMAGES, REPORT, "checkpoint.npz", "checkpoint.npz.previous",
+           *(f"{name}.png" for name in OF_RUNS))
 
 
 class AtWorkError(UserError):
@@ -117,7 +114,7 @@ def begin(folder, config, fresh=False):
     """Write a run's configuration to its folder; results of another run, or with ``fresh`` of any, are removed."""
     table = as_table(config)
     if fresh or not _same(_earlier(folder), table):
-        for name in (*RESULTS, *OF_REGRESSION, *OF_IMAGES, *OF_INTERRUPTED):
+        for name in RESULTS:
             Path(folder, name).unlink(missing_ok=True)
     storage.write_toml(folder / CONFIG, table)
 

@@ -80,19 +80,18 @@ def figures(pictures, most):
 
     Parameters
     ----------
-    pictures : sequence of (Path, str, Caption)
-        Each with its title, for those who do not see it.
+    pictures : sequence of (Path, Caption)
     most : int
     """
-    found = [(path, title, words, path.read_bytes()) for path, title, words in pictures if path.is_file()]
+    found = [(path, caption, path.read_bytes()) for path, caption in pictures if path.is_file()]
     few, parts = sum(len(data) for *_, data in found) * 4 / 3 > most, []
-    for path, title, words, data in found:
+    for path, (title, alt, sentence), data in found:
         data = base64.b64encode(fewer_colors(data) if few else data).decode()
         most -= len(data)
-        picture = (tag("img", src=f"data:image/png;base64,{data}", alt=f"{title}. {words.alt}") if most >= 0 else
+        picture = (tag("img", src=f"data:image/png;base64,{data}", alt=f"{title}. {alt}") if most >= 0 else
                    tag("p", f"{path.name} is too large for this page; it is in the folder."))
         most += 0 if most >= 0 else len(data)
-        parts.append(tag("figure", picture, tag("figcaption", tag("strong", f"{title}."), f" {words.sentence}")))
+        parts.append(tag("figure", picture, tag("figcaption", tag("strong", f"{title}."), f" {sentence}")))
     return parts
 
 

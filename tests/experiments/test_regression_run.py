@@ -13,9 +13,9 @@ from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import calibration, metrics
 from ibpcl.experiments.config import RunConfig, as_table, configure
-from ibpcl.experiments.folder import OF_REGRESSION, RESULTS
 from ibpcl.experiments.run import make_learner, make_stream, run
 
+OF_REGRESSION = ("reliability.png", "intervals.png")
 TINY = {"hidden": (20,), "samples": 1, "prediction_samples": 20, "epochs": 12, "finetune_epochs": 6, "batch": 50,
         "tasks": 2, "train_limit": 300, "test_limit": 60, "start_sigma": 0.01, "weight_rate": 0.03, "backend": "numpy"}
 
@@ -53,7 +53,9 @@ def test_the_result_tells_coverage_and_noise(finished):
 
 
 def test_the_folder_holds_the_figures_of_a_regression_too(finished):
-    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", ".lock", *RESULTS, *OF_REGRESSION}
+    assert {path.name for path in finished.folder.iterdir()} == {
+        "config.toml", ".lock", "result.json", "history.csv", "learner.npz", "report.html", "accuracy_curves.png",
+        "accuracy_matrix.png", "masks.png", "receptive_fields.png", "sharing.png", "history.png", *OF_REGRESSION}
     for path in finished.folder.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
     assert configure(finished.folder / "config.toml") == finished.config
