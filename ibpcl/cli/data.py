@@ -4,17 +4,13 @@ import sys
 
 from ibpcl import storage
 from ibpcl.data import glyphs, registry
-from ibpcl.data.dataset import DataError
 from ibpcl.data.sources import SOURCES, given_folder
 from ibpcl.errors import UserError
 
 
 def execute(options):
     """List, verify or fetch image sets."""
-    try:
-        ACTIONS[options.action](options)
-    except DataError as error:
-        raise UserError(str(error)) from error
+    ACTIONS[options.action](options)
 
 
 def show(options):

@@ -82,14 +82,18 @@ def own_tasks(stream):
     Raises
     ------
     DataError
-        If it is no sequence of tasks.
+        If it is no sequence of tasks, or one of them cannot be built.
     """
     if isinstance(stream, OwnTasks):
         return stream
     if isinstance(stream, Task) or not hasattr(stream, "__len__") or not hasattr(stream, "__getitem__"):
         raise DataError(f"a stream must be a sequence of Task, got {type(stream).__name__}")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", str(getattr(stream, "name", ""))).strip("-.")
-    return OwnTasks(tuple(stream[t] for t in range(len(stream))), name or "own")
+    try:
+        tasks = tuple(stream[t] for t in range(len(stream)))
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error)) from error
+    return OwnTasks(tasks, name or "own")
 
 
 def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, image_shape=None):

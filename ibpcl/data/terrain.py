@@ -84,7 +84,7 @@ class TerrainStream:
     ValueError
         If an argument is out of range, or, once a task is asked for, when its test cells are all of one height.
     DataError
-        If Matplotlib's file is not there, or is not what it should be.
+        If there are not so many tasks, or Matplotlib's file is not there, or is not what it should be.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class TerrainStream:
 
     def __post_init__(self):
         if not 1 <= operator.index(self.tasks) <= LONGITUDES // 4:
-            raise ValueError(f"TerrainStream: tasks must be in 1 .. {LONGITUDES // 4}, got {self.tasks}")
+            raise DataError(f"TerrainStream: tasks must be in 1 .. {LONGITUDES // 4}, got {self.tasks}")
         for argument, least in (("seed", 0), ("train", 1), ("test", 1)):
             value = getattr(self, argument)
             if (value is not None or argument == "seed") and operator.index(value) < least:

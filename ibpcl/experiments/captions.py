@@ -67,7 +67,7 @@ OF_RUNS = {
                                "Test images and their reconstructions: what changes down a column has been "
                                "forgotten or improved."),
 }
-# Alternative texts and sentences of tables' figures, by the beginning of the file's name; of several the longest counts.
+# Of tables, alternative texts and sentences by the beginning of the file's name; of several the longest counts.
 OF_TABLES = {
     "accuracy": (BY_ROW, "Filled dots are measured here, hollow diamonds are reported elsewhere."),
     "backward_transfer": (BY_ROW, "Left of zero is forgetting."),

@@ -225,18 +225,10 @@ class _Start(NamedTuple):
     own: Any = None
 
 
-def own_stream(stream):
-    """Return one's own tasks with their identity; what is no sequence of tasks is a UserError."""
-    try:
-        return own_tasks(stream)
-    except (TypeError, ValueError) as error:
-        raise UserError(str(error)) from error
-
-
 def _start(target):
     """Return what a target says: the name of an experiment, a TOML file, or a sequence of tasks."""
     if not isinstance(target, str | Path):
-        own = own_stream(target)
+        own = own_tasks(target)
         base = NO_PRESET._replace(asks="regression") if own.kind == "regression" else NO_PRESET
         return _Start(base, {"experiment": own.name, "dataset": OWN, "stream": OWN}, own=own)
     target = str(target)

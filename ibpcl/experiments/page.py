@@ -12,7 +12,7 @@ import ibpcl
 from ibpcl import storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import captions, sections
-from ibpcl.experiments.folder import REPORT, is_run
+from ibpcl.experiments.folder import REPORT, table_of
 from ibpcl.experiments.folders import command, read, runs_in
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.markup import figures, page, section, table, tag
@@ -45,7 +45,7 @@ def write(folder, to=None):
     folder = Path(folder)
     path = folder / REPORT if to is None else Path(to)
     try:
-        kind = of_run if is_run(folder) else of_table if (folder / TABLE).is_file() else of_folder
+        kind = of_run if table_of(folder) else of_table if (folder / TABLE).is_file() else of_folder
         text = kind(folder)
     except KeyError as error:
         raise UserError(f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote them: "
@@ -113,7 +113,7 @@ def of_table(folder):
                            for one in found["tables"]], [tag("p", note) for note in found["notes"]]),
         found["failures"] and section("Not trained", [tag("p", f"{one['cell']}: {one['reason']}")
                                                       for one in found["failures"]])]
-    runs = [(read(place), cell["row"]) for cell in cells if is_run(place := folder / cell["folder"])]
+    runs = [(read(place), cell["row"]) for cell in cells if table_of(place := folder / cell["folder"])]
     after = [runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
              section("Settings that differ from the default", sections.changes(cells)), sections.versions(cells)]
     files = [folder / Path(name).name for name in found["pictures"]]     # of this folder only, whatever the file says

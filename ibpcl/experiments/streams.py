@@ -20,16 +20,12 @@ def make_stream(config):
     UserError
         If a file is missing or damaged, or there are not so many tasks.
     """
-    try:
-        if config.stream == "strips":
-            return TerrainStream(config.tasks, config.data_seed, config.train_limit, config.test_limit,
-                                 config.validation)
-        stream = _own_stream(config) if config.dataset == OWN else _image_stream(config)
-        if config.validation is not None:
-            stream = with_validation(stream, config.validation, config.data_seed)
-        return limited(stream, config.train_limit, config.test_limit)
-    except ValueError as error:                              # DataError is one
-        raise UserError(str(error)) from error
+    if config.stream == "strips":
+        return TerrainStream(config.tasks, config.data_seed, config.train_limit, config.test_limit, config.validation)
+    stream = _own_stream(config) if config.dataset == OWN else _image_stream(config)
+    if config.validation is not None:
+        stream = with_validation(stream, config.validation, config.data_seed)
+    return limited(stream, config.train_limit, config.test_limit)
 
 
 def _image_stream(config):
