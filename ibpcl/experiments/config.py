@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from ibpcl import storage
 from ibpcl.data.dataset import DataError
-from ibpcl.data.own import own_tasks, read_tasks
+from ibpcl.data.own import as_name, own_tasks, read_tasks
 from ibpcl.data.registry import available
 from ibpcl.errors import UserError, nearest
 from ibpcl.experiments import values
@@ -242,8 +242,7 @@ def _start(target):
     except ValueError as error:
         raise UserError(str(error)) from error
     if "experiment" not in given:
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(target).stem).strip("-.") or "run"
-        return _Start(NO_PRESET, {"experiment": name, **given}, target)
+        return _Start(NO_PRESET, {"experiment": as_name(Path(target).stem, "run"), **given}, target)
     name = values.convert(f"{target}: experiment", given["experiment"], str)
     if name not in PRESETS and "data" not in given and not {"dataset", "stream"} <= given.keys():
         raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
