@@ -87,7 +87,7 @@ def cache_path(name="glyphs", seed=0):
     return cache_folder() / "glyphs" / f"{name}-seed{_seed(seed)}-{digest}.npz"
 
 
-def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="glyphs", distortion=DEFAULT):
+def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="glyphs"):
     """Draw ``train`` and ``test`` images per class as a :class:`Dataset`, each spread evenly over its fonts.
 
     Class c is ``characters[c]``; errors are those of :func:`load`.
@@ -96,17 +96,17 @@ def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="g
     [1, 0, 0, 1, 1, 0]
     """
     seed = _seed(seed)
-    parts = [_render_part(characters, fonts, count, np.random.default_rng((seed, part)), distortion)
+    parts = [_render_part(characters, fonts, count, np.random.default_rng((seed, part)))
              for part, (fonts, count) in enumerate([(TRAIN_FONTS, train), (TEST_FONTS, test)])]
     return check_dataset(Dataset(name, *parts[0], *parts[1], tuple(characters)))
 
 
-def _render_part(characters, fonts, count, rng, distortion):
+def _render_part(characters, fonts, count, rng):
     images, labels = [], []
     for label, character in enumerate(characters):
         for j, font in enumerate(fonts):
             share = len(range(j, count, len(fonts)))        # the first fonts take what does not divide evenly
-            images.append(distort(signed_distance(font, character), share, rng, distortion))
+            images.append(distort(signed_distance(font, character), share, rng))
             labels.append(np.full(share, label, np.uint8))
     order = rng.permutation(len(characters) * count)
     return np.concatenate(images)[order], np.concatenate(labels)[order]

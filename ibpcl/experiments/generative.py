@@ -90,13 +90,13 @@ def _scores(models, tests, images, samples, title, config, progress):
     return rows
 
 
-def shown(models, tests, seed, count=SHOWN):
-    """Return ``count`` images of each task's prior, and the reconstructions of its first test images: (T * count, D).
+def shown(models, tests, seed):
+    """Return images of each task's prior, and the reconstructions of its first test images: (T * SHOWN, D).
 
     A task's prior is drawn with the same noise at every stage, so that a column of pictures shows what changes.
     """
-    return (np.concatenate([latent.prior_samples(model, count, (seed, t)) for t, model in enumerate(models)]),
-            np.concatenate([latent.reconstructions(model, x[:count]) for model, x in zip(models, tests, strict=True)]))
+    return (np.concatenate([latent.prior_samples(model, SHOWN, (seed, t)) for t, model in enumerate(models)]),
+            np.concatenate([latent.reconstructions(model, x[:SHOWN]) for model, x in zip(models, tests, strict=True)]))
 
 
 def measured(config, stages, learner, stream, progress=None):
