@@ -134,7 +134,7 @@ def summary(result):
     lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test'] + seconds.get('final', 0):.1f} s testing, "
                        f"{seconds['total']:.1f} s in all{memory}"),
               ("results in", f"{result.folder}")]
-    remark = f"\n\n{AS_PRINTED[images]}" * (config.preset == "paper" and not config.regression)
+    remark = f"\n\n{AS_PRINTED[images]}" * (config.preset == "paper" and config.measure != "R^2")
     return "\n" + "\n".join(f"{name:18} {text}" for name, text in lines) + remark
 
 

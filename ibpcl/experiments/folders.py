@@ -13,7 +13,7 @@ import numpy as np
 from ibpcl import checkpoints, storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import values
-from ibpcl.experiments.config import OWN, as_table, configure, keys, run_keys
+from ibpcl.experiments.config import OWN, as_table, configure, keys, measure_of, run_keys
 from ibpcl.experiments.folder import CONFIG, RESULT, at_work, table_of
 from ibpcl.experiments.journal import FILE, HISTORY, HOLDS
 from ibpcl.experiments.presets import DEFAULT, PRESETS
@@ -44,8 +44,7 @@ class Contents(NamedTuple):
     @property
     def measure(self):
         """What stands in the matrix, as :attr:`ibpcl.experiments.config.RunConfig.measure`."""
-        of_stream = {"classes": "log-likelihood", "strips": "R^2", "own-regression": "R^2"}
-        return of_stream.get(self.table["stream"], "accuracy")
+        return measure_of(self.table["stream"])
 
     @property
     def matrix(self):
