@@ -48,17 +48,9 @@ def parser():
     top.add_argument("--version", action="version", version=f"ibpcl {__version__}")
     top.set_defaults(command=None)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    _add_run(commands)
-    _add_predict(commands)
-    _add_compare(commands)
-    _add_tune(commands)
-    _add_reproduce(commands)
-    _add_runs(commands)
-    _add_report(commands)
-    _add_settings(commands)
-    _add_methods(commands)
-    _add_datasets(commands)
-    _add_bench(commands)
+    _add_one_run(commands)
+    _add_many_runs(commands)
+    _add_what_shows(commands)
     add_check(commands)
     add_class(commands)
     return top
@@ -98,7 +90,7 @@ def _add_set(command, sentence):
     command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments", help=sentence)
 
 
-def _add_many_runs(command, folder, what="the tables"):
+def _add_sweep(command, folder, what="the tables"):
     """Add the arguments of the commands that make many runs."""
     _add_data_dir(command)
     command.add_argument("--out", metavar="DIR", default=folder, help=f"folder for the results (default: {folder})")
@@ -123,7 +115,8 @@ def _whole(most):
     return read
 
 
-def _add_run(commands):
+def _add_one_run(commands):
+    """Add the commands that make one run, and use it."""
     run = add_command(
         commands, "run", "learn the tasks of an experiment and measure what is remembered",
         description="Learn the tasks of an experiment one after another. After each task, print the\n"
@@ -147,8 +140,6 @@ def _add_run(commands):
     shown.add_argument("--json", action="store_true", help="print the content of result.json only")
     run.add_argument("--list", action=ListExperiments, nargs=0, help="list the experiments and stop")
 
-
-def _add_predict(commands):
     predict = add_command(commands, "predict", "predict with the learner of a run",
                           "Predict class probabilities for inputs with the learner of a run.")
     predict.add_argument("run", metavar="DIR", help="folder of a run, or a learner.npz")
@@ -158,7 +149,8 @@ def _add_predict(commands):
     predict.add_argument("--out", metavar="P.NPY", help="file for the probabilities (default: print them)")
 
 
-def _add_compare(commands):
+def _add_many_runs(commands):
+    """Add the commands that make many runs."""
     compare = add_command(
         commands, "compare", "run several methods with several seeds on one experiment, and tabulate them",
         description="Run every method with every seed on one experiment; print and write a table of accuracy, backward "
@@ -171,10 +163,8 @@ def _add_compare(commands):
     compare.add_argument("--tuned", action="store_true", help="use the settings that a search found, if any")
     _add_set(compare, "set a key of every run, or of every method that has it; METHOD.KEY for one method")
     compare.add_argument("--dry-run", action="store_true", help="print the number of runs and about how long they take")
-    _add_many_runs(compare, "comparison")
+    _add_sweep(compare, "comparison")
 
-
-def _add_tune(commands):
     tune = add_command(
         commands, "tune", "search the settings of a method, on validation data",
         description="Search the settings of a method at random. Each trial is scored on validation data cut from the "
@@ -188,10 +178,8 @@ def _add_tune(commands):
                       help="after 1, 2, 4 ... tasks, continue only the better half of the trials")
     tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners per trial (default: 1)")
     _add_set(tune, "set a configuration key of all trials; it is then not searched")
-    _add_many_runs(tune, RECORDS, "the trials")
+    _add_sweep(tune, RECORDS, "the trials")
 
-
-def _add_reproduce(commands):
     reproduce = add_command(
         commands, "reproduce", "measure what the paper reports, and print both",
         description="Run the experiments behind a table or figure of the paper; print and write our\n"
@@ -207,10 +195,11 @@ def _add_reproduce(commands):
     reproduce.add_argument("--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs")
     reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
     _add_set(reproduce, "set a key of every run or of npbcl; METHOD.KEY for another method")
-    _add_many_runs(reproduce, "reproduction")
+    _add_sweep(reproduce, "reproduction")
 
 
-def _add_runs(commands):
+def _add_what_shows(commands):
+    """Add the commands that show what there is, fetch data, and measure the speed."""
     runs = add_command(
         commands, "runs", "list the runs of a folder, or compare two of them",
         "List the runs of a folder, the oldest first: experiment, method, seed, result, date, and whether each is "
@@ -221,8 +210,6 @@ def _add_runs(commands):
     runs.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, by their folders or their names in DIR")
     _add_json(runs, "the list or the comparison")
 
-
-def _add_report(commands):
     report = add_command(
         commands, "report", "write the page of a run, finished or not, or of a comparison",
         description="Write report.html, one self-contained file: what was run and the command that repeats it, "
@@ -232,32 +219,15 @@ def _add_report(commands):
     report.add_argument("--out", metavar="FILE", help="file for the page (default: report.html in DIR)")
     _add_json(report, "path and size of the page")
 
-
-def _add_settings(commands):
     settings = add_command(commands, "settings", "list every configuration key with its default",
                            "List every configuration key: default, type and meaning.")
     settings.add_argument("method", nargs="?", default="npbcl", metavar="METHOD", help="the method (default: npbcl)")
     _add_json(settings, "the keys")
 
-
-def _add_methods(commands):
     methods = add_command(commands, "methods", "list the methods, what they store and what they can do",
                           "List the methods: paper, bytes stored, what each can do.")
     _add_json(methods, "the methods")
 
-
-def _add_bench(commands):
-    bench = add_command(
-        commands, "bench", "measure the gradient step against its matrix products, NumPy, PyTorch and JAX",
-        description="Measure the gradient step, its parts, scaling and memory; print a table, write bench.json and "
-                    "bench.png.")
-    bench.add_argument("--json", action="store_true", help="print the content of bench.json only")
-    bench.add_argument("--quick", action="store_true", help="tiny sizes: a test that it works, not of its speed")
-    bench.add_argument("--out", metavar="DIR", default="runs/bench", help="folder for results (default: runs/bench)")
-    _add_data_dir(bench)
-
-
-def _add_datasets(commands):
     data = add_command(commands, "data", "list, verify and download the image sets")
     actions = data.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action", parser_class=Parser)
     for action, nargs, text in (("list", 0, "list the image sets and the state of their files"),
@@ -270,6 +240,15 @@ def _add_datasets(commands):
         _add_data_dir(one)
         if action == "list":
             _add_json(one, "the image sets")
+
+    bench = add_command(
+        commands, "bench", "measure the gradient step against its matrix products, NumPy, PyTorch and JAX",
+        description="Measure the gradient step, its parts, scaling and memory; print a table, write bench.json and "
+                    "bench.png.")
+    bench.add_argument("--json", action="store_true", help="print the content of bench.json only")
+    bench.add_argument("--quick", action="store_true", help="tiny sizes: a test that it works, not of its speed")
+    bench.add_argument("--out", metavar="DIR", default="runs/bench", help="folder for results (default: runs/bench)")
+    _add_data_dir(bench)
 
 
 def list_experiments():

@@ -6,9 +6,8 @@ import shlex
 from tqdm import tqdm
 
 from ibpcl import storage
-from ibpcl.cli.runs import assignments, target
+from ibpcl.cli.runs import assignments, data_dir, hired, target
 from ibpcl.cli.table import percent
-from ibpcl.cli.workers import data_dir, hired
 from ibpcl.experiments import values
 from ibpcl.experiments.record import recorded
 from ibpcl.experiments.search import plan
