@@ -31,7 +31,7 @@ def figures_of(values, history, learner, stream=None, images=None):
         The columns of ``history.csv``.
     learner : Learner
         After its last task.
-    stream : sequence of Task, optional
+    stream : ibpcl.data.terrain.TerrainStream, optional
         Of a regression on terrain, whose figure of intervals needs it.
     images : dict of str to ndarray, optional
         The content of ``stages.npz``, of a generative model.
@@ -51,7 +51,7 @@ def figures_of(values, history, learner, stream=None, images=None):
             label = getattr(drawn[name], f"get_{side}")()
             getattr(drawn[name], f"set_{side}")(label.replace("accuracy", "$R^2$"))
         drawn["reliability"] = _reliability(values)
-        if hasattr(stream, "line"):
+        if stream is not None:
             drawn["intervals"] = _intervals(values, learner, stream)
     for name, axes in drawn.items():
         canvas.entitle(axes, f"{OF_RUNS[name].title}\n{values['experiment']}, {values['method'].rpartition(':')[2]}, "

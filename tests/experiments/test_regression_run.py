@@ -7,6 +7,7 @@ import pytest
 
 from ibpcl import checkpoints, storage
 from ibpcl.cli import main
+from ibpcl.continual.task import Task
 from ibpcl.data import terrain
 from ibpcl.data.dataset import DataError
 from ibpcl.data.terrain import TerrainStream
@@ -111,9 +112,9 @@ def test_another_run_takes_the_figures_of_a_regression_away(tmp_path):
 
 def test_keys_of_the_run_make_the_stream():
     config = configure("terrain", tasks=3, train_limit=30, test_limit=20, data_seed=4, validation=0.25)
-    stream, same = make_stream(config), TerrainStream(3, 4, 30, 20, 0.25)
+    stream, same = make_stream(config), TerrainStream(3, 4, 0.25)
     assert (len(stream), stream.name, len(stream[0].x_train), len(stream[0].x_test)) == (3, "terrain", 30, 20)
-    np.testing.assert_array_equal(stream[2].x_test, same[2].x_test)
+    np.testing.assert_array_equal(stream[2].x_test, same[2].x_test[:20])
 
 
 def test_terrain_comes_in_strips_and_nothing_else_does():
@@ -128,8 +129,12 @@ def test_terrain_comes_in_strips_and_nothing_else_does():
 def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"tasks must be in 1 \.\. 30, got 31"):
         run(configure("terrain", tasks=31), tmp_path / "run")
-    with pytest.raises(UserError, match=r"test cells \(1\) of task .* are of one height"):
-        run(configure("terrain", test_limit=1), tmp_path / "run")
+    for few in ({"test_limit": 1}, {"tasks": 30, "validation": 0.001}):
+        with pytest.raises(UserError, match=r"test targets \(1\) of task .* are all alike.* \(see test_limit"):
+            run(configure("terrain", **few), tmp_path / "run")
+    x, y = np.random.default_rng(0).random((2, 30, 4))
+    with pytest.raises(UserError, match=r"the test targets \(5\) of task 'flat' are all alike"):
+        run(configure([Task("flat", x, y, x[:5], np.ones((5, 4)))]), tmp_path / "run")
     with pytest.raises(UserError, match="method independent does not do regression"):
         run(configure("terrain", method="independent"), tmp_path / "run")
 
