@@ -120,7 +120,11 @@ def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
         make_stream(cell.config)                             # what is missing is known before hours have passed
     for folder in {cell.folder.parent for cell in missing}:
         folder.mkdir(parents=True, exist_ok=True)
-    failures, jobs = {}, [_job(cell) for cell in missing]
+    failures, jobs = {}, []
+    for cell in missing:
+        folder = cell.folder.absolute()                      # a worker may have another working directory
+        jobs.append(Job(cell, str(cell), cost(cell), cell.config.tasks, (folder,), partial(_run, cell.config, folder),
+                        partial(at_work, folder)))
 
     def known():                                             # rows may share a run
         return ([ready[cell.folder]._replace(cell=cell) for cell in cells if ready[cell.folder] is not None],
@@ -146,12 +150,6 @@ def _name_other_versions(versions):
         warnings.warn(f"{len(others)} of the runs {'was' if len(others) == 1 else 'were'} made by ibpcl "
                       f"{', '.join(sorted(set(others)))}, this is {ibpcl.__version__}; to make runs again, remove "
                       "their folders or name another with --out", stacklevel=3)
-
-
-def _job(cell):
-    folder = cell.folder.absolute()                          # a worker may have another working directory
-    return Job(cell, str(cell), cost(cell), cell.config.tasks, (folder,), partial(_run, cell.config, folder),
-               partial(at_work, folder))
 
 
 def _run(config, folder, after_task):

@@ -151,13 +151,8 @@ def version(package):
         return None
 
 
-def columns(progresses):
-    """Return the history of all tasks as the columns of a table, one row per epoch; tasks count from 0."""
-    return as_columns([record for done in progresses for record in done.history])
-
-
 def as_columns(records):
-    """Return records as the columns of a table."""
+    """Return the records of epochs as the columns of a table, a row each; tasks count from 0."""
     return {name: [getattr(record, name) for record in records] for name in Record._fields}
 
 

@@ -21,20 +21,9 @@ def draw(run):
 
 
 def figures_of(values, history, learner, stream=None, images=None):
-    """Draw the figures of a run; return their Axes by name.
+    """Draw the figures of a run, from its result, its history and its learner; return their Axes by name.
 
-    Parameters
-    ----------
-    values : dict
-        The content of ``result.json``.
-    history : dict of str to sequence
-        The columns of ``history.csv``.
-    learner : Learner
-        After its last task.
-    stream : ibpcl.data.terrain.TerrainStream, optional
-        Of a regression on terrain, whose figure of intervals needs it.
-    images : dict of str to ndarray, optional
-        The content of ``stages.npz``, of a generative model.
+    ``stream`` is the terrain of a regression on it, ``images`` the content of ``stages.npz`` of a generative model.
     """
     names, weights = values["tasks"], values["elbo_weights"]
     masks = masks_of(learner, len(names))
