@@ -6,8 +6,6 @@ import numpy as np
 
 from ibpcl.adam import start
 from ibpcl.data import registry
-from ibpcl.data.dataset import DataError
-from ibpcl.errors import UserError
 from ibpcl.models import packing, starts
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
 from ibpcl.models.likelihoods import Softmax
@@ -53,10 +51,7 @@ def images(classes=None, data_dir=None):
     """
     there = {status.name for status in registry.status(data_dir) if status.summary not in ("missing", "damaged")}
     name = "mnist" if "mnist" in there or data_dir is not None else "glyphs"
-    try:
-        data = registry.load(name, data_dir)
-    except DataError as error:                               # of a folder that the user has named
-        raise UserError(str(error)) from error
+    data = registry.load(name, data_dir)
     chosen = slice(None) if classes is None else np.isin(data.train_labels, classes)
     x = data.train_images[chosen].reshape(-1, data.train_images[0].size)
     return Images(name, x, data.train_labels[chosen].astype(np.int64))

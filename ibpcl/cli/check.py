@@ -56,14 +56,10 @@ def add_parser(subparsers):
 
 
 def execute(options):
-    """Verify what the command line names and return the exit code.
+    """Verify what the command line names and return the exit code, see :data:`EPILOG`.
 
-    Returns
-    -------
-    int
-        0 if everything is proved right, 1 if something fails, 3 if something is undecided and nothing fails.  2 for a
-        mistake of the user, which is printed to standard error with all its lines (it may be a traceback of the user's
-        file) and, with ``--json``, as an object on standard output.
+    A mistake of the user is printed to standard error with all its lines (it may be a traceback of the user's file)
+    and, with ``--json``, as an object on standard output.
     """
     try:
         return _execute(options)
@@ -105,15 +101,7 @@ def _execute(options):
 
 
 def assigned(files, names):
-    """Give bare names to the files that have a function of that name.
-
-    Returns
-    -------
-    functions : dict of str to list of str
-        The functions to check in each file; all its pairs if the list is empty.
-    names : list of str
-        The names that are left.
-    """
+    """Return the functions to check by file, all its pairs if there are none, and the names that are of no file."""
     from ibpcl.verify import user
     chosen, left = list(map(user.split, files)), []          # (path, function), all functions if ""
     paths = dict.fromkeys(path for path, _ in chosen)
@@ -130,12 +118,8 @@ def assigned(files, names):
 def select(names, files=()):
     """Return the checks of the package that the names mean, all if there is none.
 
-    Parameters
-    ----------
-    names : list of str
-    files : list of str
-        Files of the user's among the targets.  Beside them ``f`` is rather a function that is not there than the
-        beginning of a name: a name must be a group, the whole name of a check or a pattern.
+    Beside files of the user's ``f`` is rather a function that is not there than the beginning of a name: a name must
+    then be a group, the whole name of a check or a pattern.
     """
     from ibpcl.paper import catalogue
     every = {word for check in catalogue.checks() for word in (check.group, check.name, str(check))} if files else ()
@@ -168,11 +152,7 @@ def _refuse(options, files):
 def check_files(functions, options):
     """Check the pairs of the user's files, and print each verdict as it comes.
 
-    Returns
-    -------
-    yours : list of ibpcl.verify.user.Checked
-    more : dict
-        What the JSON has of functions that were not checked, and of mistakes.
+    Returns these verdicts, and what the JSON has of functions that were not checked, and of mistakes.
     """
     from ibpcl.verify import user
     wrt = [name.strip() for name in options.wrt.split(",")] if options.wrt else None

@@ -4,28 +4,24 @@ import sys
 
 from ibpcl import storage
 from ibpcl.data import glyphs, registry
-from ibpcl.data.dataset import DataError
 from ibpcl.data.sources import SOURCES, given_folder
 from ibpcl.errors import UserError
 
 
 def execute(options):
     """List, verify or fetch image sets."""
-    try:
-        ACTIONS[options.action](options)
-    except DataError as error:
-        raise UserError(str(error)) from error
+    ACTIONS[options.action](options)
 
 
 def show(options):
     """Print every image set with its state; what is wrong with a damaged file stands below."""
+    found = registry.status(options.data_dir)
     if options.json:
         print(storage.json_text([{**status._asdict(), "folder": status.folder and str(status.folder),
                                   "files": [{**file._asdict(), "path": file.path and str(file.path)}
-                                            for file in status.files]}
-                                 for status in registry.status(options.data_dir)], indent=2))
+                                            for file in status.files]} for status in found], indent=2))
         return
-    for status in registry.status(options.data_dir):
+    for status in found:
         print(f"{status.name:14} {status.summary:23} {status.folder or ''}".rstrip())
         if status.summary in ("damaged", "incomplete"):
             for file in status.files:

@@ -48,20 +48,19 @@ def parser():
     top.add_argument("--version", action="version", version=f"ibpcl {__version__}")
     top.set_defaults(command=None)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    _add_run(commands)
-    _add_predict(commands)
-    _add_compare(commands)
-    _add_tune(commands)
-    _add_reproduce(commands)
-    _add_runs(commands)
-    _add_report(commands)
-    _add_settings(commands)
-    _add_methods(commands)
-    _add_datasets(commands)
-    _add_bench(commands)
+    _add_one_run(commands)
+    _add_many_runs(commands)
+    _add_what_shows(commands)
     add_check(commands)
     add_class(commands)
     return top
+
+
+def add_command(commands, name, text, description=None, module=None, **options):
+    """Add a command, whose work a module of its name does, or another; return its parser."""
+    one = commands.add_parser(name, help=text, description=description or f"{text[0].upper()}{text[1:]}.", **options)
+    one.set_defaults(command=module or name)
+    return one
 
 
 def _add_data_dir(command):
@@ -91,7 +90,7 @@ def _add_set(command, sentence):
     command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments", help=sentence)
 
 
-def _add_many_runs(command, folder, what="the tables"):
+def _add_sweep(command, folder, what="the tables"):
     """Add the arguments of the commands that make many runs."""
     _add_data_dir(command)
     command.add_argument("--out", metavar="DIR", default=folder, help=f"folder for the results (default: {folder})")
@@ -116,15 +115,15 @@ def _whole(most):
     return read
 
 
-def _add_run(commands):
-    run = commands.add_parser(
-        "run", help="learn the tasks of an experiment and measure what is remembered",
+def _add_one_run(commands):
+    """Add the commands that make one run, and use it."""
+    run = add_command(
+        commands, "run", "learn the tasks of an experiment and measure what is remembered",
         description="Learn the tasks of an experiment one after another. After each task, print the\n"
                     "accuracy on all tasks so far; write configuration, results and figures to a\n"
                     "folder. The same command continues an interrupted run and keeps a finished one.",
         epilog=f"experiments:\n{list_experiments()}\n\n`ibpcl settings` lists the keys for --set and TOML files.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    run.set_defaults(command="run")
     _add_experiment(run, f"one of the experiments below, or a TOML file (default: {DEFAULT})")
     _add_method(run, help="the method that learns: a name, or package.module:Class")
     run.add_argument("--preset", metavar="NAME", help="named settings; `ibpcl settings METHOD` lists them")
@@ -141,11 +140,8 @@ def _add_run(commands):
     shown.add_argument("--json", action="store_true", help="print the content of result.json only")
     run.add_argument("--list", action=ListExperiments, nargs=0, help="list the experiments and stop")
 
-
-def _add_predict(commands):
-    predict = commands.add_parser("predict", help="predict with the learner of a run",
-                                  description="Predict class probabilities for inputs with the learner of a run.")
-    predict.set_defaults(command="predict")
+    predict = add_command(commands, "predict", "predict with the learner of a run",
+                          "Predict class probabilities for inputs with the learner of a run.")
     predict.add_argument("run", metavar="DIR", help="folder of a run, or a learner.npz")
     predict.add_argument("inputs", metavar="X.NPY", help="inputs (N, D), or images (N, height, width)")
     predict.add_argument("--task", type=int, required=True, metavar="N", help="the task that they belong to, from 0")
@@ -153,13 +149,13 @@ def _add_predict(commands):
     predict.add_argument("--out", metavar="P.NPY", help="file for the probabilities (default: print them)")
 
 
-def _add_compare(commands):
-    compare = commands.add_parser(
-        "compare", help="run several methods with several seeds on one experiment, and tabulate them",
+def _add_many_runs(commands):
+    """Add the commands that make many runs."""
+    compare = add_command(
+        commands, "compare", "run several methods with several seeds on one experiment, and tabulate them",
         description="Run every method with every seed on one experiment; print and write a table of accuracy, backward "
                     "transfer, time and memory, and draw the curves. Finished runs are reused, interrupted runs "
                     "continue.")
-    compare.set_defaults(command="compare")
     _add_experiment(compare, "a name from `ibpcl run --list` or a TOML file")
     compare.add_argument("--methods", metavar="A,B",
                          help="names, or package.module:Class (default: all methods that can do the experiment)")
@@ -167,15 +163,12 @@ def _add_compare(commands):
     compare.add_argument("--tuned", action="store_true", help="use the settings that a search found, if any")
     _add_set(compare, "set a key of every run, or of every method that has it; METHOD.KEY for one method")
     compare.add_argument("--dry-run", action="store_true", help="print the number of runs and about how long they take")
-    _add_many_runs(compare, "comparison")
+    _add_sweep(compare, "comparison")
 
-
-def _add_tune(commands):
-    tune = commands.add_parser(
-        "tune", help="search the settings of a method, on validation data",
+    tune = add_command(
+        commands, "tune", "search the settings of a method, on validation data",
         description="Search the settings of a method at random. Each trial is scored on validation data cut from the "
                     "training data, never on the test set, and recorded. An existing record is continued.")
-    tune.set_defaults(command="tune")
     _add_experiment(tune, "a name from `ibpcl run --list` or a TOML file")
     _add_method(tune, required=True, help="the method: a name, or package.module:Class")
     tune.add_argument("--trials", type=_whole(MOST_TRIALS), default=TRIALS, metavar="N",
@@ -185,16 +178,13 @@ def _add_tune(commands):
                       help="after 1, 2, 4 ... tasks, continue only the better half of the trials")
     tune.add_argument("--repeats", type=int, default=1, metavar="N", help="learners per trial (default: 1)")
     _add_set(tune, "set a configuration key of all trials; it is then not searched")
-    _add_many_runs(tune, RECORDS, "the trials")
+    _add_sweep(tune, RECORDS, "the trials")
 
-
-def _add_reproduce(commands):
-    reproduce = commands.add_parser(
-        "reproduce", help="measure what the paper reports, and print both",
+    reproduce = add_command(
+        commands, "reproduce", "measure what the paper reports, and print both",
         description="Run the experiments behind a table or figure of the paper; print and write our\n"
                     "numbers beside the paper's. Finished runs are reused, interrupted runs continue.",
         epilog=list_targets, formatter_class=argparse.RawDescriptionHelpFormatter)
-    reproduce.set_defaults(command="reproduce")
     reproduce.add_argument("target", metavar="TARGET", help="a name from the list below")
     reproduce.add_argument("--seeds", type=int, metavar="N", help=f"number of seeds (default: {SEEDS}; 1 with --quick)")
     reproduce.add_argument("--quick", action="store_true",
@@ -205,75 +195,60 @@ def _add_reproduce(commands):
     reproduce.add_argument("--datasets", metavar="A,B", help="only these: mnist, notmnist, permuted, fashion, glyphs")
     reproduce.add_argument("--methods", metavar="A,B", help="only these rows of the table")
     _add_set(reproduce, "set a key of every run or of npbcl; METHOD.KEY for another method")
-    _add_many_runs(reproduce, "reproduction")
+    _add_sweep(reproduce, "reproduction")
 
 
-def _add_runs(commands):
-    runs = commands.add_parser(
-        "runs", help="list the runs of a folder, or compare two of them",
-        description="List the runs of a folder, the oldest first: experiment, method, seed, result, date, and whether "
-                    "each is finished or where it stopped. With --compare, list the settings and results in which two "
-                    "runs differ.")
-    runs.set_defaults(command="folders")
+def _add_what_shows(commands):
+    """Add the commands that show what there is, fetch data, and measure the speed."""
+    runs = add_command(
+        commands, "runs", "list the runs of a folder, or compare two of them",
+        "List the runs of a folder, the oldest first: experiment, method, seed, result, date, and whether each is "
+        "finished or where it stopped. With --compare, list the settings and results in which two runs differ.",
+        "folders")
     runs.add_argument("folder", nargs="?", default="runs", metavar="DIR",
                       help="folder with runs, or of a comparison (default: runs)")
     runs.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, by their folders or their names in DIR")
     _add_json(runs, "the list or the comparison")
 
-
-def _add_report(commands):
-    report = commands.add_parser(
-        "report", help="write the page of a run, finished or not, or of a comparison",
+    report = add_command(
+        commands, "report", "write the page of a run, finished or not, or of a comparison",
         description="Write report.html, one self-contained file: what was run and the command that repeats it, "
                     "results, figures, settings, times, and how to use the model. For a folder of several runs: the "
                     "runs side by side.")
-    report.set_defaults(command="report")
     report.add_argument("folder", metavar="DIR", help="folder of a run, of a comparison, or of several runs")
     report.add_argument("--out", metavar="FILE", help="file for the page (default: report.html in DIR)")
     _add_json(report, "path and size of the page")
 
-
-def _add_settings(commands):
-    settings = commands.add_parser("settings", help="list every configuration key with its default",
-                                   description="List every configuration key: default, type and meaning.")
-    settings.set_defaults(command="settings")
+    settings = add_command(commands, "settings", "list every configuration key with its default",
+                           "List every configuration key: default, type and meaning.")
     settings.add_argument("method", nargs="?", default="npbcl", metavar="METHOD", help="the method (default: npbcl)")
     _add_json(settings, "the keys")
 
-
-def _add_methods(commands):
-    methods = commands.add_parser("methods", help="list the methods, what they store and what they can do",
-                                  description="List the methods: paper, bytes stored, what each can do.")
-    methods.set_defaults(command="methods")
+    methods = add_command(commands, "methods", "list the methods, what they store and what they can do",
+                          "List the methods: paper, bytes stored, what each can do.")
     _add_json(methods, "the methods")
 
-
-def _add_bench(commands):
-    bench = commands.add_parser(
-        "bench", help="measure the gradient step against its matrix products, NumPy, PyTorch and JAX",
-        description="Measure the gradient step, its parts, scaling and memory; print a table, write bench.json and "
-                    "bench.png.")
-    bench.set_defaults(command="bench")
-    bench.add_argument("--json", action="store_true", help="print the content of bench.json only")
-    bench.add_argument("--quick", action="store_true", help="tiny sizes: a test that it works, not of its speed")
-    bench.add_argument("--out", metavar="DIR", default="runs/bench", help="folder for results (default: runs/bench)")
-    _add_data_dir(bench)
-
-
-def _add_datasets(commands):
-    data = commands.add_parser("data", help="list, verify and download the image sets",
-                               description="List, verify and download the image sets.")
+    data = add_command(commands, "data", "list, verify and download the image sets")
     actions = data.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action", parser_class=Parser)
     for action, nargs, text in (("list", 0, "list the image sets and the state of their files"),
                                 ("verify", "*", "compare the files with the published checksums (default: all found)"),
                                 ("fetch", "+", "download, verify and store image sets")):
-        one = actions.add_parser(action, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        one.set_defaults(command="data", names=[])
+        one = add_command(actions, action, text, module="data")
+        one.set_defaults(names=[])
         if nargs:
             one.add_argument("names", nargs=nargs, metavar="NAME", help="an image set")
         _add_data_dir(one)
         if action == "list":
             _add_json(one, "the image sets")
+
+    bench = add_command(
+        commands, "bench", "measure the gradient step against its matrix products, NumPy, PyTorch and JAX",
+        description="Measure the gradient step, its parts, scaling and memory; print a table, write bench.json and "
+                    "bench.png.")
+    bench.add_argument("--json", action="store_true", help="print the content of bench.json only")
+    bench.add_argument("--quick", action="store_true", help="tiny sizes: a test that it works, not of its speed")
+    bench.add_argument("--out", metavar="DIR", default="runs/bench", help="folder for results (default: runs/bench)")
+    _add_data_dir(bench)
 
 
 def list_experiments():

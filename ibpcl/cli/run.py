@@ -11,7 +11,7 @@ from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
 from ibpcl.experiments.config import configure
-from ibpcl.experiments.folder import CONFIG, free_folder, is_run
+from ibpcl.experiments.folder import CONFIG, free_folder, table_of
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.result import covered
 from ibpcl.experiments.run import Report, run
@@ -68,7 +68,7 @@ def resumed(options):
     if not file.is_file():
         raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
     config = configure(file, key_texts(options))
-    if not is_run(options.resume):
+    if table_of(options.resume) is None:
         raise UserError(f"{file} lacks keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
                         "--resume starts a new run")
     return config, options.resume
@@ -134,7 +134,7 @@ def summary(result):
     lines += [("time", f"{seconds['train']:.1f} s training, {seconds['test'] + seconds.get('final', 0):.1f} s testing, "
                        f"{seconds['total']:.1f} s in all{memory}"),
               ("results in", f"{result.folder}")]
-    remark = f"\n\n{AS_PRINTED[images]}" * (config.preset == "paper" and not config.regression)
+    remark = f"\n\n{AS_PRINTED[images]}" * (config.preset == "paper" and config.measure != "R^2")
     return "\n" + "\n".join(f"{name:18} {text}" for name, text in lines) + remark
 
 

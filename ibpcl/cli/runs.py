@@ -1,13 +1,35 @@
-"""What the commands that make many runs have in common: their arguments, and a line per run."""
+"""What the commands that make runs have in common: their arguments, who does the runs, and how results are printed."""
+
+import contextlib
+import os
+from pathlib import Path
 
 from tqdm import tqdm
 
 from ibpcl.data.dataset import DataError
 from ibpcl.data.own import read_tasks
-from ibpcl.errors import UserError
+from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import values
 from ibpcl.experiments.cells import Failure
 from ibpcl.experiments.config import run_keys
+from ibpcl.experiments.report import json_of, text
+
+
+def tabulate(options, make):
+    """Print a line per run as it ends, then the tables that ``make(progress, on_cell, workers)`` gives.
+
+    Raises
+    ------
+    TrainingError
+        In the end, if some of the runs could not be trained.
+    """
+    with hired(options) as workers:
+        done = make(True if options.progress else None, None if options.json else print_cell, workers)
+    files = ["report.html", "table.md", "table.json", "values.csv", *(f"{name}.png" for name in done.summary.pictures)]
+    print(json_of(done) if options.json else f"{text(done)}\n\nwritten to {done.folder}: {', '.join(files)}")
+    if done.failures:
+        tables = "table is" if options.command == "compare" else "tables are"
+        raise TrainingError(f"{len(done.failures)} of the runs could not be trained; the {tables} without them")
 
 
 def print_cell(outcome):
@@ -63,3 +85,34 @@ def target(options, texts):
 def listed(text):
     """Return the names of a list with commas; None if it was not given."""
     return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+@contextlib.contextmanager
+def hired(options):
+    """Give the workers that the command line asks for to a ``with``, or None; say where to look at them.
+
+    Raises
+    ------
+    UserError
+        If they cannot be had.
+    """
+    if options.workers is options.scheduler is None:
+        if options.threads is not None:
+            raise UserError("--threads is for each worker: it goes with --workers or --scheduler")
+        yield None
+        return
+    from ibpcl.experiments import cluster
+
+    with (cluster.local(options.workers, options.threads) if options.scheduler is None
+          else cluster.remote(options.scheduler, options.threads)) as (workers, dashboard):
+        if not options.json:
+            tqdm.write(f"{workers.count()} workers; Dask's dashboard: {dashboard}")
+        yield workers
+
+
+def data_dir(options):
+    """Return the folder of the image files, such that workers that were started elsewhere find it too."""
+    if options.scheduler is None:
+        return options.data_dir
+    where = options.data_dir or os.environ.get("IBPCL_DATA")
+    return where and str(Path(where).absolute())

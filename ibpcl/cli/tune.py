@@ -6,9 +6,8 @@ import shlex
 from tqdm import tqdm
 
 from ibpcl import storage
-from ibpcl.cli.runs import assignments, target
+from ibpcl.cli.runs import assignments, data_dir, hired, target
 from ibpcl.cli.table import percent
-from ibpcl.cli.workers import data_dir, hired
 from ibpcl.experiments import values
 from ibpcl.experiments.record import recorded
 from ibpcl.experiments.search import plan
@@ -26,23 +25,18 @@ def execute(options):
     experiment = target(options, texts)
     search = plan(experiment, options.method, options.seed, options.repeats, texts, options.out,
                   options.trials if options.halving else None)
-    progress = True if options.progress else None
-    if options.json:
-        with hired(options) as workers:
-            trials = tune(search, options.trials, None, workers, progress)
-        print(storage.json_text({"record": str(search.record), "best": best(trials).number,
-                                 "use": command(search, best(trials)),
-                                 "trials": [trial._asdict() for trial in trials]}, indent=2))
-        return
-    there = len(recorded(search))
-    share = percent(search.fixed["validation"], 0)
-    print(f"{options.trials} trials of {options.method} on {search.name}, {min(there, options.trials)} of them "
-          f"recorded already.\nScored on {share} of the training data; the test set is not used.\n"
-          f"Searched: {', '.join(search.space)}.\n")
-    print("trial  accuracy  seconds  settings; trial 0 has the present ones", flush=True)
+    if not options.json:
+        there, share = len(recorded(search)), percent(search.fixed["validation"], 0)
+        print(f"{options.trials} trials of {options.method} on {search.name}, {min(there, options.trials)} of them "
+              f"recorded already.\nScored on {share} of the training data; the test set is not used.\n"
+              f"Searched: {', '.join(search.space)}.\n")
+        print("trial  accuracy  seconds  settings; trial 0 has the present ones", flush=True)
     with hired(options) as workers:
-        trials = tune(search, options.trials, print_trial, workers, progress)
-    print(summary(search, trials))
+        trials = tune(search, options.trials, None if options.json else print_trial, workers,
+                      True if options.progress else None)
+    print(storage.json_text({"record": str(search.record), "best": best(trials).number,
+                             "use": command(search, best(trials)), "trials": [trial._asdict() for trial in trials]},
+                            indent=2) if options.json else summary(search, trials))
 
 
 def print_trial(trial):

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.errors import UserError
 
-class DataError(ValueError):
+
+class DataError(UserError):
     """A data set that cannot be used; the message says in one line which file, why, and what to do about it."""
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from ibpcl.data.cache import cache_folder, read_arrays, write_arrays
 from ibpcl.data.dataset import DataError, Dataset, check_dataset
-from ibpcl.data.drawing import DEFAULT, SIDE, distort, signed_distance
+from ibpcl.data.drawing import DEFAULT, distort, signed_distance
 
 VERSION = 1                    # of the drawing code: counted up with every change that changes the pictures
 CHARACTERS = {"glyphs": "ABCDEFGHIJ", "glyph_digits": "0123456789"}
@@ -69,12 +69,13 @@ def load(name="glyphs", seed=0):
         path = cache_path(name, seed)
     except DataError:                                       # no home folder, so no cache
         return render(characters, seed, name=name)
-    arrays = read_arrays(path) or {}
-    cached = _from_cache(name, characters, arrays)
-    if cached is None:
-        cached = render(characters, seed, name=name)
-        write_arrays(path, {field: getattr(cached, field) for field in Dataset._fields[1:5]})
-    return cached
+    arrays, fields = read_arrays(path) or {}, Dataset._fields[1:5]
+    try:
+        return check_dataset(Dataset(name, *(arrays[field] for field in fields), tuple(characters)))
+    except (KeyError, DataError):                           # nothing is there, or something else
+        drawn = render(characters, seed, name=name)
+        write_arrays(path, {field: getattr(drawn, field) for field in fields})
+        return drawn
 
 
 def cache_path(name="glyphs", seed=0):
@@ -86,7 +87,7 @@ def cache_path(name="glyphs", seed=0):
     return cache_folder() / "glyphs" / f"{name}-seed{_seed(seed)}-{digest}.npz"
 
 
-def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="glyphs", distortion=DEFAULT):
+def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="glyphs"):
     """Draw ``train`` and ``test`` images per class as a :class:`Dataset`, each spread evenly over its fonts.
 
     Class c is ``characters[c]``; errors are those of :func:`load`.
@@ -95,31 +96,20 @@ def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="g
     [1, 0, 0, 1, 1, 0]
     """
     seed = _seed(seed)
-    parts = [_render_part(characters, fonts, count, np.random.default_rng((seed, part)), distortion)
+    parts = [_render_part(characters, fonts, count, np.random.default_rng((seed, part)))
              for part, (fonts, count) in enumerate([(TRAIN_FONTS, train), (TEST_FONTS, test)])]
     return check_dataset(Dataset(name, *parts[0], *parts[1], tuple(characters)))
 
 
-def _render_part(characters, fonts, count, rng, distortion):
+def _render_part(characters, fonts, count, rng):
     images, labels = [], []
     for label, character in enumerate(characters):
         for j, font in enumerate(fonts):
             share = len(range(j, count, len(fonts)))        # the first fonts take what does not divide evenly
-            images.append(distort(signed_distance(font, character), share, rng, distortion))
+            images.append(distort(signed_distance(font, character), share, rng))
             labels.append(np.full(share, label, np.uint8))
     order = rng.permutation(len(characters) * count)
     return np.concatenate(images)[order], np.concatenate(labels)[order]
-
-
-def _from_cache(name, characters, arrays):
-    """Return the data set of cached arrays, or None if they have another form."""
-    counts = {"train": TRAIN_PER_CLASS * len(characters), "test": TEST_PER_CLASS * len(characters)}
-    shapes = {f"{part}_{field}": (count, *rest) for part, count in counts.items()
-              for field, rest in (("images", (SIDE, SIDE)), ("labels", ()))}
-    if any(field not in arrays or arrays[field].dtype != np.uint8 or arrays[field].shape != shape
-           for field, shape in shapes.items()):
-        return None
-    return Dataset(name, *(arrays[field] for field in Dataset._fields[1:5]), tuple(characters))
 
 
 def _characters(name, where):

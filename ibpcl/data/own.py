@@ -76,20 +76,28 @@ class OwnTasks(Sequence):
         return digest.hexdigest()
 
 
+def as_name(text, default="own"):
+    """Return a text as the name of a run: letters, digits, dots, dashes and underscores."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", str(text)).strip("-.") or default
+
+
 def own_tasks(stream):
     """Return a stream as :class:`OwnTasks`; its tasks are built once, to be identified.
 
     Raises
     ------
     DataError
-        If it is no sequence of tasks.
+        If it is no sequence of tasks, or one of them cannot be built.
     """
     if isinstance(stream, OwnTasks):
         return stream
     if isinstance(stream, Task) or not hasattr(stream, "__len__") or not hasattr(stream, "__getitem__"):
         raise DataError(f"a stream must be a sequence of Task, got {type(stream).__name__}")
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", str(getattr(stream, "name", ""))).strip("-.")
-    return OwnTasks(tuple(stream[t] for t in range(len(stream))), name or "own")
+    try:
+        tasks = tuple(stream[t] for t in range(len(stream)))
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error)) from error
+    return OwnTasks(tasks, as_name(getattr(stream, "name", "own")))
 
 
 def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, image_shape=None):
@@ -167,7 +175,7 @@ def read_tasks(place, classes=None):
         If there is no such file, it is damaged or holds other arrays; it names the file.
     """
     place = Path(place)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", place.resolve().stem).strip("-.") or "own"
+    name = as_name(place.resolve().stem)
     try:
         if place.is_dir():
             files = sorted(place.glob("*.npz"))

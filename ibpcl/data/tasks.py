@@ -17,7 +17,28 @@ CONSECUTIVE_PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (8, 9))
 
 
 @dataclass(frozen=True, eq=False)
-class SplitStream:
+class ImageStream:
+    """What the streams of tasks have in common that a data set is cut into."""
+
+    dataset: Dataset
+    kind = ""                                               # what the stream's name begins with
+
+    def __post_init__(self):
+        check_dataset(self.dataset)
+
+    @property
+    def name(self):
+        """The stream's name, such as ``"split-mnist"``."""
+        return f"{self.kind}-{self.dataset.name.replace('_', '-')}"
+
+    @property
+    def _parts(self):
+        return ((self.dataset.train_images, self.dataset.train_labels),
+                (self.dataset.test_images, self.dataset.test_labels))
+
+
+@dataclass(frozen=True, eq=False)
+class SplitStream(ImageStream):
     """Give each task a few of the classes: 0/1, 2/3, 4/5, 6/7, 8/9 as in Kumar et al. (2021), Sec. 5.
 
     For Fashion-MNIST the same labels are the paper's pairs T-shirt/Trouser, Pullover/Dress, Coat/Sandal,
@@ -43,11 +64,11 @@ class SplitStream:
     ('split-tiny', 'd/c', [1, 0])
     """
 
-    dataset: Dataset
     pairs: tuple[tuple[int, ...], ...] = CONSECUTIVE_PAIRS
+    kind = "split"
 
     def __post_init__(self):
-        check_dataset(self.dataset)
+        super().__post_init__()
         count = len(self.dataset.class_names)
         pairs = tuple(tuple(map(operator.index, pair)) for pair in self.pairs)
         if not pairs:
@@ -58,11 +79,6 @@ class SplitStream:
                                  f"(data set {self.dataset.name!r}), got {pair}")
         object.__setattr__(self, "pairs", pairs)
 
-    @property
-    def name(self):
-        """The stream's name, such as ``"split-mnist"``."""
-        return _name("split", self.dataset)
-
     def __len__(self):
         return len(self.pairs)
 
@@ -71,7 +87,7 @@ class SplitStream:
         new_label = np.full(len(self.dataset.class_names), -1)
         new_label[list(pair)] = np.arange(len(pair))
         arrays = []
-        for images, labels in _parts(self.dataset):
+        for images, labels in self._parts:
             labels = new_label[labels]
             chosen = np.flatnonzero(labels >= 0)
             arrays += [_to_inputs(images[chosen]), labels[chosen]]
@@ -80,7 +96,7 @@ class SplitStream:
 
 
 @dataclass(frozen=True, eq=False)
-class PermutedStream:
+class PermutedStream(ImageStream):
     """Give every task all classes, its pixels in an order of its own.
 
     Task t reorders the pixels of all its images by one fixed permutation drawn from
@@ -109,21 +125,16 @@ class PermutedStream:
     (3, 'permuted 1', [4.0, 5.0, 6.0, 7.0])
     """
 
-    dataset: Dataset
     tasks: int = 5
     seed: int = 0
+    kind = "permuted"
 
     def __post_init__(self):
-        check_dataset(self.dataset)
+        super().__post_init__()
         for argument, least in (("tasks", 1), ("seed", 0)):
             value = operator.index(getattr(self, argument))
             if value < least:
                 raise ValueError(f"PermutedStream: {argument} must be at least {least}, got {value}")
-
-    @property
-    def name(self):
-        """The stream's name, such as ``"permuted-mnist"``."""
-        return _name("permuted", self.dataset)
 
     def __len__(self):
         return self.tasks
@@ -136,7 +147,7 @@ class PermutedStream:
     def __getitem__(self, t):
         order = self.permutation(t)
         arrays = []
-        for images, labels in _parts(self.dataset):
+        for images, labels in self._parts:
             arrays += [_to_inputs(images.reshape(len(images), -1)[:, order]), labels]
         names = self.dataset.class_names
         return Task(f"permuted {check_index(t, self) + 1}", *arrays, len(names), names,
@@ -144,7 +155,7 @@ class PermutedStream:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassStream:
+class ClassStream(ImageStream):
     """Give each task the images of one class and no labels: digits 0 to 9, or letters A to J.
 
     Kumar et al. (2021), Sec. 6.2: the tasks of a generative model.
@@ -168,11 +179,11 @@ class ClassStream:
     ('classes-tiny', 'b', (3, 4))
     """
 
-    dataset: Dataset
     labels: tuple[int, ...] | None = None
+    kind = "classes"
 
     def __post_init__(self):
-        check_dataset(self.dataset)
+        super().__post_init__()
         count = len(self.dataset.class_names)
         labels = tuple(range(count)) if self.labels is None else tuple(operator.index(label) for label in self.labels)
         if not labels or min(labels) < 0 or max(labels) >= count:
@@ -180,32 +191,19 @@ class ClassStream:
                              f"{self.dataset.name!r}), got {labels}")
         object.__setattr__(self, "labels", labels)
 
-    @property
-    def name(self):
-        """The stream's name, such as ``"classes-mnist"``."""
-        return _name("classes", self.dataset)
-
     def __len__(self):
         return len(self.labels)
 
     def __getitem__(self, t):
         label = self.labels[check_index(t, self)]
-        train, test = (_to_inputs(images[labels == label]) for images, labels in _parts(self.dataset))
+        train, test = (_to_inputs(images[labels == label]) for images, labels in self._parts)
         return Task(self.dataset.class_names[label], x_train=train, x_test=test,
                     image_shape=self.dataset.train_images.shape[1:], label=label)
-
-
-def _parts(dataset):
-    return (dataset.train_images, dataset.train_labels), (dataset.test_images, dataset.test_labels)
 
 
 def _to_inputs(images):
     pixels = math.prod(images.shape[1:])                    # not -1: there may be no images
     return images.reshape(len(images), pixels).astype(np.float32) / np.float32(255)
-
-
-def _name(kind, dataset):
-    return f"{kind}-{dataset.name.replace('_', '-')}"
 
 
 def check_index(t, stream):

@@ -74,17 +74,15 @@ class TerrainStream:
         The number of strips, nearly equal in width.
     seed : int, at least 0
         Which cells are for testing; strip t draws from ``numpy.random.default_rng((seed, t))``.
-    train, test : int, at least 1, optional
-        At most so many training and test cells a task, for quick runs.
     validation : float, between 0 and 1, optional
         Test on this share of the training cells instead, for choosing settings; the test cells are then not used.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or, once a task is asked for, when its test cells are all of one height.
+        If an argument is out of range.
     DataError
-        If Matplotlib's file is not there, or is not what it should be.
+        If there are not so many tasks, or Matplotlib's file is not there, or is not what it should be.
 
     Examples
     --------
@@ -95,18 +93,14 @@ class TerrainStream:
 
     tasks: int = 5
     seed: int = 0
-    train: int | None = None
-    test: int | None = None
     validation: float | None = None
     name = "terrain"
 
     def __post_init__(self):
         if not 1 <= operator.index(self.tasks) <= LONGITUDES // 4:
-            raise ValueError(f"TerrainStream: tasks must be in 1 .. {LONGITUDES // 4}, got {self.tasks}")
-        for argument, least in (("seed", 0), ("train", 1), ("test", 1)):
-            value = getattr(self, argument)
-            if (value is not None or argument == "seed") and operator.index(value) < least:
-                raise ValueError(f"TerrainStream: {argument} must be at least {least}, got {value}")
+            raise DataError(f"TerrainStream: tasks must be in 1 .. {LONGITUDES // 4}, got {self.tasks}")
+        if operator.index(self.seed) < 0:
+            raise ValueError(f"TerrainStream: seed must be at least 0, got {self.seed}")
         if self.validation is not None and not 0 < self.validation < 1:
             raise ValueError(f"TerrainStream: validation must lie strictly between 0 and 1, got {self.validation}")
         _ = self.grid                                        # a missing file is found now, not after a task
@@ -127,10 +121,6 @@ class TerrainStream:
         test, train = _cut(order, HELD_OUT)
         if self.validation is not None:
             test, train = _cut(train, self.validation)
-        test, train = test[:self.test], train[:self.train]
-        if np.ptp(y[test]) == 0:
-            raise ValueError(f"TerrainStream: the test cells ({len(test)}) of task {self._name(columns)!r} are of one "
-                             "height, so R^2 is not defined; at least 2 must differ (see test_limit and validation)")
         return Task(self._name(columns), x[train], y[train], x[test], y[test], image_shape=CENTRES)
 
     def line(self, t, row=ROW):

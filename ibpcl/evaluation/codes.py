@@ -22,14 +22,13 @@ WAYS = ("oracle", "inferred", "common")
 NEIGHBOURS = (3, 5, 10)                                      # those of the paper's table
 
 
-def task_scores(models, x, samples=10, seed=0, score="log_likelihood", advance=None):
-    """Return how probable each image is under each task's model: (N, T), nats.
+def task_scores(models, x, samples=10, seed=0, advance=None):
+    """Return the log-likelihood of each image under each task's model: (N, T), nats.
 
-    ``score`` is ``"log_likelihood"`` or ``"elbo"``, an estimate of
-    :func:`ibpcl.evaluation.latent.importance_sampled`, as the other arguments are; ``advance`` is called with
-    ``N * T * samples`` in all.
+    Arguments as for :func:`ibpcl.evaluation.latent.importance_sampled`; ``advance`` is called with ``N * T * samples``
+    in all.
     """
-    return np.stack([getattr(importance_sampled(model, x, samples, seed, advance=advance), score) for model in models],
+    return np.stack([importance_sampled(model, x, samples, seed, advance=advance).log_likelihood for model in models],
                     axis=1)
 
 
@@ -139,18 +138,17 @@ def mask_leak(models, x, neighbours=NEIGHBOURS):
                      np.concatenate([code[half:] for code in codes]), np.repeat(labels, len(x) - half), neighbours)
 
 
-def tsne(codes, seed=0, perplexity=30.0):
+def tsne(codes, seed=0):
     """Return a map of the codes in the plane, (N, 2), by t-SNE (van der Maaten and Hinton, 2008).
 
     Scikit-learn's, which the extra ``analysis`` installs; started from the two main axes, so that it depends on the
     seed as little as it can.
 
-    More than 3 codes (N, L); ``perplexity`` is how many neighbours count, at most (N - 1) / 3.  A UserError if
-    scikit-learn is not installed.
+    More than 3 codes (N, L).  A UserError if scikit-learn is not installed.
     """
     TSNE = require_tsne()
     start = "pca" if min(np.shape(codes)) >= 2 else "random"
-    return TSNE(perplexity=min(perplexity, (len(codes) - 1) / 3), init=start, random_state=seed).fit_transform(codes)
+    return TSNE(perplexity=min(30.0, (len(codes) - 1) / 3), init=start, random_state=seed).fit_transform(codes)
 
 
 def require_tsne():

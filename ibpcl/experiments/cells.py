@@ -6,6 +6,7 @@ no other has begun.
 """
 
 import hashlib
+import itertools
 import warnings
 from functools import partial
 from pathlib import Path
@@ -58,14 +59,12 @@ class Failure(NamedTuple):
 
 def plan(rows, benchmarks, choice):
     """Return the cells of all rows, benchmarks and seeds, in the order of the table."""
-    return [_cell(row, benchmark, seed, choice) for benchmark in benchmarks for row in rows
-            for seed in range(choice.seeds)]
-
-
-def _cell(row, benchmark, seed, choice):
-    config = choice.config(row, benchmark, seed)
-    name = f"{config.experiment}-{config.title}-seed{seed}-{digest(config)}"
-    return Cell(row, benchmark, seed, config, choice.out / "cells" / name)
+    planned = []
+    for benchmark, row, seed in itertools.product(benchmarks, rows, range(choice.seeds)):
+        config = choice.config(row, benchmark, seed)
+        name = f"{config.experiment}-{config.title}-seed{seed}-{digest(config)}"
+        planned.append(Cell(row, benchmark, seed, config, choice.out / "cells" / name))
+    return planned
 
 
 def digest(config):
@@ -117,10 +116,15 @@ def measure(cells, progress=None, on_cell=None, workers=None, so_far=None):
     ready = {cell.folder: finished(cell) for cell in cells}
     _name_other_versions([found.values["versions"]["ibpcl"] for found in ready.values() if found is not None])
     missing = list({cell.folder: cell for cell in cells if ready[cell.folder] is None}.values())
-    _check_data(missing)
+    for cell in {cell.benchmark.name: cell for cell in missing}.values():
+        make_stream(cell.config)                             # what is missing is known before hours have passed
     for folder in {cell.folder.parent for cell in missing}:
         folder.mkdir(parents=True, exist_ok=True)
-    failures, jobs = {}, [_job(cell) for cell in missing]
+    failures, jobs = {}, []
+    for cell in missing:
+        folder = cell.folder.absolute()                      # a worker may have another working directory
+        jobs.append(Job(cell, str(cell), cost(cell), cell.config.tasks, (folder,), partial(_run, cell.config, folder),
+                        partial(at_work, folder)))
 
     def known():                                             # rows may share a run
         return ([ready[cell.folder]._replace(cell=cell) for cell in cells if ready[cell.folder] is not None],
@@ -146,12 +150,6 @@ def _name_other_versions(versions):
         warnings.warn(f"{len(others)} of the runs {'was' if len(others) == 1 else 'were'} made by ibpcl "
                       f"{', '.join(sorted(set(others)))}, this is {ibpcl.__version__}; to make runs again, remove "
                       "their folders or name another with --out", stacklevel=3)
-
-
-def _job(cell):
-    folder = cell.folder.absolute()                          # a worker may have another working directory
-    return Job(cell, str(cell), cost(cell), cell.config.tasks, (folder,), partial(_run, cell.config, folder),
-               partial(at_work, folder))
 
 
 def _run(config, folder, after_task):
@@ -190,10 +188,3 @@ def seconds(cell):
 
 def _examples(cell):
     return min(cell.benchmark.examples, cell.config.train_limit or cell.benchmark.examples)
-
-
-def _check_data(cells):
-    """Load each image set once, so that what is missing is known before hours have passed."""
-    for cell in {cell.benchmark.name: cell for cell in cells}.values():
-        make_stream(cell.config)
-

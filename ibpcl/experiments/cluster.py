@@ -29,6 +29,11 @@ def local(number, threads=None):
     ``threads``, or its share of the cores.
     """
     dask, distributed = _imported()
+    share = None
+    if importlib.util.find_spec("numba"):                    # else there are no kernels to share the cores
+        from ibpcl.kernels.threads import available
+
+        share = max(1, available() // number)
     chosen = {"distributed.scheduler.worker-ttl": SILENCE, "distributed.scheduler.allowed-failures": DEATHS - 1,
               # Dask looks once, so long after a death, whether there is a worker again, and if not never replaces it.
               "distributed.deploy.lost-worker-timeout": "1000 days"}
@@ -37,7 +42,7 @@ def local(number, threads=None):
             n_workers=number, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=":0",
             memory_limit=None, silence_logs=logging.CRITICAL, preload=[PREPARED]) as cluster,
             distributed.Client(cluster) as client):
-        yield _workers(client, threads or _share(number)), client.dashboard_link
+        yield _workers(client, threads or share), client.dashboard_link
 
 
 @contextlib.contextmanager
@@ -58,15 +63,6 @@ def remote(scheduler, threads=None):
     with client:
         _check(client)
         yield _workers(client, threads), client.dashboard_link
-
-
-def _share(number):
-    """Return how many threads each of some workers has on this machine; without kernels nothing has any."""
-    if not importlib.util.find_spec("numba"):
-        return None
-    from ibpcl.kernels.threads import available
-
-    return max(1, available() // number)
 
 
 def _imported():

@@ -59,7 +59,16 @@ def forecast(experiment, methods, choice):
 
 
 def _plan(experiment, methods, choice):
-    benchmark = _benchmark(experiment, _name(experiment, methods))
+    """Return the cells, rows and benchmark of a comparison; refuse what is no experiment, or has no accuracies."""
+    if not methods:
+        raise UserError(f"no method to compare: name some (can do it: {', '.join(able(experiment))})")
+    config = configure(experiment, method=methods[0])
+    if config.generative:
+        raise UserError(f"experiment {config.experiment} measures a {config.measure}; what is compared is accuracy")
+    own = not isinstance(experiment, str | Path)
+    examples = (max(len(task.x_train) for task in experiment) if own else
+                next((b.examples for b in BENCHMARKS.values() if b.experiment == config.experiment), EXAMPLES))
+    benchmark = Benchmark(config.experiment, config.experiment, experiment if own else str(experiment), {}, examples)
     rows = [Row(method, method.rpartition(":")[2], method) for method in methods]
     return cells.plan(rows, (benchmark,), choice), rows, benchmark
 
@@ -110,20 +119,3 @@ def spread(assignments, methods):
         if method not in methods:
             raise UserError(f"{key!r} is for {method}, which is not compared (are: {', '.join(methods)})")
     return found | named
-
-
-def _name(experiment, methods):
-    """Return the name of an experiment; this also refuses what is none, or has no accuracies."""
-    if not methods:
-        raise UserError(f"no method to compare: name some (can do it: {', '.join(able(experiment))})")
-    config = configure(experiment, method=methods[0])
-    if config.generative:
-        raise UserError(f"experiment {config.experiment} measures a {config.measure}; what is compared is accuracy")
-    return config.experiment
-
-
-def _benchmark(experiment, name):
-    known = [b.examples for b in BENCHMARKS.values() if b.experiment == name]
-    if not isinstance(experiment, str | Path):               # one's own tasks
-        return Benchmark(name, name, experiment, {}, max(len(task.x_train) for task in experiment))
-    return Benchmark(name, name, str(experiment), {}, known[0] if known else EXAMPLES)

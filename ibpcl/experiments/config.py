@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, get_type_hints
 
 from ibpcl import storage
 from ibpcl.data.dataset import DataError
-from ibpcl.data.own import own_tasks, read_tasks
+from ibpcl.data.own import as_name, own_tasks, read_tasks
 from ibpcl.data.registry import available
 from ibpcl.errors import UserError, nearest
 from ibpcl.experiments import values
 from ibpcl.experiments.measurement import Measurement
-from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF, Preset
+from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF
 from ibpcl.experiments.tuned import tuned
 from ibpcl.inference.backend import BACKENDS
 from ibpcl.methods import ABOUT, GENERATIVE, METHODS, allowed, method, option, refusal
@@ -125,14 +125,18 @@ class RunConfig:
         return self.stream == "classes"
 
     @property
-    def regression(self):
-        """Whether the tasks have real targets."""
-        return self.stream in ("strips", "own-regression")
-
-    @property
     def measure(self):
         """What stands in the matrix: "accuracy", "R^2" for a regression, "log-likelihood" for a generative model."""
-        return "log-likelihood" if self.generative else "R^2" if self.regression else "accuracy"
+        return measure_of(self.stream)
+
+
+def measure_of(stream):
+    """Return what is measured on a kind of stream.
+
+    >>> measure_of("split"), measure_of("strips"), measure_of("classes")
+    ('accuracy', 'R^2', 'log-likelihood')
+    """
+    return {"strips": "R^2", "own-regression": "R^2", "classes": "log-likelihood"}.get(stream, "accuracy")
 
 
 def keys(method_name):
@@ -182,13 +186,13 @@ def configure(target=DEFAULT, texts=None, **overrides):
     >>> config.dataset, config.settings.hidden
     ('mnist', (100, 100))
     """
-    start = _start(target)
+    base, given, file, own = _start(target)
     said = {key: (value, read, source)                       # the last word on each key, how it is read, and its file
-            for given, read, source in ((start.given, values.convert, start.source), (texts or {}, values.parse, ""),
-                                        (overrides, values.convert, "")) for key, value in given.items()}
+            for layer, read, source in ((given, values.convert, file), (texts or {}, values.parse, ""),
+                                        (overrides, values.convert, "")) for key, value in layer.items()}
 
     def last(key):
-        value, read, source = said.get(key, (start.base.run.get(key, getattr(RunConfig, key)), values.convert, ""))
+        value, read, source = said.get(key, (base.run.get(key, getattr(RunConfig, key)), values.convert, ""))
         with _named(source):
             return read(key, value, str)
 
@@ -197,9 +201,9 @@ def configure(target=DEFAULT, texts=None, **overrides):
         name = f"vae_{name}"
     with _named(said["method"][2] if "method" in said else ""):
         known = keys(name)
-        _check_ability(name, start.base.asks)
-    asked = SETTINGS_OF[start.base.asks]
-    chosen = {**start.base.run, **_preset(name, last("preset"), last("experiment"), start.base), **asked}
+        _check_ability(name, base.asks)
+    asked = SETTINGS_OF[base.asks]
+    chosen = {**base.run, **_preset(name, last("preset"), last("experiment"), base), **asked}
     for key, (value, read, source) in said.items():
         with _named(source):
             if key not in known:
@@ -207,41 +211,23 @@ def configure(target=DEFAULT, texts=None, **overrides):
                 raise UserError(f"unknown key {key!r} for a run with method {name}{hint}")
             chosen[key] = read(key, value, known[key].kind)
             if key in asked and chosen[key] != asked[key]:
-                raise UserError(f"{key} must be {values.toml(asked[key])} in an experiment that asks for "
-                                f"{start.base.asks}")
+                raise UserError(f"{key} must be {values.toml(asked[key])} in an experiment that asks for {base.asks}")
     chosen["method"] = name
     if chosen.get("data") is not None:
         chosen |= {"dataset": OWN, "stream": OWN, "data": str(Path(chosen["data"]).resolve())}
-    with _named("" if texts or overrides else start.source):                 # whose value is out of range is not known
-        return _build(name, chosen, start.own)
-
-
-class _Start(NamedTuple):
-    """What a configuration starts from: an experiment, the keys that a target gives, its file, and its own tasks."""
-
-    base: Preset
-    given: dict
-    source: str = ""
-    own: Any = None
-
-
-def own_stream(stream):
-    """Return one's own tasks with their identity; what is no sequence of tasks is a UserError."""
-    try:
-        return own_tasks(stream)
-    except (TypeError, ValueError) as error:
-        raise UserError(str(error)) from error
+    with _named("" if texts or overrides else file):       # whose value is out of range is not known
+        return _build(name, chosen, own)
 
 
 def _start(target):
-    """Return what a target says: the name of an experiment, a TOML file, or a sequence of tasks."""
+    """Return what a target says: its experiment, the keys that it gives, its file if it is one, and its own tasks."""
     if not isinstance(target, str | Path):
-        own = own_stream(target)
+        own = own_tasks(target)
         base = NO_PRESET._replace(asks="regression") if own.kind == "regression" else NO_PRESET
-        return _Start(base, {"experiment": own.name, "dataset": OWN, "stream": OWN}, own=own)
+        return base, {"experiment": own.name, "dataset": OWN, "stream": OWN}, "", own
     target = str(target)
     if target in PRESETS:
-        return _Start(PRESETS[target], {"experiment": target})
+        return PRESETS[target], {"experiment": target}, "", None
     if not target.endswith(".toml"):
         raise UserError(f"unknown experiment {target!r}{nearest(target, PRESETS)} "
                         f"(known: {', '.join(PRESETS)}, or a file that ends in .toml)")
@@ -250,13 +236,12 @@ def _start(target):
     except ValueError as error:
         raise UserError(str(error)) from error
     if "experiment" not in given:
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(target).stem).strip("-.") or "run"
-        return _Start(NO_PRESET, {"experiment": name, **given}, target)
+        return NO_PRESET, {"experiment": as_name(Path(target).stem, "run"), **given}, target, None
     name = values.convert(f"{target}: experiment", given["experiment"], str)
     if name not in PRESETS and "data" not in given and not {"dataset", "stream"} <= given.keys():
         raise UserError(f"{target}: unknown experiment {name!r}{nearest(name, PRESETS)} (known: "
                         f"{', '.join(PRESETS)}; an experiment with another name must set dataset and stream, or data)")
-    return _Start(PRESETS.get(name, NO_PRESET), given, target)
+    return PRESETS.get(name, NO_PRESET), given, target, None
 
 
 def _preset(method_name, chosen, experiment, base):
@@ -278,7 +263,7 @@ def able(target):
     >>> "hat" in able("split-mnist"), "hat" in able("domain-mnist")
     (True, False)
     """
-    return _able(_start(target).base.asks)
+    return _able(_start(target)[0].asks)
 
 
 def _able(asked):

@@ -9,12 +9,13 @@ from typing import Any
 from ibpcl.continual.learner import Learner
 from ibpcl.continual.loop import Progress, learn_stream
 from ibpcl.continual.task import Task
+from ibpcl.data.own import own_tasks
 from ibpcl.errors import UserError
 from ibpcl.experiments import compare as comparison
 from ibpcl.experiments import run as one_run
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.config import configure, own_stream
-from ibpcl.experiments.folder import CONFIG, is_run
+from ibpcl.experiments.config import configure
+from ibpcl.experiments.folder import CONFIG, table_of
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.report import Report
 from ibpcl.experiments.runs import Run, finished, load
@@ -172,7 +173,7 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     names = [name_of(method) for method in (comparison.able(target) if methods is None else methods)]
     texts = comparison.spread({key: _text(value) for key, value in keys.items()}, names)
     choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=Path(out), tuned=tuned)
-    return comparison.compare(target if isinstance(target, str) else own_stream(target), names, choice, progress,
+    return comparison.compare(target if isinstance(target, str) else own_tasks(target), names, choice, progress,
                               workers=None if executor is None else Workers(executor))
 
 
@@ -185,7 +186,7 @@ def load_run(folder: str | PathLike) -> Run:
         If the folder holds no run, one that is not finished, or one with a damaged file.
     """
     folder = Path(folder)
-    if not is_run(folder):
+    if table_of(folder) is None:
         raise UserError(f"load_run: {folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
     found = finished(folder, configure(folder / CONFIG), strict=True)
     if found is None:

@@ -12,19 +12,16 @@ from pathlib import Path
 
 from ibpcl import storage
 from ibpcl.errors import UserError
+from ibpcl.experiments.captions import OF_RUNS
 from ibpcl.experiments.config import OPTIONAL, PLACES, as_table, run_keys
 
 CONFIG, LOCK, RESULT, LEARNER, REPORT = "config.toml", ".lock", "result.json", "learner.npz", "report.html"
 IMAGES = "stages.npz"                                        # what the figures of a generative model show
 RUNS = Path("runs")
 WAIT = 0.5                                                   # seconds for another process that only looks
-# What a run writes beside its configuration.
-RESULTS = (RESULT, "history.csv", LEARNER, "accuracy_curves.png", "accuracy_matrix.png", "masks.png",
-           "receptive_fields.png", "sharing.png", "history.png", REPORT)
-OF_REGRESSION = ("reliability.png", "intervals.png")
-OF_IMAGES = (IMAGES, "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
-             "few_labels.png")
-OF_INTERRUPTED = ("checkpoint.npz", "checkpoint.npz.previous")
+# What runs write beside their configuration.
+RESULTS = (RESULT, "history.csv", LEARNER, IMAGES, REPORT, "checkpoint.npz", "checkpoint.npz.previous",
+           *(f"{name}.png" for name in OF_RUNS))
 
 
 class AtWorkError(UserError):
@@ -36,17 +33,13 @@ def free_folder(config, runs=RUNS):
     name = f"{config.experiment}-{config.title}-seed{config.seed}"
     for number in itertools.count(1):
         folder = Path(runs, name if number == 1 else f"{name}-{number}")
-        if (_empty(folder) or _same(_earlier(folder), as_table(config))) and not at_work(folder):
+        if (_empty(folder) or _same(table_of(folder), as_table(config))) and not at_work(folder):
             return folder
 
 
-def at_work(folder):
-    """Return whether a run is at work in a folder, in this process or another."""
-    return held(Path(folder, LOCK))
-
-
-def held(lock):
-    """Return whether a process holds a lock, given the lock's file."""
+def at_work(folder, lock=LOCK):
+    """Return whether a process, this one or another, is at work in a folder: whether it holds the lock there."""
+    lock = Path(folder, lock)
     if not lock.exists():
         return False
     try:
@@ -116,8 +109,8 @@ def claimed(folder, config, force=False):
 def begin(folder, config, fresh=False):
     """Write a run's configuration to its folder; results of another run, or with ``fresh`` of any, are removed."""
     table = as_table(config)
-    if fresh or not _same(_earlier(folder), table):
-        for name in (*RESULTS, *OF_REGRESSION, *OF_IMAGES, *OF_INTERRUPTED):
+    if fresh or not _same(table_of(folder), table):
+        for name in RESULTS:
             Path(folder, name).unlink(missing_ok=True)
     storage.write_toml(folder / CONFIG, table)
 
@@ -127,7 +120,7 @@ def _check(folder, table, force):
         raise UserError(f"{folder} is a file; name a folder with --out")
     if _empty(folder):
         return
-    earlier = _earlier(folder)
+    earlier = table_of(folder)
     if earlier is None:
         raise UserError(f"{folder} is not empty and not the folder of a run; name another with --out")
     if not force and not _same(earlier, table):
@@ -154,18 +147,13 @@ def _empty(folder):
         return True
 
 
-def _earlier(folder):
-    """Return the configuration of the run in a folder, or None if it holds no run."""
+def table_of(folder):
+    """Return the configuration of the run in a folder as a table, or None if it does not hold a whole one."""
     try:
-        table = storage.read_toml(folder / CONFIG)
+        table = storage.read_toml(Path(folder, CONFIG))
     except (OSError, ValueError):
         return None
     return table if run_keys().keys() - set(OPTIONAL) <= table.keys() else None
-
-
-def is_run(folder):
-    """Return whether a folder holds the whole configuration of a run."""
-    return _earlier(Path(folder)) is not None
 
 
 def difference(earlier, table):

@@ -13,8 +13,8 @@ import numpy as np
 from ibpcl import checkpoints, storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import values
-from ibpcl.experiments.config import OWN, as_table, configure, keys, run_keys
-from ibpcl.experiments.folder import CONFIG, RESULT, at_work, is_run
+from ibpcl.experiments.config import OWN, as_table, configure, keys, measure_of, run_keys
+from ibpcl.experiments.folder import CONFIG, RESULT, at_work, table_of
 from ibpcl.experiments.journal import FILE, HISTORY, HOLDS
 from ibpcl.experiments.presets import DEFAULT, PRESETS
 from ibpcl.methods import GENERATIVE, METHODS
@@ -44,8 +44,7 @@ class Contents(NamedTuple):
     @property
     def measure(self):
         """What stands in the matrix, as :attr:`ibpcl.experiments.config.RunConfig.measure`."""
-        of_stream = {"classes": "log-likelihood", "strips": "R^2", "own-regression": "R^2"}
-        return of_stream.get(self.table["stream"], "accuracy")
+        return measure_of(self.table["stream"])
 
     @property
     def matrix(self):
@@ -87,10 +86,9 @@ class Contents(NamedTuple):
 
 def read(folder):
     """Return the :class:`Contents` of a run's folder, or raise a UserError if it is none."""
-    folder, problems = Path(folder), []
-    if not is_run(folder):
+    folder, table, problems = Path(folder), table_of(folder), []
+    if table is None:
         raise UserError(f"{folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
-    table = storage.read_toml(folder / CONFIG)
     if wrong := [key for key in TEXTS if not isinstance(table[key], str)]:
         raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be text")
 
@@ -124,7 +122,7 @@ def runs_in(folder):
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder")
     found = (path.parent for pattern in (CONFIG, f"*/{CONFIG}", f"cells/*/{CONFIG}") for path in folder.glob(pattern))
-    return sorted(map(read, filter(is_run, found)), key=lambda run: (run.written, run.folder))
+    return sorted(map(read, filter(table_of, found)), key=lambda run: (run.written, run.folder))
 
 
 def at_hand(method):

@@ -64,7 +64,10 @@ def learn_stages(learner, stream, config, progress=None, journal=None):
             continue
         history, train_seconds = learn_task(learner, task, progress, journal)
         trained, models = time.perf_counter(), [learner.latent_model(j) for j in range(t + 1)]
-        _measure(matrices, t, models, tests, config, progress)
+        how = config.measurement
+        found = _scores(models, tests, how.likelihood_images, how.likelihood_samples, "likelihoods", config, progress)
+        for name, matrix in matrices.items():
+            matrix[t, :t + 1] = [row[name] for row in found]
         samples, reconstructed = shown(models, tests, config.seed)
         done = Stage(t, task.name, **{name: matrix.copy() for name, matrix in matrices.items()}, samples=samples,
                      reconstructed=reconstructed, history=history, train_seconds=train_seconds,
@@ -74,31 +77,26 @@ def learn_stages(learner, stream, config, progress=None, journal=None):
         yield done
 
 
-def _measure(matrices, t, models, tests, config, progress):
-    """Fill row t of the matrices."""
-    how = config.measurement
-    pictures = [x[:how.likelihood_images] for x in tests]
-    with progress_bar(how.likelihood_samples * sum(map(len, pictures)), "likelihoods", progress) as bar:
-        for j, (model, x) in enumerate(zip(models, pictures, strict=True)):
-            for name, value in _scores(model, x, how.likelihood_samples, config, bar.update).items():
-                matrices[name][t, j] = value
+def _scores(models, tests, images, samples, title, config, progress):
+    """Return the likelihoods and reconstruction scores of each task's first images, means and their errors."""
+    pictures, rows = [x[:images] for x in tests], []
+    with progress_bar(samples * sum(map(len, pictures)), title, progress) as bar:
+        for model, x in zip(models, pictures, strict=True):
+            found = latent.importance_sampled(model, x, samples, config.seed, advance=bar.update)
+            scores = latent.reconstruction_score(model, x, config.measurement.likelihood_samples, config.seed)
+            error = float(scores.std(ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else math.nan
+            rows.append({"images": len(x), **latent.mean_and_errors(found), "reconstruction": float(scores.mean()),
+                         "reconstruction_error": error})
+    return rows
 
 
-def _scores(model, x, samples, config, advance):
-    """Return the likelihood and the reconstruction score of a task's images, means and their errors."""
-    found = latent.importance_sampled(model, x, samples, config.seed, advance=advance)
-    scores = latent.reconstruction_score(model, x, config.measurement.likelihood_samples, config.seed)
-    error = float(scores.std(ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else math.nan
-    return {**latent.mean_and_errors(found), "reconstruction": float(scores.mean()), "reconstruction_error": error}
-
-
-def shown(models, tests, seed, count=SHOWN):
-    """Return ``count`` images of each task's prior, and the reconstructions of its first test images: (T * count, D).
+def shown(models, tests, seed):
+    """Return images of each task's prior, and the reconstructions of its first test images: (T * SHOWN, D).
 
     A task's prior is drawn with the same noise at every stage, so that a column of pictures shows what changes.
     """
-    return (np.concatenate([latent.prior_samples(model, count, (seed, t)) for t, model in enumerate(models)]),
-            np.concatenate([latent.reconstructions(model, x[:count]) for model, x in zip(models, tests, strict=True)]))
+    return (np.concatenate([latent.prior_samples(model, SHOWN, (seed, t)) for t, model in enumerate(models)]),
+            np.concatenate([latent.reconstructions(model, x[:SHOWN]) for model, x in zip(models, tests, strict=True)]))
 
 
 def measured(config, stages, learner, stream, progress=None):
@@ -112,14 +110,17 @@ def measured(config, stages, learner, stream, progress=None):
     """
     T, how, R = len(stages), config.measurement, stages[-1].log_likelihood
     models, tests = [learner.latent_model(t) for t in range(T)], [stream[t].x_test for t in range(T)]
-    final = _final(models, tests, config, progress)
+    rows = _scores(models, tests, how.final_images, how.final_samples, "final likelihoods", config, progress)
+    final = {name: [row[name] for row in rows] for name in rows[0]}
+    changes = (R - R.diagonal())[np.tril_indices(T, -1)]     # of earlier tasks, at all later moments
     return {
         **{f"{name}_matrix": getattr(stages[-1], name).tolist() for name in MATRICES},
         "likelihood_samples": how.likelihood_samples, "final_samples": how.final_samples, "final": final,
         "average_log_likelihood": float(np.mean(final["log_likelihood"])),
         "average_standard_error": math.sqrt(sum(error**2 for error in final["standard_error"])) / T,
         "average_reconstruction": float(np.mean(final["reconstruction"])),
-        "backward_transfer": _backward(R), "log_likelihood_drop": (R.diagonal() - R[-1]).tolist(),
+        "backward_transfer": float(np.mean(changes)) if T > 1 else math.nan,
+        "log_likelihood_drop": (R.diagonal() - R[-1]).tolist(),
         **representation(models, stream, config, progress),
     }
 
@@ -128,22 +129,6 @@ def images_of(stages, stream):
     """Return the images that each stage showed, and the test images that are reconstructed: ``stages.npz``."""
     shown_by = {f"{name}/{done.task}": getattr(done, name) for done in stages for name in ("samples", "reconstructed")}
     return {"originals": np.concatenate([stream[t].x_test[:SHOWN] for t in range(len(stream))]), **shown_by}
-
-
-def _final(models, tests, config, progress):
-    """Return the likelihoods in the end, with many samples, a list of one number per task for each name."""
-    how = config.measurement
-    pictures = [x[:how.final_images] for x in tests]
-    with progress_bar(how.final_samples * sum(map(len, pictures)), "final likelihoods", progress) as bar:
-        rows = [_scores(model, x, how.final_samples, config, bar.update)
-                for model, x in zip(models, pictures, strict=True)]
-    return {"images": [len(x) for x in pictures], **{name: [row[name] for row in rows] for name in rows[0]}}
-
-
-def _backward(R):
-    """Return the mean change of earlier tasks, over all later moments; NaN for one task."""
-    below = np.tril_indices(len(R), -1)
-    return float(np.mean((R - R.diagonal())[below])) if len(R) > 1 else math.nan
 
 
 class Labelled(NamedTuple):
@@ -179,6 +164,10 @@ def representation(models, stream, config, progress=None):
     def error(train, test):
         return codes.knn_error(train, images.labels, test, images.test_labels, neighbours).tolist()
 
+    def with_few(train, test):
+        found = few_label_error(train, images.labels, test, images.test_labels, seed=config.seed)
+        return {"labels": found.labels.tolist(), "errors": found.errors.tolist()}
+
     for way in codes.WAYS:
         total = len(models) * how.inference_samples * (len(images.x) + len(images.x_test))
         with progress_bar(total, f"codes, {way}", progress if way == "inferred" else False) as bar:
@@ -189,17 +178,12 @@ def representation(models, stream, config, progress=None):
         rng = np.random.default_rng((config.seed, codes.WAYS.index(way)))
         samples = [codes.encode(models, *pair, rng) for pair in ((images.x, tasks), (images.x_test, test_tasks))]
         knn[way] = {"means": error(*means), "samples": error(*samples)}
-        few[way] = _few(*means, images, config.seed)
+        few[way] = with_few(*means)
         if way == "inferred":
             knn["task_inference"] = float(np.mean(test_tasks != images.test_labels))
     knn["pixels"] = error(images.x, images.x_test)
-    few["pixels"] = _few(images.x, images.x_test, images, config.seed)
+    few["pixels"] = with_few(images.x, images.x_test)
     x = images.x_test[images.test_labels == 0]
     possible = [k for k in neighbours if k <= len(x) // 2]
     knn["mask_leak"] = codes.mask_leak(models, x, possible).tolist() if possible else []
     return {"knn": knn, "few_labels": few}
-
-
-def _few(train, test, images, seed):
-    found = few_label_error(train, images.labels, test, images.test_labels, seed=seed)
-    return {"labels": found.labels.tolist(), "errors": found.errors.tolist()}

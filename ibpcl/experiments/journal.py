@@ -57,14 +57,12 @@ class RunJournal:
             raise UserError(f"{self.path} is of a run with {difference(earlier, now)}: change the configuration back")
         self.began -= meta["seconds"]
         learner.load_state(under(arrays, "learner/"))
-        self.done = [self._finished(task, arrays) for task in meta["done"]]
-
-    def _finished(self, task, arrays):
-        train, test = task["seconds"]
-        plain = {"task": task["task"], "name": task["name"], "train_seconds": train, "test_seconds": test,
-                 "history": [Record(*record) for record in task["history"]]}
-        return self.kind(**plain, **{name: arrays[f"{name}/{task['task']}"]
-                                     for name in self.kind._fields if name not in plain})
+        for task in meta["done"]:
+            train, test = task["seconds"]
+            plain = {"task": task["task"], "name": task["name"], "train_seconds": train, "test_seconds": test,
+                     "history": [Record(*record) for record in task["history"]]}
+            self.done.append(self.kind(**plain, **{name: arrays[f"{name}/{task['task']}"]
+                                                   for name in self.kind._fields if name not in plain}))
 
     def watch(self, bar):
         """Return who watches the next task: a progress bar, and what writes a line of the history after each epoch.

@@ -45,20 +45,10 @@ def section(title, *parts):
 
 
 def table(label, head, rows, sortable=False, text=(), class_=None):
-    """Return a table in a box that scrolls.
+    """Return a table in a box that scrolls; a sentence above it, ``label``, does not.
 
-    Parameters
-    ----------
-    label : str
-        A sentence on it, above the box, so that it does not scroll; the headings are its name if it is empty.
-    head : sequence of str
-    rows : sequence of sequence
-        Of texts, numbers or whole ``td`` elements; a row whose first cell begins with spaces belongs to the one above.
-    sortable : bool
-        Give the columns buttons.
-    text : sequence of int
-        Columns that are aligned to the left, besides the first.
-    class_ : str, optional
+    ``rows`` are of texts, numbers or whole ``td`` elements; one whose first cell begins with spaces belongs to the one
+    above.  ``text`` are the columns that are aligned to the left, besides the first.
     """
     top = [tag("th", tag("button", name, type="button") if sortable and name else name, scope="col",
                class_="text" if i in text else None) for i, name in enumerate(head)]
@@ -76,23 +66,16 @@ def table(label, head, rows, sortable=False, text=(), class_=None):
 
 
 def figures(pictures, most):
-    """Return PNG files as figures, embedded, of ``most`` bytes at most: with fewer colours if need be, or only named.
-
-    Parameters
-    ----------
-    pictures : sequence of (Path, str, Caption)
-        Each with its title, for those who do not see it.
-    most : int
-    """
-    found = [(path, title, words, path.read_bytes()) for path, title, words in pictures if path.is_file()]
+    """Return PNG files with their captions as embedded figures, ``most`` bytes: with fewer colours, or only named."""
+    found = [(path, caption, path.read_bytes()) for path, caption in pictures if path.is_file()]
     few, parts = sum(len(data) for *_, data in found) * 4 / 3 > most, []
-    for path, title, words, data in found:
+    for path, (title, alt, sentence), data in found:
         data = base64.b64encode(fewer_colors(data) if few else data).decode()
         most -= len(data)
-        picture = (tag("img", src=f"data:image/png;base64,{data}", alt=f"{title}. {words.alt}") if most >= 0 else
+        picture = (tag("img", src=f"data:image/png;base64,{data}", alt=f"{title}. {alt}") if most >= 0 else
                    tag("p", f"{path.name} is too large for this page; it is in the folder."))
         most += 0 if most >= 0 else len(data)
-        parts.append(tag("figure", picture, tag("figcaption", tag("strong", f"{title}."), f" {words.sentence}")))
+        parts.append(tag("figure", picture, tag("figcaption", tag("strong", f"{title}."), f" {sentence}")))
     return parts
 
 

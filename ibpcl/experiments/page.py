@@ -11,14 +11,12 @@ from pathlib import Path
 import ibpcl
 from ibpcl import storage
 from ibpcl.errors import UserError
-from ibpcl.experiments import sections
-from ibpcl.experiments.captions import caption
-from ibpcl.experiments.folder import REPORT, is_run
+from ibpcl.experiments import captions, sections
+from ibpcl.experiments.folder import REPORT, table_of
 from ibpcl.experiments.folders import command, read, runs_in
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.markup import figures, page, section, table, tag
 from ibpcl.experiments.presets import PRESETS
-from ibpcl.experiments.run_figures import TITLES
 
 MOST = 1_000_000                                             # bytes of a page
 MAPS = ("accuracy_matrix", "likelihood_matrix")              # figures that a page has as tables
@@ -47,7 +45,7 @@ def write(folder, to=None):
     folder = Path(folder)
     path = folder / REPORT if to is None else Path(to)
     try:
-        kind = of_run if is_run(folder) else of_table if (folder / TABLE).is_file() else of_folder
+        kind = of_run if table_of(folder) else of_table if (folder / TABLE).is_file() else of_folder
         text = kind(folder)
     except KeyError as error:
         raise UserError(f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote them: "
@@ -92,8 +90,7 @@ def of_run(folder):
         maps and section(f"{sections.MEASURES[run.measure].capitalize()} after each task", sections.matrix(run))]
     after = [sections.objective(run), sections.settings(run), sections.times(run), sections.versions([run.result]),
              sections.use(run)]
-    pictures = [(folder / f"{name}.png", heading, caption(name)) for name, heading in TITLES.items()
-                if name not in maps]
+    pictures = [(folder / f"{name}.png", caption) for name, caption in captions.OF_RUNS.items() if name not in maps]
     return _page(title, [top, *parts], pictures, after, folder)
 
 
@@ -116,11 +113,11 @@ def of_table(folder):
                            for one in found["tables"]], [tag("p", note) for note in found["notes"]]),
         found["failures"] and section("Not trained", [tag("p", f"{one['cell']}: {one['reason']}")
                                                       for one in found["failures"]])]
-    runs = [(read(place), cell["row"]) for cell in cells if is_run(place := folder / cell["folder"])]
+    runs = [(read(place), cell["row"]) for cell in cells if table_of(place := folder / cell["folder"])]
     after = [runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
              section("Settings that differ from the default", sections.changes(cells)), sections.versions(cells)]
     files = [folder / Path(name).name for name in found["pictures"]]     # of this folder only, whatever the file says
-    pictures = [(path, path.stem.replace("_", " ").capitalize(), caption(path.stem, of_table=True)) for path in files]
+    pictures = [(path, captions.of_table(path.stem)) for path in files]
     return _page(title, [top, *parts], pictures, after, folder)
 
 

@@ -52,14 +52,10 @@ def recorded(search):
             raise _another(search, f"has trial = {number} in line {line + 2}")
         settings = settings_of(search, number)
         for key, value in {**search.fixed, **settings}.items():
-            if key not in columns:                           # the digest
-                continue
-            found, cell = columns[key][line], _cell(value)
-            same = str(found) == cell if isinstance(cell, str) else isinstance(found, np.number) and found == cell
-            if not same and key == DIGEST:
-                raise _another(search, "differs in keys that have no column, such as those of a TOML file")
-            if not same:
-                raise _another(search, f"has {key} = {found} in line {line + 2}, not {cell}")
+            found, cell = columns.get(key, {line: value})[line], _cell(value)    # old records have no digest
+            if not (str(found) == cell if isinstance(cell, str) else isinstance(found, np.number) and found == cell):
+                raise _another(search, f"has {key} = {found} in line {line + 2}, not {cell}" if key != DIGEST else
+                               "differs in keys that have no column, such as those of a TOML file")
         tasks = int(columns[TASKS][line]) if TASKS in columns else None
         done.append(Trial(number, settings, *(float(columns[name][line]) for name in SCORES[1:]), tasks))
     return done
@@ -99,6 +95,4 @@ def _another(search, difference):
 
 def _cell(value):
     """Return a setting as it stands in the record: a number, or a word."""
-    if isinstance(value, bool) or value is None or isinstance(value, tuple):
-        return values.toml(value)
-    return value
+    return values.toml(value) if isinstance(value, bool | tuple | None) else value

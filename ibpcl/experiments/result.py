@@ -151,31 +151,19 @@ def version(package):
         return None
 
 
-def columns(progresses):
-    """Return the history of all tasks as the columns of a table, one row per epoch; tasks count from 0."""
-    return as_columns([record for done in progresses for record in done.history])
-
-
 def as_columns(records):
-    """Return records as the columns of a table."""
+    """Return the records of epochs as the columns of a table, a row each; tasks count from 0."""
     return {name: [getattr(record, name) for record in records] for name in Record._fields}
 
 
 def write_state(run):
     """Write the history of a run and everything that was learned; of images, also what its figures show."""
     storage.write_csv(run.folder / "history.csv", run.history)
-    save(run.learner, run.config, run.folder / LEARNER)
+    # As any learner saves itself; one of the user's own need not know how.
+    checkpoints.save(run.folder / LEARNER, run.learner.state(), {
+        "method": type(run.learner).__name__, "class": class_of(run.learner), "settings": asdict(run.config.settings),
+        "seed": run.config.seed, "backend": run.result["backend"], **form()})
     # Its predecessor is of the same run, or of one that is being replaced.
     Path(run.folder, f"{LEARNER}.previous").unlink(missing_ok=True)
     if run.images is not None:
         checkpoints.write_npz(run.folder / IMAGES, run.images)
-
-
-def save(learner, config, path):
-    """Write a learner to a file; one that cannot do so itself as the others do."""
-    if hasattr(learner, "save"):
-        learner.save(path)
-    else:
-        checkpoints.save(path, learner.state(), {
-            "method": type(learner).__name__, "class": class_of(learner), "settings": asdict(config.settings),
-            "seed": config.seed, "backend": config.backend, **form()})

@@ -96,7 +96,8 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
         if config.measure == "R^2":
             values |= results.predictive(learner, stream)
         images = generative.images_of(progresses, stream) if config.generative else None
-        done = Run(config, values, results.columns(progresses), folder, learner, images)
+        history = [record for done in progresses for record in done.history]
+        done = Run(config, values, results.as_columns(history), folder, learner, images)
         if folder is not None:
             results.write_state(done)
             if figures:

@@ -5,48 +5,26 @@ from pathlib import Path
 import numpy as np
 
 from ibpcl.data.terrain import LINEAR, to_elevation
+from ibpcl.evaluation import figures
+from ibpcl.evaluation.figures import canvas
+from ibpcl.experiments.captions import OF_RUNS
 from ibpcl.experiments.result import masks_of
 
-TITLES = {
-    "accuracy_curves": "Each task's test result, after each task", "accuracy_matrix": "Test results after each task",
-    "history": "Training", "masks": "Inputs that the first layer uses", "receptive_fields": "Masks of single units",
-    "sharing": "Use of the network, and what tasks share", "reliability": "Coverage of predictive intervals",
-    "intervals": "A line through all strips, with recalibrated intervals",
-    "likelihood_curves": "Log-likelihood of each task, after each task", "likelihood_matrix": "Log-likelihood",
-    "few_labels": "Error of a classifier on codes with few labels", "samples": "Samples of each task's model",
-    "reconstructions": "Reconstructions of each task's images",
-}
 SHOWN = 2                                                    # images per task in the figures
 ENCODERS = {"oracle": "oracle encoder", "inferred": "inferred encoder", "common": "common encoder", "pixels": "pixels"}
 
 
 def draw(run):
     """Draw the figures of a run into its folder."""
-    from ibpcl.evaluation import figures
-
     for name, axes in run.figures().items():
         figures.save(axes, Path(run.folder, f"{name}.png"))
 
 
 def figures_of(values, history, learner, stream=None, images=None):
-    """Draw the figures of a run; return their Axes by name.
+    """Draw the figures of a run, from its result, its history and its learner; return their Axes by name.
 
-    Parameters
-    ----------
-    values : dict
-        The content of ``result.json``.
-    history : dict of str to sequence
-        The columns of ``history.csv``.
-    learner : Learner
-        After its last task.
-    stream : sequence of Task, optional
-        Of a regression on terrain, whose figure of intervals needs it.
-    images : dict of str to ndarray, optional
-        The content of ``stages.npz``, of a generative model.
+    ``stream`` is the terrain of a regression on it, ``images`` the content of ``stages.npz`` of a generative model.
     """
-    from ibpcl.evaluation import figures
-    from ibpcl.evaluation.figures import canvas
-
     names, weights = values["tasks"], values["elbo_weights"]
     masks = masks_of(learner, len(names))
     drawn = _of_accuracies(values, masks) if images is None else _of_images(values, images)
@@ -62,18 +40,16 @@ def figures_of(values, history, learner, stream=None, images=None):
             label = getattr(drawn[name], f"get_{side}")()
             getattr(drawn[name], f"set_{side}")(label.replace("accuracy", "$R^2$"))
         drawn["reliability"] = _reliability(values)
-        if hasattr(stream, "line"):
+        if stream is not None:
             drawn["intervals"] = _intervals(values, learner, stream)
     for name, axes in drawn.items():
-        canvas.entitle(axes, f"{TITLES[name]}\n{values['experiment']}, {values['method'].rpartition(':')[2]}, "
+        canvas.entitle(axes, f"{OF_RUNS[name].title}\n{values['experiment']}, {values['method'].rpartition(':')[2]}, "
                              f"seed {values['seed']}")
     return drawn
 
 
 def _of_accuracies(values, masks):
     """Draw accuracy over time, and the masks of the first layer: as images, if its inputs are."""
-    from ibpcl.evaluation import figures
-
     R, names, image_shape = np.array(values["accuracy_matrix"], float), values["tasks"], values["image_shape"]
     drawn = {"accuracy_curves": figures.accuracy_curves(R, names), "accuracy_matrix": figures.accuracy_matrix(R, names)}
     first = None if masks is None else [task[0] for task in masks]
@@ -87,8 +63,6 @@ def _of_accuracies(values, masks):
 
 def _of_images(values, images):
     """Draw likelihoods over time, the error with few labels, samples and reconstructions."""
-    from ibpcl.evaluation import figures
-
     R, names, image_shape = values["log_likelihood_matrix"], values["tasks"], values["image_shape"]
     drawn = {"likelihood_curves": figures.likelihood_curves(R, names),
              "likelihood_matrix": figures.likelihood_matrix(R, names), "few_labels": few_labels(values["few_labels"])}
@@ -100,16 +74,12 @@ def _of_images(values, images):
 
 def samples(images, names, image_shape, ax=None):
     """Draw what each task's prior gives after each task, a row for each stage; ``images`` as in ``stages.npz``."""
-    from ibpcl.evaluation import figures
-
     return figures.image_rows([images[f"samples/{t}"] for t in range(len(names))], image_shape, names, names, SHOWN, ax,
                               ("sample of task", "after learning task"))
 
 
 def reconstructions(images, names, image_shape, ax=None):
     """Draw the first test images of each task, and below them their reconstructions after each task."""
-    from ibpcl.evaluation import figures
-
     rows = [images["originals"], *(images[f"reconstructed/{t}"] for t in range(len(names)))]
     return figures.image_rows(rows, image_shape, ["image", *names], names, SHOWN, ax,
                               ("test image of task, reconstructed", "after learning task"))
@@ -117,28 +87,21 @@ def reconstructions(images, names, image_shape, ax=None):
 
 def few_labels(results, ax=None):
     """Draw the error with few labels, for each way to encode and for pixels."""
-    from ibpcl.evaluation import figures
-
     return figures.few_labels({ENCODERS[way]: (found["labels"], found["errors"]) for way, found in results.items()}, ax)
 
 
 def _reliability(values):
     """Draw coverage as predicted and after recalibration, side by side; tasks are named once."""
-    from ibpcl.evaluation import figures
-    from ibpcl.evaluation.figures.canvas import LABEL, new_axes
-
-    coverage, axes = values["coverage"], new_axes(width=180, height=75, columns=2)
+    coverage, axes = values["coverage"], canvas.new_axes(width=180, height=75, columns=2)
     for ax, kind in zip(axes, ("as_predicted", "recalibrated"), strict=True):
         figures.reliability(coverage["levels"], coverage[kind], min(coverage["examples"]), values["tasks"], ax)
-        ax.set_title(kind.replace("_", " "), fontsize=LABEL)
+        ax.set_title(kind.replace("_", " "), fontsize=canvas.LABEL)
     axes[0].get_legend().remove()
     return axes
 
 
 def _intervals(values, learner, stream):
     """Draw a line through all strips of the terrain, in metres, with recalibrated intervals of 50 and 90 %."""
-    from ibpcl.evaluation import figures
-
     levels, scales = values["coverage"]["levels"], values["coverage"]["scales"]
     parts, breaks = [], []
     for t in range(len(stream)):

@@ -10,12 +10,12 @@ from typing import Any
 
 from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import Learner, check_form
+from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.experiments import run_figures
 from ibpcl.experiments.config import RunConfig, as_table
 from ibpcl.experiments.folder import CONFIG, IMAGES, LEARNER, RESULT, portable
 from ibpcl.experiments.journal import HISTORY
-from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import OF_LEARNER
 from ibpcl.methods import method as method_of
 from ibpcl.methods.own import name_of
@@ -65,7 +65,7 @@ class Run:
 
     def figures(self):
         """Draw the figures of the run; return their Axes by name, as ``run.figures()["history"]``."""
-        stream = make_stream(self.config) if self.config.stream == "strips" else None
+        stream = TerrainStream(self.config.tasks) if self.config.stream == "strips" else None
         return run_figures.figures_of(self.result, self.history, self.learner, stream, self.images)
 
 

@@ -218,14 +218,7 @@ def use(run):
 
 
 def side_by_side(runs, labels=None):
-    """Return a sortable table with a row for each run; columns in which all are alike are left out.
-
-    Parameters
-    ----------
-    runs : sequence of ibpcl.experiments.folders.Contents
-    labels : sequence of str, optional
-        What to call each run; its method if not given.
-    """
+    """Return a sortable table with a row for each run, called by its label or else its method."""
     rows, more = [], max(0, len(runs) - MOST_RUNS)
     labels = labels or [run.table["method"].rpartition(":")[2] for run in runs]
     for run, label in list(zip(runs, labels, strict=True))[more:]:

@@ -1,5 +1,7 @@
 """The stream of tasks of a configuration."""
 
+import numpy as np
+
 from ibpcl.continual.task import check_width
 from ibpcl.data import registry
 from ibpcl.data.own import read_tasks
@@ -20,16 +22,13 @@ def make_stream(config):
     UserError
         If a file is missing or damaged, or there are not so many tasks.
     """
-    try:
-        if config.stream == "strips":
-            return TerrainStream(config.tasks, config.data_seed, config.train_limit, config.test_limit,
-                                 config.validation)
+    if config.stream == "strips":
+        stream = TerrainStream(config.tasks, config.data_seed, config.validation)
+    else:
         stream = _own_stream(config) if config.dataset == OWN else _image_stream(config)
         if config.validation is not None:
             stream = with_validation(stream, config.validation, config.data_seed)
-        return limited(stream, config.train_limit, config.test_limit)
-    except ValueError as error:                              # DataError is one
-        raise UserError(str(error)) from error
+    return limited(stream, config.train_limit, config.test_limit)
 
 
 def _image_stream(config):
@@ -73,13 +72,17 @@ def survey(stream):
     Raises
     ------
     UserError
-        If a task cannot be learned: pixels that are not finite, labels out of range, no examples, another width.
+        If a task cannot be learned: pixels that are not finite, labels out of range, no examples, another width, test
+        targets that are all alike.
     """
     try:
         first, names = stream[0], []
         for t in range(len(stream)):
             task = stream[t] if t else first
             check_width(task, first.inputs, first.name)
+            if task.kind == "regression" and not np.ptp(task.y_test, axis=0).any():
+                raise ValueError(f"the test targets ({len(task.y_test)}) of task {task.name!r} are all alike, so R^2 "
+                                 "is not defined; at least 2 must differ (see test_limit and validation)")
             names.append(task.name)
     except (TypeError, ValueError) as error:                 # what Task refuses
         raise UserError(str(error)) from error

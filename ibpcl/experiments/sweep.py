@@ -17,7 +17,6 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,7 +58,7 @@ class Workers(NamedTuple):
 
     executor: Executor
     threads: int | None = None
-    count: Callable | None = None
+    count: Callable = lambda: sys.maxsize
 
 
 class Admission(NamedTuple):
@@ -131,19 +130,24 @@ def outcomes(jobs, folder, workers=None, progress=None):
         If a worker must not work for this command; if the executor has lost its workers.
     """
     waiting, running, ended = list(jobs), {}, []
-    executor = _Here() if workers is None else workers.executor
-    if workers is not None:
+    here, workers = workers is None, workers or Workers(_Here(), count=lambda: 1)
+    if not here:
         waiting.sort(key=lambda job: -job.cost)              # so that no long one is left over in the end
-    with _admission(folder, workers) as admission, _bar(jobs, progress) as bar:
+    # disable=None: tqdm itself looks whether standard error is a terminal.
+    with (contextlib.nullcontext() if here else _admission(folder, workers.threads) as admission,
+          tqdm(total=sum(job.cost for job in jobs), bar_format=BAR, leave=False, smoothing=0.05,
+               disable=None if progress is None else not progress) as bar):
         try:
             while waiting or running:
-                for job in _free(waiting, _hands(workers) - len(running)):
+                free, hands = (job for job in waiting if not job.busy()), max(1, workers.count()) - len(running)
+                for job in list(itertools.islice(free, max(0, hands))):
                     waiting.remove(job)
-                    if workers is None:                      # it is done before it is running
+                    if here:                                 # it is done before it is running
                         bar.set_description_str(f"{len(ended) + 1} of {len(jobs)}: {job.name}")
-                        future = executor.submit(_do, job.run, partial(_step, bar, job))
+                        step = job.cost / job.tasks
+                        future = workers.executor.submit(_do, job.run, lambda report, step=step: bar.update(step))
                     else:
-                        future = executor.submit(_do_admitted, job.run, admission)
+                        future = workers.executor.submit(_do_admitted, job.run, admission)
                     running[future] = job
                 if not running:
                     bar.set_description_str(f"{len(waiting)} left, another process is at work on them")
@@ -161,18 +165,6 @@ def outcomes(jobs, folder, workers=None, progress=None):
         finally:
             for future in running:
                 future.cancel()
-
-
-def _free(waiting, number):
-    """Return the first so many jobs that no other process is at work on."""
-    return list(itertools.islice((job for job in waiting if not job.busy()), max(0, number)))
-
-
-def _hands(workers):
-    """Return how many jobs may be under way."""
-    if workers is None:
-        return 1
-    return sys.maxsize if workers.count is None else max(1, workers.count())
 
 
 def _do(run, after_task):
@@ -209,29 +201,15 @@ def _outcome(future):
 
 
 @contextlib.contextmanager
-def _admission(folder, workers):
-    """Make the file that admits workers, and take it away in the end; nothing for this process alone."""
-    if workers is None:
-        yield None
-        return
+def _admission(folder, threads):
+    """Make the file that admits workers, and take it away in the end."""
     token = secrets.token_hex(8)
     path = Path(folder).absolute() / f".workers-{token}"
     storage.write_text(path, token)
     try:
-        yield Admission(path, token, versions(), workers.threads)
+        yield Admission(path, token, versions(), threads)
     finally:
         path.unlink(missing_ok=True)
-
-
-def _bar(jobs, progress):
-    # None: tqdm itself looks whether standard error is a terminal.
-    return tqdm(total=sum(job.cost for job in jobs), bar_format=BAR, leave=False, smoothing=0.05,
-                disable=None if progress is None else not progress)
-
-
-def _step(bar, job, report):
-    """Move the bar by a task of a job."""
-    bar.update(job.cost / job.tasks)
 
 
 def _look(bar, number, ended, running):

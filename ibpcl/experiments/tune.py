@@ -20,7 +20,7 @@ from ibpcl import storage
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.evaluation import metrics
 from ibpcl.experiments.cells import effort
-from ibpcl.experiments.folder import AtWorkError, held
+from ibpcl.experiments.folder import AtWorkError, at_work
 from ibpcl.experiments.halving import rounds, survivors
 from ibpcl.experiments.journal import unusable
 from ibpcl.experiments.record import Trial, is_recorded, record, recorded
@@ -30,6 +30,7 @@ from ibpcl.experiments.search_spaces import MOST, TRIALS
 from ibpcl.experiments.sweep import Job, outcomes
 
 DIGITS = 6                                                   # of an accuracy in the record
+LOCK = "trial-{}.lock"                                       # beside the folders of the trial's runs
 
 
 class _Enough(Exception):
@@ -95,7 +96,8 @@ def tune(search, trials=TRIALS, on_trial=None, workers=None, progress=False):
             raise TrainingError(f"{'; '.join(lost)}; the record has the others, and the same command tries again")
 
     alive = list(range(trials))
-    for tasks, number in rounds(trials, _tasks(search)) if HALVING in search.fixed else ():
+    halvings = rounds(trials, configuration(search, {}, LEARNER_SEED).tasks) if HALVING in search.fixed else ()
+    for tasks, number in halvings:
         if not _stopped(enter([]), tasks) and len(alive) > number:           # the round is not decided yet
             scored = {trial.number: (trial, likelihood) for trial, likelihood in attempt(alive, tasks)}
             failed = [trial for trial, _ in scored.values() if math.isnan(trial.accuracy)]
@@ -117,51 +119,41 @@ def _stopped(done, tasks):
     return any(trial.tasks == tasks for trial in done.values())
 
 
-def _tasks(search):
-    return configuration(search, {}, LEARNER_SEED).tasks
-
-
 def _work(search):
     """Return the folder of the trials under way, beside the record."""
     return search.record.with_suffix("")
 
 
 def _job(search, number, tasks):
-    settings, work = settings_of(search, number), _work(search)
-    configs = [configuration(search, settings, LEARNER_SEED + i) for i in range(search.fixed["repeats"])]
+    work = _work(search)
+    configs = [configuration(search, settings_of(search, number), LEARNER_SEED + i)
+               for i in range(search.fixed["repeats"])]
     folders = tuple(work / f"trial-{number}-{i}" for i in range(len(configs)))
     until = tasks or configs[0].tasks
     return Job(number, f"trial {number}", effort(configs[0]) * len(configs) * until / configs[0].tasks,
                until * len(configs), folders, partial(_attempt, search, number, configs, folders, tasks),
-               partial(held, _lock(search, number)))
-
-
-def _lock(search, number):
-    return _work(search) / f"trial-{number}.lock"
+               partial(at_work, work, LOCK.format(number)))
 
 
 def _attempt(search, number, configs, folders, tasks, after_task):
-    """Run a trial, as far as its first tasks; return None if it is recorded."""
+    """Run a trial, as far as its first tasks; return it with its log-likelihood on them, or None if it is recorded."""
+    settings, halving, work = settings_of(search, number), HALVING in search.fixed, _work(search)
     with contextlib.ExitStack() as lock:
         try:
-            _work(search).mkdir(exist_ok=True)
-            lock.enter_context(storage.locked(_lock(search, number), wait=0))
+            work.mkdir(exist_ok=True)
+            lock.enter_context(storage.locked(work / LOCK.format(number), wait=0))
         except (BlockingIOError, FileNotFoundError) as error:    # or the folder was taken away just now
             raise AtWorkError(f"another process is at work on trial {number}") from error
-        return None if is_recorded(search, number) else _try(search, number, configs, folders, tasks, after_task)
-
-
-def _try(search, number, configs, folders, tasks, after_task):
-    found, settings, halving = [], settings_of(search, number), HALVING in search.fixed
-    for config, folder in zip(configs, folders, strict=True):
+        if is_recorded(search, number):
+            return None
         try:
-            found.append(_scores(config, folder, tasks, after_task))
+            found = [_scores(config, folder, tasks, after_task)
+                     for config, folder in zip(configs, folders, strict=True)]
         except TrainingError:
             return Trial(number, settings, math.nan, math.nan, math.nan, 0 if halving else None), math.nan
-    accuracy, transfer = (round(float(np.array([one[i] for one in found], float).mean()), DIGITS) for i in (0, 1))
-    learned = (tasks or configs[0].tasks) if halving else None
-    trial = Trial(number, settings, accuracy, transfer, round(math.fsum(one[2] for one in found), 1), learned)
-    return trial, float(np.mean([one[3] for one in found]))
+    accuracies, transfers, seconds, likelihoods = np.array(found, float).T
+    return Trial(number, settings, *(round(float(values.mean()), DIGITS) for values in (accuracies, transfers)),
+                 round(math.fsum(seconds), 1), (tasks or configs[0].tasks) if halving else None), likelihoods.mean()
 
 
 def _scores(config, folder, tasks, after_task):
@@ -187,7 +179,7 @@ def _scores(config, folder, tasks, after_task):
 
 def _remove(search, number):
     """Remove the folders of a trial that is recorded, where no process is at work on it."""
-    lock = _lock(search, number)
+    lock = _work(search) / LOCK.format(number)
     with contextlib.suppress(OSError), storage.locked(lock, wait=0):
         for folder in lock.parent.glob(f"trial-{number}-*"):
             shutil.rmtree(folder, ignore_errors=True)

@@ -10,6 +10,7 @@ import pytest
 
 from ibpcl import checkpoints, storage
 from ibpcl.data import registry
+from ibpcl.data.dataset import DataError
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments import cells, search
 from ibpcl.experiments import run as run_module
@@ -180,7 +181,7 @@ def test_what_cannot_be_trained_is_left_out_and_reported(tmp_path, planned, monk
 
 def test_missing_data_stop_everything_before_any_training(tmp_path, planned, monkeypatch):
     def none(*arguments):
-        raise ValueError("mnist: missing")
+        raise DataError("mnist: missing")
 
     one = planned(tmp_path, (OURS,), 1, (GLYPHS, BENCHMARKS["split-mnist"]))
     load = registry.load

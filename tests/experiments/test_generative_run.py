@@ -13,7 +13,6 @@ from ibpcl.evaluation import codes, figures, latent
 from ibpcl.experiments import generative
 from ibpcl.experiments.config import OPTIONAL, RunConfig, as_table, configure, keys
 from ibpcl.experiments.door import load_run
-from ibpcl.experiments.folder import OF_IMAGES
 from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import PRESETS
 from ibpcl.experiments.run import make_stream, run
@@ -23,6 +22,8 @@ MEASURED = {"likelihood_samples": 4, "final_samples": 12, "likelihood_images": 6
             "code_test_images": 12, "inference_samples": 3}
 TINY = {"hidden": (12,), "latent": 3, "epochs": 2, "finetune_epochs": 1, "batch": 50, "tasks": 3, "train_limit": 100,
         "test_limit": 30, "backend": "numpy", **MEASURED}
+OF_IMAGES = ("stages.npz", "likelihood_curves.png", "likelihood_matrix.png", "samples.png", "reconstructions.png",
+             "few_labels.png")
 EXPERIMENTS = [name for name in PRESETS if PRESETS[name].asks == "images"]
 
 

@@ -19,11 +19,10 @@ from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.evaluation.figures.training import weighted
 from ibpcl.experiments import folders, markup, page, sections
-from ibpcl.experiments.captions import CAPTIONS, caption
+from ibpcl.experiments.captions import OF_RUNS, of_table
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.generative import learn_stages
 from ibpcl.experiments.run import run
-from ibpcl.experiments.run_figures import TITLES
 
 TINY = {"hidden": "6", "tasks": "3", "backend": "numpy", "batch": "20", "epochs": "2"}
 SET = [f"--set={key}={text}" for key, text in TINY.items()]
@@ -423,6 +422,6 @@ def test_an_own_class_is_imported_by_name_and_one_of_a_script_is_handed_over(tmp
         assert lines(folder) == [told[0], f"p = ibpcl.load({told[1].format(json.dumps(str(folder)))}"]
 
 
-def test_every_figure_of_a_run_has_words():
-    assert set(TITLES) <= set(CAPTIONS)
-    assert caption("few_labels").alt != caption("labels_few").alt
+def test_figures_of_tables_have_words_those_of_runs_among_them():
+    assert of_table("few_labels").alt == OF_RUNS["few_labels"].alt != of_table("labels_few").alt
+    assert of_table("accuracy_split-mnist").title == "Accuracy split-mnist"

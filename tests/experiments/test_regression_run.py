@@ -7,15 +7,16 @@ import pytest
 
 from ibpcl import checkpoints, storage
 from ibpcl.cli import main
+from ibpcl.continual.task import Task
 from ibpcl.data import terrain
 from ibpcl.data.dataset import DataError
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
 from ibpcl.evaluation import calibration, metrics
 from ibpcl.experiments.config import RunConfig, as_table, configure
-from ibpcl.experiments.folder import OF_REGRESSION, RESULTS
 from ibpcl.experiments.run import make_learner, make_stream, run
 
+OF_REGRESSION = ("reliability.png", "intervals.png")
 TINY = {"hidden": (20,), "samples": 1, "prediction_samples": 20, "epochs": 12, "finetune_epochs": 6, "batch": 50,
         "tasks": 2, "train_limit": 300, "test_limit": 60, "start_sigma": 0.01, "weight_rate": 0.03, "backend": "numpy"}
 
@@ -53,7 +54,9 @@ def test_the_result_tells_coverage_and_noise(finished):
 
 
 def test_the_folder_holds_the_figures_of_a_regression_too(finished):
-    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", ".lock", *RESULTS, *OF_REGRESSION}
+    assert {path.name for path in finished.folder.iterdir()} == {
+        "config.toml", ".lock", "result.json", "history.csv", "learner.npz", "report.html", "accuracy_curves.png",
+        "accuracy_matrix.png", "masks.png", "receptive_fields.png", "sharing.png", "history.png", *OF_REGRESSION}
     for path in finished.folder.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
     assert configure(finished.folder / "config.toml") == finished.config
@@ -109,9 +112,9 @@ def test_another_run_takes_the_figures_of_a_regression_away(tmp_path):
 
 def test_keys_of_the_run_make_the_stream():
     config = configure("terrain", tasks=3, train_limit=30, test_limit=20, data_seed=4, validation=0.25)
-    stream, same = make_stream(config), TerrainStream(3, 4, 30, 20, 0.25)
+    stream, same = make_stream(config), TerrainStream(3, 4, 0.25)
     assert (len(stream), stream.name, len(stream[0].x_train), len(stream[0].x_test)) == (3, "terrain", 30, 20)
-    np.testing.assert_array_equal(stream[2].x_test, same[2].x_test)
+    np.testing.assert_array_equal(stream[2].x_test, same[2].x_test[:20])
 
 
 def test_terrain_comes_in_strips_and_nothing_else_does():
@@ -126,8 +129,12 @@ def test_terrain_comes_in_strips_and_nothing_else_does():
 def test_what_cannot_be_run_is_refused_before_a_folder_is_made(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"tasks must be in 1 \.\. 30, got 31"):
         run(configure("terrain", tasks=31), tmp_path / "run")
-    with pytest.raises(UserError, match=r"test cells \(1\) of task .* are of one height"):
-        run(configure("terrain", test_limit=1), tmp_path / "run")
+    for few in ({"test_limit": 1}, {"tasks": 30, "validation": 0.001}):
+        with pytest.raises(UserError, match=r"test targets \(1\) of task .* are all alike.* \(see test_limit"):
+            run(configure("terrain", **few), tmp_path / "run")
+    x, y = np.random.default_rng(0).random((2, 30, 4))
+    with pytest.raises(UserError, match=r"the test targets \(5\) of task 'flat' are all alike"):
+        run(configure([Task("flat", x, y, x[:5], np.ones((5, 4)))]), tmp_path / "run")
     with pytest.raises(UserError, match="method independent does not do regression"):
         run(configure("terrain", method="independent"), tmp_path / "run")
 

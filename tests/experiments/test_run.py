@@ -12,7 +12,6 @@ from ibpcl.data.dataset import DataError, Dataset
 from ibpcl.errors import NonFiniteError, UserError
 from ibpcl.evaluation import metrics
 from ibpcl.experiments.config import as_table, configure, keys
-from ibpcl.experiments.folder import RESULTS
 from ibpcl.experiments.run import make_stream, run, survey
 from ibpcl.inference.backend import backend
 from ibpcl.methods import METHODS, option
@@ -20,6 +19,8 @@ from ibpcl.methods.npbcl import NPBCL
 
 TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 2, "epochs": 2, "finetune_epochs": 1, "batch": 20,
         "backend": "numpy"}
+FILES = {"config.toml", ".lock", "result.json", "history.csv", "learner.npz", "report.html", "accuracy_curves.png",
+         "accuracy_matrix.png", "masks.png", "receptive_fields.png", "sharing.png", "history.png"}
 TIMES = ("seconds", "peak_memory_mb", "seal")
 
 
@@ -90,7 +91,7 @@ def test_the_result_tells_what_the_run_was(finished):
 
 
 def test_the_folder_is_complete(finished):
-    assert {path.name for path in finished.folder.iterdir()} == {"config.toml", ".lock", *RESULTS}
+    assert {path.name for path in finished.folder.iterdir()} == FILES
     saved = storage.read_json(finished.folder / "result.json")
     assert saved["forward_transfer"] is None and saved["accuracy_matrix"][0][1] is None
     assert saved["average_accuracy"] == finished.result["average_accuracy"]

@@ -107,7 +107,7 @@ def test_the_validation_of_a_file_counts(tmp_path):
 
 def test_that_the_record_can_be_written_is_made_sure_before_the_first_trial(tmp_path, drawn, monkeypatch):
     (tmp_path / "file").write_text("here already")
-    monkeypatch.setattr(tune_module, "_try", None)
+    monkeypatch.setattr(tune_module, "_attempt", None)
     with pytest.raises(UserError, match=r"cannot write .*--out"):
         tune(plan("split-glyphs", "naive", out=tmp_path / "file"), 1)
 

@@ -9,10 +9,9 @@ numbers if not given.
 """
 
 from .accuracy import accuracy_curves, accuracy_matrix, method_comparison
+from .calibration import class_reliability, intervals, reliability
 from .canvas import save
-from .confidence import class_reliability
 from .latent import code_maps, few_labels, image_rows, likelihood_curves, likelihood_matrix
-from .regression import intervals, reliability
 from .structure import mask_maps, mask_matrices, receptive_fields, share_used, sharing_matrix
 from .training import training_history
 

@@ -99,9 +99,7 @@ def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=F
     colors = colormaps["Blues"].with_extremes(bad=canvas.EMPTY)
     image = ax.imshow(np.ma.masked_invalid(values), cmap=colors, norm=scale, aspect="auto")
     if bar or columns > 10:
-        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
-        bar.ax.tick_params(labelsize=canvas.TICK, width=0.6, length=2.5)
-        bar.outline.set_visible(False)
+        canvas.color_bar(image, ax, 0.8)
     if columns > 10:
         step = -(-columns // 10)
         row_names, column_names = (               # a row below those of the tasks keeps its name
@@ -147,13 +145,8 @@ def method_comparison(matrices, ax=None, order=()):
         curves = 100 * np.array([average_accuracy_so_far(R) for R in seeds])
         if curves.ndim != 2 or curves.size == 0:
             raise ValueError(f"figures.method_comparison: {name} must have shape (seeds, T, T), got {np.shape(seeds)}")
-        steps, mean = np.arange(1, curves.shape[1] + 1), curves.mean(axis=0)
-        ax.plot(steps, mean, markersize=3.5, linewidth=1.4, label=name, **looks[name])
-        if len(curves) > 1:
-            spread = curves.std(axis=0, ddof=1)
-            highest = np.minimum(mean + spread, 100.0)    # no accuracy lies above
-            ax.fill_between(steps, mean - spread, highest, color=looks[name]["color"], alpha=0.18, linewidth=0)
-        longest = max(longest, len(steps))
+        canvas.mean_and_band(ax, np.arange(1, curves.shape[1] + 1), curves, name, looks[name])
+        longest = max(longest, curves.shape[1])
     canvas.style(ax, "tasks learned", "mean accuracy so far (%)", grid="y")
     canvas.percent_axis(ax)
     canvas.whole_ticks(ax, longest)

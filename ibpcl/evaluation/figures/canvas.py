@@ -65,6 +65,30 @@ def bare(ax):
     return ax
 
 
+def framed(ax, color):
+    """Give a picture a thin frame, and no ticks."""
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set(visible=True, linewidth=0.6, color=color)
+
+
+def color_bar(image, axes, shrink):
+    """Add a colour bar in small type beside some Axes, and return it."""
+    bar = np.ravel(np.asarray(axes, dtype=object))[0].figure.colorbar(image, ax=axes, shrink=shrink)
+    bar.ax.tick_params(labelsize=TICK, width=0.6, length=2.5)
+    bar.outline.set_visible(False)
+    return bar
+
+
+def mean_and_band(ax, x, percentages, name, look):
+    """Draw the mean of repeats (R, N) in percent, and one sample standard deviation to either side within 0 .. 100."""
+    mean = percentages.mean(axis=0)
+    ax.plot(x, mean, markersize=3.5, linewidth=1.4, label=name, **look)
+    if len(percentages) > 1:
+        spread = percentages.std(axis=0, ddof=1)
+        ax.fill_between(x, np.maximum(mean - spread, 0.0), np.minimum(mean + spread, 100.0), color=look["color"],
+                        alpha=0.18, linewidth=0)
+
+
 def legend(ax, **options):
     """Add a legend without a frame, beside the Axes unless told where."""
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
@@ -102,10 +126,9 @@ def narrow(names):
     return [name.replace("/", "/\n").replace(" ", "\n") if len(name) > 8 else name for name in names]
 
 
-def whole_ticks(ax, count, axis="x"):
+def whole_ticks(ax, count):
     """Put ticks at 1..count, thinned to ten at most: half a task does not exist."""
-    step = -(-count // 10)
-    getattr(ax, f"set_{axis}ticks")(np.arange(1, count + 1, step))
+    ax.set_xticks(np.arange(1, count + 1, -(-count // 10)))
 
 
 def percent_axis(ax, least=1.0):
@@ -123,16 +146,15 @@ def entitle(axes, title):
     np.ravel(np.asarray(axes, dtype=object))[0].figure.suptitle(title, fontsize=LABEL, color=INK)
 
 
-def label_lines(ax, labels, text_height=0.065):
+def label_lines(ax, labels):
     """Write the name of each line at its right end, in its colour, without one name over another.
 
     Parameters
     ----------
     labels : list of (str, float, color)
         The name, the height of the line's end, in the units of the y axis, and the colour.
-    text_height : float
-        Of a line of text, as a share of the axis.
     """
+    text_height = 0.065                                                   # of a line of text, as a share of the axis
     low, high = ax.get_ylim()
     places = {i: (value - low) / (high - low) for i, (_, value, _) in enumerate(labels) if np.isfinite(value)}
     order = sorted(places, key=lambda i: -places[i])                      # from the top down

@@ -6,7 +6,7 @@ from . import canvas
 from .accuracy import draw_map
 
 
-def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nats per image)"):
+def likelihood_curves(R, task_names=None, axes=None):
     r"""Draw each task's likelihood from when it was learned on, and beside it the change since then.
 
     Kumar et al. (2021), supplement, figure "Test likelihood decays of individual tasks".
@@ -15,8 +15,6 @@ def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nat
     ----------
     R : array_like, shape (T, T)
         R[i, j] is the mean log-likelihood of task j's test images after learning task i; NaN where not evaluated.
-    ylabel : str
-        What R holds, with its unit.
 
     Returns
     -------
@@ -39,21 +37,19 @@ def likelihood_curves(R, task_names=None, axes=None, ylabel="log-likelihood (nat
         # The task just learned has not changed: the mean is over those before it.
         so_far = [np.mean(change[i, :i]) for i in range(1, T)]
         axes[1].plot(steps[1:], so_far, color=canvas.INK, linewidth=2.0, label="mean of earlier tasks")
-    canvas.style(axes[0], "tasks learned", ylabel, grid="y")
+    canvas.style(axes[0], "tasks learned", "log-likelihood (nats per image)", grid="y")
     canvas.style(axes[1], "tasks learned", "change since it was learned (nats)", grid="y")
     canvas.legend(axes[1], ncols=1 if T <= 15 else 2)
     return axes
 
 
-def likelihood_matrix(R, task_names=None, ax=None, xlabel="log-likelihood (nats per image) of task"):
+def likelihood_matrix(R, task_names=None, ax=None):
     """Draw the matrix of likelihoods as a map, with its numbers if they fit (up to ten tasks).
 
     Parameters
     ----------
     R, task_names
         As in :func:`likelihood_curves`.
-    xlabel : str
-        What R holds.
 
     Returns
     -------
@@ -65,7 +61,7 @@ def likelihood_matrix(R, task_names=None, ax=None, xlabel="log-likelihood (nats 
     known = R[np.isfinite(R)]
     low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
     draw_map(ax, R, names, names, "{:.0f}", low, high if high > low else low + 1)
-    canvas.style(ax, xlabel, "after learning task")
+    canvas.style(ax, "log-likelihood (nats per image) of task", "after learning task")
     return canvas.bare(ax)
 
 
@@ -163,9 +159,8 @@ def code_maps(maps, labels, class_names, axes=None):
         points = np.asarray(points)
         for c, name in enumerate(class_names):
             ax.scatter(*points[labels == c].T, s=3, color=colors[c], linewidths=0, label=name)
-        ax.set(xticks=[], yticks=[])
         canvas.style(ax, title=title)
-        ax.spines[:].set(visible=True, linewidth=0.6, color=canvas.GRID)
+        canvas.framed(ax, canvas.GRID)
     canvas.legend(axes[-1], markerscale=2.5, ncols=1 if classes <= 12 else 2)
     return axes
 
@@ -185,13 +180,7 @@ def few_labels(results, ax=None):
     ax = canvas.new_axes(width=120) if ax is None else ax
     ticks, looks = set(), canvas.looks(results)
     for name, (labels, errors) in results.items():
-        errors = 100 * np.asarray(errors, float)
-        mean = errors.mean(axis=1)
-        ax.plot(labels, mean, markersize=3.5, linewidth=1.4, label=name, **looks[name])
-        if errors.shape[1] > 1:
-            spread = errors.std(axis=1, ddof=1)
-            ax.fill_between(labels, np.maximum(mean - spread, 0), mean + spread, color=looks[name]["color"], alpha=0.18,
-                            linewidth=0)
+        canvas.mean_and_band(ax, labels, 100 * np.asarray(errors, float).T, name, looks[name])
         ticks |= set(np.asarray(labels).tolist())
     ax.set_xscale("log")
     ax.minorticks_off()

@@ -45,8 +45,7 @@ def mask_matrices(masks, task_names=None, axes=None):
                   interpolation_stage="data")
         D, K = mask.shape
         canvas.style(ax, f"{K} units", f"{D} inputs" if ax is axes[0] else None, f"{name}\n{100 * mask.mean():.1f} %")
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set(visible=True, linewidth=0.6, color=canvas.INK)
+        canvas.framed(ax, canvas.INK)
     return axes
 
 
@@ -86,12 +85,8 @@ def mask_maps(masks, task_names=None, image_shape=None, axes=None):
         image = ax.imshow(share.reshape(shape), cmap="Blues", vmin=0, vmax=highest, interpolation="nearest")
         used = int(mask.any(axis=0).sum())
         canvas.style(ax, f"{used} of {mask.shape[1]} units", None, f"{_fitting(name)}\n{100 * mask.mean():.1f} %")
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set(visible=True, linewidth=0.6, color=canvas.INK)
-    bar = axes[0].figure.colorbar(image, ax=list(axes), shrink=0.7)
-    bar.set_label("units in use that are on (%)", fontsize=canvas.TICK)
-    bar.ax.tick_params(labelsize=canvas.TICK, width=0.6, length=2.5)
-    bar.outline.set_visible(False)
+        canvas.framed(ax, canvas.INK)
+    canvas.color_bar(image, list(axes), 0.7).set_label("units in use that are on (%)", fontsize=canvas.TICK)
     return axes
 
 

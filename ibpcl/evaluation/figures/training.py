@@ -14,7 +14,7 @@ WEIGHTS = {"kl_weights": "weight_kl_weight", "kl_masks": "mask_kl_weight", "kl_s
 HEIGHT = 33                                               # of a panel, mm
 
 
-def training_history(history, weights=None, task_names=None, xlabel="epoch, all tasks", axes=None):
+def training_history(history, weights=None, task_names=None, axes=None):
     r"""Draw what training maximized, its parts, and the bound: a panel each, tasks and phases marked.
 
     .. math:: \mathcal J = \mathbb E[\log p(y)] - \sum_i w_i \mathrm{KL}_i, \qquad
@@ -28,8 +28,6 @@ def training_history(history, weights=None, task_names=None, xlabel="epoch, all 
     weights : dict of str to float, optional
         The weights of the divergences in the objective, as ``elbo_weights`` in ``result.json``; 1 if not given.
         Written above the panels.
-    xlabel : str
-        What the records are.
     axes : sequence of Axes, optional
         One a panel: one, or four for a history with divergences.
 
@@ -68,7 +66,7 @@ def training_history(history, weights=None, task_names=None, xlabel="epoch, all 
         _mark(ax, where, columns, named=ax is axes[0])
         canvas.legend(ax)
     _name_tasks(axes[0], where, columns.get("task"), task_names)
-    axes[-1].set_xlabel(xlabel, fontsize=canvas.LABEL)
+    axes[-1].set_xlabel("epoch, all tasks", fontsize=canvas.LABEL)
     return axes
 
 
