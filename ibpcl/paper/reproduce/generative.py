@@ -24,6 +24,7 @@ IN_THE_END = (                                               # a column, its num
     ("worth", lambda m: np.median(m.values["final"]["effective_samples"]), NUMBER),
     ("reconstruction", lambda m: m.values["average_reconstruction"], NATS),
 )
+CODES = (("samples", "sampled codes"), ("means", "mean codes"))
 # The printed settings and ours, what lies between them alone, and VCL with its own rates and with ours.
 PRINTED_ROWS = (
     *GENERATIVE_ROWS[:-1],
@@ -76,15 +77,13 @@ def as_printed(found):
                 entries += [found.entry(row, b, lambda m: measures.used_by_task(m).mean(), "used", SHARE),
                             found.entry(row, b, measures.pairwise_sharing, "shared", SHARE)]
         tables.append(Table(f"{b.label}: test images in the end", tuple(entries)))
-        tables += [Table(f"{b.label}: k-NN error, {who}, percent", tuple(
-            entry for entry in _knn_entries(found, b, "samples") if entry.row.endswith((f", {who}", "pixels"))))
-            for who in codes.WAYS]
+        tables += [Table(f"{b.label}: k-NN error, {way}, {words}, percent", tuple(_knn_entries(found, b, kind, (way,))))
+                   for way in codes.WAYS for kind, words in CODES]
         drawn |= {f"samples_{b.name}": _pictures(found.of(row, b)[0])[0] for row in found.rows_on(b)
                   if row.key == "paper"}
     return Summary(tuple(tables), (
         "Columns as of the target likelihood; and of NPBCL how much of the masked weights a task uses, and how much of "
-        "that one earlier task uses too, percent. k-NN: of codes that are sampled; who encodes a test image as of the "
-        "target knn.",
+        "that one earlier task uses too, percent. k-NN: who encodes a test image as of the target knn.",
         f"The paper's k-NN errors, beside the oracle's: {paper.KNN_PLACE}."), drawn)
 
 
@@ -93,7 +92,7 @@ def neighbours(found):
     """Compare how well the neighbours of a code tell its class."""
     tables, axes = [], pictures.panels(len(found.benchmarks), width=110, height=70)
     for ax, b in zip(axes, found.benchmarks, strict=True):
-        for kind, words in (("samples", "sampled codes"), ("means", "mean codes")):
+        for kind, words in CODES:
             tables.append(Table(f"{b.label}: k-NN error, {words}, percent", tuple(_knn_entries(found, b, kind))))
         tables.append(Table(f"{b.label}: what gives the class away, percent", tuple(_leak_entries(found, b))))
         last = found.rows_on(b)[-1]                          # ours, if it was measured
@@ -168,11 +167,11 @@ def coded(m):
     return m.values["tasks"], images, found
 
 
-def _knn_entries(found, b, kind):
+def _knn_entries(found, b, kind, ways=codes.WAYS):
     first = found.first(b).values["knn"]
     places = sorted((k, i) for i, k in enumerate(first["neighbours"]))
     for row in found.rows_on(b):
-        for way in codes.WAYS:
+        for way in ways:
             for k, i in places:
                 printed = paper.knn(row.key, b.name, k) if way == "oracle" else None
                 values = tuple(100 * m.values["knn"][way][kind][i] for m in found.of(row, b))

@@ -75,7 +75,7 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
         assert entries[title, "ours", "shared"] == pytest.approx(100 * shares[1][0])
         assert 0 < entries[title, "ours", "used"] <= 100 * results["npbcl"]["share_used"][-1]
         assert (title, "VCL", "used") not in entries
-        assert [entries["glyphs: k-NN error, inferred, percent", "ours, inferred", f"{k}-NN"]
+        assert [entries["glyphs: k-NN error, inferred, sampled codes, percent", "ours, inferred", f"{k}-NN"]
                 for k in codes.NEIGHBOURS] == pytest.approx(
                     [100 * error for error in results["npbcl"]["knn"]["inferred"]["samples"]])
     if target == "knn":
