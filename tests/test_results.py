@@ -31,7 +31,7 @@ PAGES = (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "search" 
 RECORD = re.compile(r"\((?:docs/)?(results/[\w-]+\.csv)\)")
 # Tables of numbers whose record is elsewhere: settings, which are no measurements, and those that tests hold to theirs.
 ELSEWHERE = ("| setting |", "| definition |", "| trial |", "| method | as it is |", "| | oracle | inferred |",
-             "| outcome |", "| verdict |")
+             "| outcome |", "| verdict |", "| printed |")
 NUMBER = re.compile(r"^[+-]?\d+\.\d+( ± \d+\.\d+)?$")
 
 
@@ -123,6 +123,14 @@ def test_the_table_of_presets_has_every_difference_and_no_other_value(page, sett
             value = getattr(presets[name], key)
             written = f"{value:.3g}" if isinstance(value, float) else str(value).lower()
             assert cell == written, (key, name)
+
+
+def test_the_printed_errors_of_neighbours_on_the_page_are_the_papers():
+    text = (DOCS / "unsupervised.md").read_text(encoding="utf-8")
+    rows = text[text.index("| printed |"):].split("\n\n")[0].splitlines()[2:]
+    found = {cells[0]: cells[1:] for cells in ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)}
+    labels = {"naive": "naive", "EWC": "ewc", "VCL": "vcl", "ours": "npbcl"}
+    assert found == {label: [f"{value:.2f}" for value in paper_numbers.KNN[key][1:]] for label, key in labels.items()}
 
 
 def test_every_marked_table_of_a_page_is_what_its_record_gives():

@@ -121,7 +121,7 @@ def summary(result):
         lines += [("backward transfer", f"{scale * values['backward_transfer']:+.2f} {unit} (below 0: forgetting)"),
                   ("largest drop", f"{drops[worst]:.2f} {unit} on {values['tasks'][worst]}, since it was learned"
                                    if drops[worst] > 0 else "none: no task lost anything since it was learned")]
-    if images and len(drops) > 1 and values["knn"]["neighbours"]:
+    if images and len(drops) > 1:
         knn = values["knn"]
         errors = ", ".join(f"{100 * knn[way]['means'][0]:.1f} % {way}" for way in ("oracle", "inferred", "common"))
         lines.append((f"{knn['neighbours'][0]}-NN error", f"{errors}; pixels {100 * knn['pixels'][0]:.1f} %"))

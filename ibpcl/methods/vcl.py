@@ -121,6 +121,7 @@ class ImageSettings(AutoencoderSettings):
     prior_sigma: float = option(1.0, "Standard deviation of the first prior of a shared weight.", above=0)
     start_sigma: float = option(float(np.exp(-6.0)), "Standard deviation that shared weights start a task with.",
                                 above=0)
+    weight_kl_weight: float = option(1.0, "Weight of the shared weights' divergence; the ELBO's is 1.", at_least=0)
 
 
 class ImageVCL(OnImages, VCL):
@@ -134,3 +135,8 @@ class ImageVCL(OnImages, VCL):
         vector = super().begin(task)
         vector[self.network(task.outputs).layout.block("log_sigma")] = np.log(self.settings.start_sigma)
         return vector
+
+    def weighted(self, task):
+        """Return what is maximized, the shared weights' divergence with its weight."""
+        weighted = super().weighted(task)
+        return weighted._replace(weights=weighted.weights._replace(kl_weights=-self.settings.weight_kl_weight))

@@ -44,7 +44,8 @@ def test_several_numbers_of_neighbours_at_once_are_those_one_by_one():
     points, test = RNG.standard_normal((30, 4)), RNG.standard_normal((50, 4))
     labels, truth = RNG.integers(0, 3, 30), RNG.integers(0, 3, 50)
     errors = codes.knn_error(points, labels, test, truth)
-    assert errors.tolist() == [codes.knn_error(points, labels, test, truth, (k,))[0] for k in (3, 5, 10)]
+    assert errors.tolist() == [codes.knn_error(points, labels, test, truth, (k,))[0]
+                               for k in codes.NEIGHBOURS]
     assert codes.knn_error(points, labels, points, labels, (1,))[0] == 0
 
 
@@ -91,7 +92,7 @@ def test_codes_are_posterior_means_or_samples_around_them():
 def test_encoders_that_leave_a_mark_are_told_apart_on_the_same_images_and_equal_ones_are_not():
     noise = RNG.standard_normal((60, 3))
     marked = [LinearModel(np.eye(3), 1.0, offset=10.0 * t) for t in range(4)]
-    assert codes.mask_leak(marked, noise).tolist() == [0, 0, 0]
+    assert codes.mask_leak(marked, noise).tolist() == [0] * len(codes.NEIGHBOURS)
     same = [LinearModel(np.eye(3), 1.0) for _ in range(4)]
     assert codes.mask_leak(same, noise)[0] > 0.6             # chance is 0.75
 

@@ -70,11 +70,11 @@ def test_codes_are_judged_by_all_three_encoders(finished):
         error = codes.knn_error(codes.encode(models, images.x, tasks), images.labels,
                                 codes.encode(models, images.x_test, tests), images.test_labels)
         assert values["knn"][way]["means"] == error.tolist()
-        assert len(values["knn"][way]["samples"]) == 3
+        assert len(values["knn"][way]["samples"]) == 4
         assert np.shape(values["few_labels"][way]["errors"]) == (len(values["few_labels"][way]["labels"]), 10)
         if way == "inferred":
             assert values["knn"]["task_inference"] == np.mean(tests != images.test_labels)
-    assert len(values["knn"]["mask_leak"]) == 2              # six images vote: no ten neighbours
+    assert len(values["knn"]["mask_leak"]) == 3              # six images vote: no ten neighbours
 
 
 def test_the_folder_holds_the_pictures_and_reads_back(finished):
@@ -153,14 +153,14 @@ def test_the_command_line_says_what_it_measures(finished, capsys):
     assert capsys.readouterr().out.startswith("average log-likelihood -")
 
 
-def test_too_few_images_for_neighbours_leave_their_errors_out(tmp_path, capsys):
+def test_too_few_images_for_more_neighbours_leave_the_nearest(tmp_path, capsys):
     few = {**TINY, "tasks": 2, "epochs": 1, "code_images": 1, "code_test_images": 2}
     texts = [f"--set={key}={value[0] if key == 'hidden' else value}" for key, value in few.items()]
     assert main(["run", "vae-glyphs", "--out", str(tmp_path), *texts]) == 0
     knn = storage.read_json(tmp_path / "result.json")["knn"]
-    assert (knn["neighbours"], knn["inferred"], knn["mask_leak"]) == ([], {"means": [], "samples": []}, [])
+    assert knn["neighbours"] == [1] and len(knn["inferred"]["means"]) == len(knn["mask_leak"]) == 1
     out = capsys.readouterr().out
-    assert "log-likelihood" in out and "NN" not in out
+    assert "log-likelihood" in out and "1-NN error" in out
 
 
 def test_many_tasks_fit_a_terminal():

@@ -99,10 +99,11 @@ def test_a_prediction_is_the_reconstruction(make_images):
         learner.predict(x[:, 1:], 0)
 
 
-def test_vcl_with_one_task_is_bayes_by_backprop(make_images):
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_vcl_with_one_task_is_bayes_by_backprop(make_images, weight):
     """The same ELBO, fitted by hand: a Gaussian decoder end under N(0, 1), plain layers before it."""
     task, found = make_images(0), method("vae_vcl")
-    learner = found.learner(found.settings(**SMALL, prior_sigma=0.7), 1)
+    learner = found.learner(found.settings(**SMALL, prior_sigma=0.7, weight_kl_weight=weight), 1)
     model = autoencoder(25, (9, 8), 3, Bernoulli(), ("plain",) * 5 + ("gaussian",) * 2, "leaky_relu")
     learner.inputs = 25
     start, key = learner.begin(task), learner.key("train")
@@ -111,7 +112,7 @@ def test_vcl_with_one_task_is_bayes_by_backprop(make_images):
     how = Fit("fit", 6, 32, 1, key, backend(), False, rate_end=0.1)
     vector, _ = objectives.train_fixed(model, start, prior, {}, Data(task.x_train, task.x_train), how,
                                        {"plain": 0.01, "mu": 0.01, "log_sigma": 0.01},
-                                       Weighted(Elbo(1.0, -1.0, kl_latent=-1.0), learner.settings.warm_up))
+                                       Weighted(Elbo(1.0, -weight, kl_latent=-1.0), learner.settings.warm_up))
     learner.learn(task, progress=False)
     np.testing.assert_array_equal(learner.assemble(0)[1], vector)
 

@@ -23,9 +23,10 @@ TARGETS = {
     "mask-kl": "the masks' divergence at weight 1 or less, logit or log link",
     "without-task-names": "beyond the paper: which task a test image is of, inferred",
     "calibration": "beyond the paper: how certain predictions are, also on other tasks",
+    "generative": "generative: the printed settings beside ours, VCL at our weights",
     "likelihood": "generative: log p(x) of every task after every later one",
     "knn": "generative: classes told by the neighbours of a code, in three ways",
     "samples": "generative: samples and reconstructions after every task",
     "tsne": "generative: maps of the codes (extra `analysis`)",
 }
-GENERATIVE_TARGETS = ("likelihood", "knn", "samples", "tsne")
+GENERATIVE_TARGETS = ("generative", "likelihood", "knn", "samples", "tsne")

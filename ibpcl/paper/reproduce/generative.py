@@ -5,16 +5,37 @@ import numpy as np
 from ibpcl import checkpoints
 from ibpcl.evaluation import codes, figures
 from ibpcl.evaluation.figures import canvas
-from ibpcl.experiments import findings, generative, run_figures
+from ibpcl.experiments import findings, run_figures
+from ibpcl.experiments.benchmarks import Row
 from ibpcl.experiments.findings import Summary
 from ibpcl.experiments.folder import IMAGES
+from ibpcl.experiments.generative import labelled
 from ibpcl.experiments.streams import make_stream
-from ibpcl.experiments.tables import NATS, NUMBER, PERCENT, Entry, Table
+from ibpcl.experiments.tables import NATS, NUMBER, PERCENT, SHARE, Entry, Table
+from ibpcl.methods.npbcl_settings import IMAGE_PRESETS
 from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import measures, pictures
 from ibpcl.paper.reproduce.rows import GENERATIVE_ROWS, target
 
 BOTH = ("vae-mnist", "vae-notmnist")
+IN_THE_END = (                                               # a column, its number, and its unit
+    ("log p(x)", lambda m: m.values["average_log_likelihood"], NATS),
+    ("change", lambda m: m.values["backward_transfer"], NATS),
+    ("worth", lambda m: np.median(m.values["final"]["effective_samples"]), NUMBER),
+    ("reconstruction", lambda m: m.values["average_reconstruction"], NATS),
+)
+CODES = (("samples", "sampled codes"), ("means", "mean codes"))
+# The printed settings and ours, what lies between them alone, and VCL with its own rates and with ours.
+PRINTED_ROWS = (
+    *GENERATIVE_ROWS[:-1],
+    Row("vcl-0.001", "VCL, divergence 0.001", "vae_vcl", {"weight_kl_weight": 0.001}),
+    Row("vcl-schedule", "the same, our rates", "vae_vcl", {"weight_kl_weight": 0.001, "rate": 0.01, "warm_up": 0.3}),
+    Row("paper", "as printed", "vae_npbcl", IMAGE_PRESETS["paper"]),
+    Row("unweighted", "unweighted", "vae_npbcl", IMAGE_PRESETS["unweighted"]),
+    Row("weights-1", "ours, weights' divergence 1", "vae_npbcl", {"weight_kl_weight": 1.0}),
+    Row("not-held", "ours, used weights not held", "vae_npbcl", {"hold_used": False}),
+    GENERATIVE_ROWS[-1],
+)
 
 
 @target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
@@ -22,15 +43,8 @@ def likelihood(found):
     """Compare how probable the test images of every task are, after every task."""
     tables, drawn = [], {}
     for b in found.benchmarks:
-        rows, entries = found.rows_on(b), []
-        for row in rows:
-            for column, number, unit in (
-                ("log p(x)", lambda m: m.values["average_log_likelihood"], NATS),
-                ("change", lambda m: m.values["backward_transfer"], NATS),
-                ("worth", lambda m: np.median(m.values["final"]["effective_samples"]), NUMBER),
-                ("reconstruction", lambda m: m.values["average_reconstruction"], NATS),
-            ):
-                entries.append(found.entry(row, b, number, column, unit))
+        rows = found.rows_on(b)
+        entries = (found.entry(row, b, number, column, unit) for row in rows for column, number, unit in IN_THE_END)
         tables.append(Table(f"{b.label}: test images in the end, nats per image, mean over tasks", tuple(entries)))
         tables += [Table(f"{b.label}, {row.label}: log p(x), nats per image", tuple(_task_entries(found, row, b)))
                    for row in rows]
@@ -51,12 +65,34 @@ def likelihood(found):
         "and nothing else."), drawn)
 
 
+@target(BOTH, lambda quick: PRINTED_ROWS, family="vae")
+def as_printed(found):
+    """Compare the printed settings with ours: how probable test images are, what is used, and whose the codes are."""
+    tables, drawn = [], {}
+    for b in found.benchmarks:
+        entries = []
+        for row in found.rows_on(b):
+            entries += [found.entry(row, b, number, column, unit) for column, number, unit in IN_THE_END]
+            if row.method == "vae_npbcl":
+                entries += [found.entry(row, b, lambda m: measures.used_by_task(m).mean(), "used", SHARE),
+                            found.entry(row, b, measures.pairwise_sharing, "shared", SHARE)]
+        tables.append(Table(f"{b.label}: test images in the end", tuple(entries)))
+        tables += [Table(f"{b.label}: k-NN error, {way}, {words}, percent", tuple(_knn_entries(found, b, kind, (way,))))
+                   for way in codes.WAYS for kind, words in CODES]
+        drawn |= {f"samples_{b.name}": _pictures(found.of(row, b)[0])[0] for row in found.rows_on(b)
+                  if row.key == "paper"}
+    return Summary(tuple(tables), (
+        "Columns as of the target likelihood; and of NPBCL how much of the masked weights a task uses, and how much of "
+        "that one earlier task uses too, percent. k-NN: who encodes a test image as of the target knn.",
+        f"The paper's k-NN errors, beside the oracle's: {paper.KNN_PLACE}."), drawn)
+
+
 @target(BOTH, lambda quick: GENERATIVE_ROWS, family="vae")
 def neighbours(found):
     """Compare how well the neighbours of a code tell its class."""
     tables, axes = [], pictures.panels(len(found.benchmarks), width=110, height=70)
     for ax, b in zip(axes, found.benchmarks, strict=True):
-        for kind, words in (("samples", "sampled codes"), ("means", "mean codes")):
+        for kind, words in CODES:
             tables.append(Table(f"{b.label}: k-NN error, {words}, percent", tuple(_knn_entries(found, b, kind))))
         tables.append(Table(f"{b.label}: what gives the class away, percent", tuple(_leak_entries(found, b))))
         last = found.rows_on(b)[-1]                          # ours, if it was measured
@@ -79,15 +115,18 @@ def samples(found):
     for b in found.benchmarks:
         for row in found.rows_on(b):
             entries.append(found.entry(row, b, lambda m: m.values["average_reconstruction"], b.label, NATS))
-            first = found.of(row, b)[0]
-            arrays = checkpoints.read_npz(first.cell.folder / IMAGES)
-            names, shape = first.values["tasks"], measures.image_shape(first)
-            drawn[f"samples_{b.name}_{row.key}"] = run_figures.samples(arrays, names, shape)
-            drawn[f"reconstructions_{b.name}_{row.key}"] = run_figures.reconstructions(arrays, names, shape)
+            drawn |= dict(zip((f"samples_{b.name}_{row.key}", f"reconstructions_{b.name}_{row.key}"),
+                              _pictures(found.of(row, b)[0]), strict=True))
     return Summary((Table("Reconstruction score in the end, nats per image, mean over tasks", tuple(entries)),), (
         "Samples are mean images at codes drawn from each task's prior, the same codes in every row. (The pictures "
         "of the paper's released code are drawn around the mean code of the test images instead.)",
         f"The paper's statement, {paper.CLAIMS['samples']}."), drawn)
+
+
+def _pictures(m):
+    """Return what a cell's tasks look like: samples of their priors, and reconstructions."""
+    arrays, names, shape = checkpoints.read_npz(m.cell.folder / IMAGES), m.values["tasks"], measures.image_shape(m)
+    return run_figures.samples(arrays, names, shape), run_figures.reconstructions(arrays, names, shape)
 
 
 def drawn_rows(quick):
@@ -119,7 +158,7 @@ def coded(m):
     """Return the names of a cell's classes, its images, and the codes of its test images, encoded in three ways."""
     config, learner, stream = m.cell.config, findings.learner(m), make_stream(m.cell.config)
     models = [learner.latent_model(t) for t in range(len(stream))]
-    images = generative.labelled(stream, config.measurement)
+    images = labelled(stream, config.measurement)
     found = {}
     for way in codes.WAYS:
         tasks = codes.choose_tasks(way, models, images.x_test, images.test_labels,
@@ -128,21 +167,23 @@ def coded(m):
     return m.values["tasks"], images, found
 
 
-def _knn_entries(found, b, kind):
+def _knn_entries(found, b, kind, ways=codes.WAYS):
+    first = found.first(b).values["knn"]
+    places = sorted((k, i) for i, k in enumerate(first["neighbours"]))
     for row in found.rows_on(b):
-        for way in codes.WAYS:
-            for i, k in enumerate(found.first(b).values["knn"]["neighbours"]):
+        for way in ways:
+            for k, i in places:
                 printed = paper.knn(row.key, b.name, k) if way == "oracle" else None
                 values = tuple(100 * m.values["knn"][way][kind][i] for m in found.of(row, b))
                 yield Entry(f"{row.label}, {way}", f"{k}-NN", values, PERCENT, printed)
-    for i, k in enumerate(found.first(b).values["knn"]["neighbours"]):
-        yield Entry("pixels", f"{k}-NN", (100 * found.first(b).values["knn"]["pixels"][i],))
+    for k, i in places:
+        yield Entry("pixels", f"{k}-NN", (100 * first["pixels"][i],))
 
 
 def _leak_entries(found, b):
     for row in found.rows_on(b):
         knn = found.first(b).values["knn"]
-        if knn["mask_leak"]:                                 # else there are too few images
+        if len(knn["mask_leak"]) > 1:                        # else there are too few images for three
             yield found.entry(row, b, lambda m: 100 * m.values["knn"]["mask_leak"][0],
                               f"same images, {knn['neighbours'][0]}-NN")
         yield found.entry(row, b, lambda m: 100 * m.values["knn"]["task_inference"], "class not inferred")

@@ -26,8 +26,8 @@ KINDS = {
     "long-stream": long_stream.long_stream, "over-training": variants.over_training,
     "shared-mask": variants.shared_mask, "mask-kl": variants.mask_kl,
     "without-task-names": certainty.without_task_names, "calibration": certainty.calibration,
-    "likelihood": generative.likelihood, "knn": generative.neighbours, "samples": generative.samples,
-    "tsne": generative.maps,
+    "generative": generative.as_printed, "likelihood": generative.likelihood, "knn": generative.neighbours,
+    "samples": generative.samples, "tsne": generative.maps,
 }
 QUICK_NOTE = "QUICK LOOK: small data, few samples; the order of the methods at most, not their numbers."
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from ibpcl.cli import main
 from ibpcl.evaluation import codes
 from ibpcl.experiments.benchmarks import BENCHMARKS
 from ibpcl.experiments.choice import Choice
+from ibpcl.methods.npbcl_settings import ImageSettings
 from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import GENERATIVE_TARGETS
+from ibpcl.paper.reproduce.generative import PRINTED_ROWS
 from ibpcl.paper.reproduce.rows import GENERATIVE_ROWS
 
 SMALL = {"hidden": "8", "latent": "2", "epochs": "1", "finetune_epochs": "1", "batch": "50", "backend": "numpy",
@@ -64,11 +67,22 @@ def test_a_quick_look_from_beginning_to_end(target, cells, capsys, monkeypatch):
             for j, name in enumerate(results[row]["tasks"]):
                 assert entries[of_tasks, name, "after its task"] == R[j][j]
                 assert entries[of_tasks, name, "in the end"] == R[-1][j]
+    if target == "generative":
+        title = "glyphs: test images in the end"
+        for row, label in (("vcl", "VCL"), ("npbcl", "ours")):
+            assert entries[title, label, "log p(x)"] == pytest.approx(results[row]["average_log_likelihood"])
+        shares = results["npbcl"]["sharing"]
+        assert entries[title, "ours", "shared"] == pytest.approx(100 * shares[1][0])
+        assert 0 < entries[title, "ours", "used"] <= 100 * results["npbcl"]["share_used"][-1]
+        assert (title, "VCL", "used") not in entries
+        assert [entries["glyphs: k-NN error, inferred, sampled codes, percent", "ours, inferred", f"{k}-NN"]
+                for k in codes.NEIGHBOURS] == pytest.approx(
+                    [100 * error for error in results["npbcl"]["knn"]["inferred"]["samples"]])
     if target == "knn":
         sampled = table["tables"][0]["title"]
         for way in codes.WAYS:
             told = results["npbcl"]["knn"][way]["samples"]
-            assert [entries[sampled, f"ours, {way}", f"{k}-NN"] for k in (3, 5, 10)] == pytest.approx(
+            assert [entries[sampled, f"ours, {way}", f"{k}-NN"] for k in codes.NEIGHBOURS] == pytest.approx(
                 [100 * error for error in told])
     assert len(list((cells / "cells").iterdir())) == 2       # all targets look at the same runs
 
@@ -103,10 +117,24 @@ def test_settings_go_to_whom_they_are_for():
     assert {row.method for row in GENERATIVE_ROWS} == {f"vae_{name}" for name in ("naive", "ewc", "vcl", "npbcl")}
 
 
+def test_what_lies_between_the_printed_settings_and_ours_is_a_row_of_its_own():
+    benchmark, choice = BENCHMARKS["vae-mnist"], Choice(1, ours="vae_npbcl")
+    settings = {row.key: choice.config(row, benchmark, 0).settings for row in PRINTED_ROWS}
+    assert settings["paper"] == ImageSettings.preset("paper") and settings["npbcl"] == ImageSettings()
+    assert settings["unweighted"] == ImageSettings.preset("unweighted")
+    assert settings["weights-1"] == replace(settings["npbcl"], weight_kl_weight=settings["paper"].weight_kl_weight)
+    assert settings["not-held"] == replace(settings["npbcl"], hold_used=settings["paper"].hold_used)
+    ours, vcl = settings["npbcl"], settings["vcl-schedule"]
+    assert (vcl.epochs, vcl.rate, vcl.rate_end, vcl.warm_up, vcl.batch, vcl.weight_kl_weight) == (
+        ours.epochs + ours.finetune_epochs, ours.finetune_rate, ours.rate_end, ours.warm_up, ours.batch,
+        ours.weight_kl_weight)
+    assert settings["vcl-0.001"] == replace(settings["vcl"], weight_kl_weight=ours.weight_kl_weight)
+
+
 @pytest.mark.parametrize("quick", [False, True])
 def test_all_methods_have_as_many_epochs(quick):
     choice, benchmark = Choice(1, quick=quick, ours="vae_npbcl"), BENCHMARKS["vae-glyphs"]
-    settings = [choice.config(row, benchmark, 0).settings for row in GENERATIVE_ROWS]
+    settings = [choice.config(row, benchmark, 0).settings for row in PRINTED_ROWS]
     assert len({s.epochs + getattr(s, "finetune_epochs", 0) for s in settings}) == 1
 
 
