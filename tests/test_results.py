@@ -144,9 +144,9 @@ def test_a_measurement_again_replaces_its_own_tables_of_a_record_and_no_other():
     old = [("A: x", "r", "c", "percent", 1.0), ("B: x", "r", "c", "percent", 2.0)]
     new = [("A: x", "r", "c", "percent", 3.0), ("A: x", "r", "c", "percent", 4.0)]
     assert records.merge(old, new) == [old[1], *new]
-    lines = [*new, ("A: y", "s", "d", "points", 0.5)]
+    lines = [*new, ("A: y", "s", "d", "points", 0.5), *[("A: z", "r", "d", "whole number", 50.0)] * 2]
     assert records.markdown(lines, "A:").splitlines() == [
-        "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 |  |", "| s |  | +0.50 |"]
+        "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 | 50 |", "| s |  | +0.50 |"]
 
 
 def test_a_number_of_a_record_is_written_with_its_seeds():
