@@ -10,9 +10,19 @@ LIKE = {
     "permuted-mnist": "split-mnist", "domain-mnist": "split-mnist", "permuted-mnist-10-domain": "permuted-mnist",
 }
 TUNED = {
+    "split-notmnist": {
+        "independent": {"epochs": 15, "rate": 0.0053, "start": "he"},
+        "naive": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0},
+        "ewc": {"epochs": 50, "rate": 0.0036, "rate_end": 1.0, "weight": 9900.0, "variant": "separate"},
+        "imm": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "transfer": 0.01},
+        "si": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "weight": 0.44, "damping": 0.0013},
+        "laplace": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "weight": 160.0, "prior_sigma": 8.2},
+        "hat": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "scale": 67.0, "sparsity": 0.082,
+                "embedding_rate": 0.0095},
+    },
     "split-mnist": {
-        "naive": {"epochs": 10, "rate": 0.00029, "rate_end": 0.1},
         "independent": {"epochs": 10, "rate": 0.0053, "start": "he"},
+        "naive": {"epochs": 10, "rate": 0.00029, "rate_end": 0.1},
         "joint": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0},
         "rehearsal": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "buffer": "random", "weight": 0.013},
         "ewc": {"epochs": 15, "rate": 0.0036, "rate_end": 1.0, "weight": 9900.0, "variant": "separate"},

@@ -129,6 +129,10 @@ def test_ours_is_never_tuned_but_in_the_row_of_the_search_that_all_methods_had(t
     assert len({cell["folder"] for cell in table["cells"]}) == 4
     code, _, err = typed(capsys, tmp_path, tiny, "accuracy", *arguments)     # not there without --tuned
     assert code == 2 and "no row 'npbcl-searched'" in err[0]
+    monkeypatch.delitem(TUNED["split-glyphs"], "npbcl")                      # nor where it was not searched
+    typed(capsys, tmp_path, tiny, "accuracy", "--tuned", *arguments)
+    table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
+    assert [cell["row"] for cell in table["cells"]] == ["naive", "npbcl", "npbcl-coreset"]
 
 
 def test_what_an_accuracy_took_stands_beside_it(tmp_path, tiny, capsys):
