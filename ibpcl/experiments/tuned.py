@@ -13,12 +13,17 @@ TUNED = {
     "split-notmnist": {
         "independent": {"epochs": 15, "rate": 0.0053, "start": "he"},
         "naive": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0},
+        "rehearsal": {"epochs": 50, "rate": 0.0036, "rate_end": 1.0, "buffer": "k_center", "weight": 0.027},
         "ewc": {"epochs": 50, "rate": 0.0036, "rate_end": 1.0, "weight": 9900.0, "variant": "separate"},
         "imm": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "transfer": 0.01},
+        "vcl": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "likelihood_epochs": 5, "prior_sigma": 1.0,
+                "start_sigma": 0.049787068367863944},
         "si": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "weight": 0.44, "damping": 0.0013},
         "laplace": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "weight": 160.0, "prior_sigma": 8.2},
         "hat": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "scale": 67.0, "sparsity": 0.082,
                 "embedding_rate": 0.0095},
+        "ibp_vcl": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "mask_rate": 0.041, "alpha": 23.0,
+                    "prior_sigma": 0.19, "start_sigma": 0.017},
     },
     "split-mnist": {
         "independent": {"epochs": 10, "rate": 0.0053, "start": "he"},

@@ -47,8 +47,8 @@ def final(found):
             tables.append(table)
             notes.append(note)
     notes.append("Epochs and steps are those of training, of RCL with all networks that it tries, without the steps on "
-                 "coresets before predictions; a step is of a minibatch. Seconds are those of training, on this "
-                 "machine as busy as it was. Stored is what is kept after the last task.")
+                 "coresets before predictions; a step is of a minibatch. Seconds are the tasks times the median "
+                 "task's, of training, on this machine as busy as it was. Stored is what is kept after the last task.")
     axes = pictures.compared(found, entries, 18)
     if REFERENCE in found.rows or REFERENCE_HE in found.rows:
         notes.append("independent: one plain network a task, nothing shared and nothing forgotten; what a method "
