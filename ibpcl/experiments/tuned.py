@@ -11,6 +11,8 @@ LIKE = {
 }
 TUNED = {
     "split-notmnist": {
+        "npbcl": {"epochs": 10, "weight_rate": 0.0038, "mask_rate": 0.25, "finetune_rate": 0.0037, "alpha": 69.0,
+                  "prior_sigma": 0.8, "mask_kl_weight": 0.0021},
         "independent": {"epochs": 15, "rate": 0.0053, "start": "he"},
         "naive": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0},
         "rehearsal": {"epochs": 50, "rate": 0.0036, "rate_end": 1.0, "buffer": "k_center", "weight": 0.027},
@@ -18,6 +20,8 @@ TUNED = {
         "imm": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "transfer": 0.01},
         "vcl": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "likelihood_epochs": 5, "prior_sigma": 1.0,
                 "start_sigma": 0.049787068367863944},
+        "den": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "sparsity": 1e-05, "drift": 0.5, "loss_threshold": 0.01,
+                "split_threshold": 0.05},
         "si": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "weight": 0.44, "damping": 0.0013},
         "laplace": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "weight": 160.0, "prior_sigma": 8.2},
         "hat": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "scale": 67.0, "sparsity": 0.082,
