@@ -144,9 +144,9 @@ def test_a_measurement_again_replaces_its_own_tables_of_a_record_and_no_other():
     old = [("A: x", "r", "c", "percent", 1.0), ("B: x", "r", "c", "percent", 2.0)]
     new = [("A: x", "r", "c", "percent", 3.0), ("A: x", "r", "c", "percent", 4.0)]
     assert records.merge(old, new) == [old[1], *new]
-    lines = [*new, ("A: y", "s", "d", "points", 0.5)]
+    lines = [*new, ("A: y", "s", "d", "points", 0.5), *[("A: z", "r", "d", "whole number", 50.0)] * 2]
     assert records.markdown(lines, "A:").splitlines() == [
-        "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 |  |", "| s |  | +0.50 |"]
+        "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 | 50 |", "| s |  | +0.50 |"]
 
 
 def test_a_number_of_a_record_is_written_with_its_seeds():
@@ -180,11 +180,13 @@ def test_the_table_of_npbcls_random_search_is_what_its_record_says():
         assert (f"{np.mean(gains):+.2f}", f"{np.std(gains, ddof=1) / len(gains)**0.5:.2f}") == (mean, error), trial
 
 
-def test_the_table_of_the_searches_is_what_their_records_say():
-    text = (DOCS / "search" / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| (\d+\.\d+) \| (\d+\.\d+) \|$", text, re.MULTILINE)
-    assert len(rows) == len(list((DOCS / "search").glob("*.csv")))
-    for method, as_it_is, best in rows:
-        with open(DOCS / "search" / f"split-mnist-{method}.csv", newline="", encoding="utf-8") as file:
-            accuracies = [100 * float(row["accuracy"]) for row in csv.DictReader(file) if row["accuracy"]]
-        assert (f"{accuracies[0]:.2f}", f"{max(accuracies):.2f}") == (as_it_is, best), method
+def test_the_tables_of_the_searches_are_what_their_records_say():
+    text, found = (DOCS / "search" / "README.md").read_text(encoding="utf-8"), set()
+    for experiment, table in re.findall(r"accuracy on `([\w-]+)`, percent:\n\n((?:\|.*\n)+)", text):
+        for method, *shown in re.findall(r"^\| `(\w+)` \| (\S+) \| (\S+) \| (\d+) \|$", table, re.MULTILINE):
+            columns = storage.read_csv(DOCS / "search" / f"{experiment}-{method}.csv")
+            best = int(np.nanargmax(columns["accuracy"]))
+            first, highest = (f"{100 * columns['accuracy'][trial]:.2f}" for trial in (0, best))
+            assert shown == [first, highest, str(columns["epochs"][best])], (experiment, method)
+            found.add(f"{experiment}-{method}.csv")
+    assert found == {path.name for path in (DOCS / "search").glob("*.csv")}

@@ -48,8 +48,10 @@ def markdown(lines, beginning):
     if not values:
         raise ValueError(f"records.markdown: no table begins with {beginning!r}")
     rows, columns = (list(dict.fromkeys(key[i] for key in values)) for i in range(2))
-    cells = {(row, column): tables.spread(entry.mean, entry.deviation, entry.unit) for (row, column, unit), found in
-             values.items() for entry in [tables.Entry(row, column, tuple(found), UNITS[unit])]}
+    cells = {}
+    for (row, column, unit), found in values.items():
+        entry = tables.Entry(row, column, tuple(found), UNITS[unit])
+        cells[row, column] = tables.spread(entry.mean, entry.deviation or None, entry.unit)      # without one that is 0
     count = seeds({len(found) for found in values.values()})
     corner = f"{beginning[:-1]}, {count}" if beginning.endswith(":") else count      # a name stands before a colon
     lines = [[corner, *columns], *([row, *(cells.get((row, column), "") for column in columns)] for row in rows)]

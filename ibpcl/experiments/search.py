@@ -11,7 +11,7 @@ from ibpcl.errors import UserError
 from ibpcl.experiments import values
 from ibpcl.experiments.config import LARGEST_SEED, PLACES, as_table, configure, keys
 from ibpcl.experiments.halving import rounds
-from ibpcl.experiments.search_spaces import MOST, OUT, SPACES
+from ibpcl.experiments.search_spaces import FEWER, MOST, OUT, SPACES
 from ibpcl.methods import method as method_of
 
 VALIDATION = 0.1
@@ -67,6 +67,8 @@ def plan(experiment, method, seed=0, repeats=1, texts=None, out=OUT, halving=Non
     if config.validation is None:
         raise UserError("validation must be a share of the training data: a search does not look at the test set")
     declared = space_of(method)
+    if config.experiment in FEWER and "epochs" in declared and "max_steps" not in keys(method):
+        declared = declared | {"epochs": FEWER[config.experiment]}
     space = {key: where for key, where in declared.items() if key not in texts}
     if not space:
         raise UserError(f"{', '.join(declared)} are all given: nothing is left to search; use ibpcl run")

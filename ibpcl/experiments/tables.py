@@ -31,6 +31,7 @@ COUNT, FRACTION = Unit("number", "{:.1f}"), Unit("fraction", "{:.3f}")
 SCORE = Unit("score", "{:.4f}")
 CORRELATION = Unit("correlation", "{:+.2f}")
 NATS, NUMBER = Unit("nats per image", "{:.2f}"), Unit("number", "{:.0f}")
+WHOLE = Unit("whole number", "{:.0f}")
 SECONDS, MEGABYTES = Unit("seconds", "{:.1f}"), Unit("MB", "{:.2f}")
 
 

@@ -71,6 +71,15 @@ def test_methods_share_what_they_have_in_common():
     assert naive.items() <= ewc.items() and naive.items() <= hat.items()
 
 
+def test_no_method_has_more_epochs_than_npbcl_and_each_may_have_as_many():
+    most = {"split-mnist": 12_000, "split-notmnist": 3_000, "permuted-mnist": 60_000, "split-fashion-mnist": 12_000}
+    for experiment, examples in most.items():
+        allowed = sum(configure(experiment, method="npbcl").settings.epochs_for(examples))
+        for method in SPACES.keys() - {"npbcl"}:
+            values = plan(experiment, method).space["epochs"].values
+            assert max(values) == allowed or (experiment, max(values)) == ("split-mnist", 15), (experiment, method)
+
+
 # What it is scored on.
 
 def test_the_test_set_changes_nothing(tmp_path, drawn, monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 
 from ibpcl.experiments import findings
 from ibpcl.experiments.findings import Summary
-from ibpcl.experiments.tables import FINE_POINTS, PERCENT, POINTS, Entry, Table
+from ibpcl.experiments.tables import FINE_POINTS, MEGABYTES, PERCENT, POINTS, SECONDS, WHOLE, Entry, Table
 from ibpcl.methods import ABOUT
 from ibpcl.paper import numbers as paper
 from ibpcl.paper.reproduce import differences, measures, pictures
@@ -19,13 +19,17 @@ from ibpcl.paper.reproduce.rows import (
     target,
 )
 
+# Of the table of what an accuracy took; steps and seconds are those of all tasks.
+TOOK = (("accuracy", findings.final_accuracy, PERCENT), ("epochs a task", measures.epochs, WHOLE),
+        ("steps", measures.steps, WHOLE), ("seconds", measures.train_seconds, SECONDS),
+        ("stored, MB", findings.stored, MEGABYTES))
 SHOWN_TASKS = 4                                              # of the paper's figure of single tasks
 
 
 @target(FOUR, lambda quick: (method_rows(REFERENCE, unlisted=False) if quick
                              else method_rows(REFERENCE, REFERENCE_HE)))
 def final(found):
-    """Compare final mean accuracies, as the paper's table; for notMNIST also without repeated and blank test images.
+    """Compare final mean accuracies, as the paper's table, and what they took; notMNIST also without repeated images.
 
     A quick look has the paper's rows and one reference; else there are all methods and two references.
     """
@@ -35,10 +39,16 @@ def final(found):
                     for b in found.benchmarks if found.of(row, b)]
     tables = [Table("Final mean accuracy, percent", tuple(entries), "method")]
     for b in found.benchmarks:
+        tables.append(Table(f"{b.label}: accuracy, percent, and what it took",
+                            tuple(found.entry(row, b, number, column, unit) for row in found.rows_on(b)
+                                  for column, number, unit in TOOK), "method"))
         if b.experiment == "split-notmnist":
             table, note = _without_repeats(found, b)
             tables.append(table)
             notes.append(note)
+    notes.append("Epochs and steps are those of training, of RCL with all networks that it tries, without the steps on "
+                 "coresets before predictions; a step is of a minibatch. Seconds are the tasks times the median "
+                 "task's, of training, on this machine as busy as it was. Stored is what is kept after the last task.")
     axes = pictures.compared(found, entries, 18)
     if REFERENCE in found.rows or REFERENCE_HE in found.rows:
         notes.append("independent: one plain network a task, nothing shared and nothing forgotten; what a method "

@@ -6,7 +6,7 @@ from ibpcl.experiments import findings
 from ibpcl.paper import numbers as paper
 
 LIMIT = 2.0                                                  # standard deviations, ours and the paper's together
-FINE_TUNING = ("With a head a task, fine-tuning alone forgets little in a few epochs at a small rate; the printed "
+FINE_TUNING = ("With a head a task, fine-tuning alone forgets little at a small rate; the printed "
                "number fits long training at a large rate or another protocol, of which the paper does not tell.")
 ABOVE_FINE_TUNING = ("It protects what fine-tuning learns, and fine-tuning alone already ends above the printed "
                      "number, so that the paper's protocol must be another one.")

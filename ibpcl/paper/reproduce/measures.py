@@ -9,10 +9,12 @@ from functools import cache
 
 import numpy as np
 
+from ibpcl import storage
 from ibpcl.data import registry
 from ibpcl.data.overlap import blank, duplicates_of_training, rows_of
 from ibpcl.evaluation import metrics, structure
 from ibpcl.experiments.findings import learner, matrix
+from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import method
 from ibpcl.methods.footprint import untrained
@@ -23,6 +25,30 @@ FURTHER = 3                                                  # unseen tasks on w
 def accuracy_over_pairs(m):
     """Return the mean accuracy over time and tasks, percent: see :func:`metrics.mean_accuracy_over_pairs`."""
     return 100 * metrics.mean_accuracy_over_pairs(matrix(m))
+
+
+def epochs(m):
+    """Return how often a task's examples were passed over, the mean over tasks: see :func:`steps`."""
+    return len(_steps(m)) / m.cell.config.tasks
+
+
+def steps(m):
+    """Return the optimizer's steps in all tasks, of all networks that RCL tries, but not those on coresets."""
+    return int(_steps(m).sum())
+
+
+def _steps(m):
+    """Return the steps of every epoch."""
+    history, memory = storage.read_csv(m.cell.folder / HISTORY), getattr(learner(m), "memory", {})
+    tried = [len(np.unique(memory[f"trials{t}"][:, :-1], axis=0)) if f"trials{t}" in memory else 1
+             for t in range(m.cell.config.tasks)]            # the history has the network that is kept
+    return np.repeat(history["steps"], np.array(tried)[history["task"]])
+
+
+def train_seconds(m):
+    """Return the seconds of training: the tasks times the median task's, which a pause of the machine does not move."""
+    tasks = m.values["seconds"]["train_per_task"]
+    return len(tasks) * float(np.median(tasks))
 
 
 def curve(m):

@@ -10,6 +10,8 @@ from ibpcl.methods import METHODS
 FOUR = ("split-mnist", "split-notmnist", "permuted-mnist", "split-fashion-mnist")
 ONE_HEAD = ("permuted-mnist-10-domain", "domain-mnist")
 OURS = Row("npbcl", "ours", "npbcl")
+# What the search of all methods found for ours (``--tuned``); its default comes from searches of its own.
+OURS_SEARCHED = Row("npbcl-searched", "ours, same search", "npbcl")
 OURS_CORESET = Row("npbcl-coreset", "ours, coreset", "npbcl", {"coreset": "random"})
 REFERENCE = Row("independent", "independent", "independent")
 REFERENCE_HE = Row("independent-he", "independent, He", "independent", {"start": "he"})

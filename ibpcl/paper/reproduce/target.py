@@ -1,10 +1,13 @@
 """One target from beginning to end: its cells are run, and what they gave is written."""
 
+from dataclasses import replace
+
 from ibpcl.errors import UserError, nearest
 from ibpcl.experiments import cells
 from ibpcl.experiments.benchmarks import benchmark, select
 from ibpcl.experiments.findings import epochs, gather
 from ibpcl.experiments.report import Report, heading, write
+from ibpcl.experiments.tuned import tuned
 from ibpcl.methods import GENERATIVE
 from ibpcl.paper.reproduce import (
     TARGETS,
@@ -17,6 +20,7 @@ from ibpcl.paper.reproduce import (
     structure,
     variants,
 )
+from ibpcl.paper.reproduce.rows import OURS, OURS_SEARCHED
 
 KINDS = {
     "ladder": ladder.ladder, "claims": claims.claims, "accuracy": accuracy.final,
@@ -59,7 +63,8 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
     if target not in KINDS:
         raise UserError(f"unknown target {target!r}{nearest(target, TARGETS)} (known: {', '.join(TARGETS)})")
     kind = KINDS[target]
-    rows = select(kind.rows(choice.quick), choice.methods)
+    offered = kind.rows(choice.quick)
+    rows = select((*offered, OURS_SEARCHED) if choice.tuned and OURS in offered else offered, choice.methods)
     if not rows:
         raise UserError("--methods names no row")
     choice.check_used(rows)
@@ -68,8 +73,9 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
     images = [row for row in rows if row.method in GENERATIVE]
     if kind.family == "task" and images:                     # generative models learn the same images, class by class
         benchmarks += [benchmark(b.name.removeprefix("split-"), "vae") for b in benchmarks]
-    planned = [cell for b in benchmarks for cell in cells.plan(
-        images if b.family == "vae" else [row for row in rows if row not in images], [b], choice)]
+    planned = [cell for b in benchmarks for row in rows if (row in images) == (b.family == "vae")
+               if row != OURS_SEARCHED or tuned(b.experiment, row.method)
+               for cell in cells.plan((row,), (b,), _of(row, choice))]
     left_out = [cell for cell in planned if choice.methods is None and cells.hoards(cell)]
     wanted = [cell for cell in planned if cell not in left_out]
     title = heading(f"{target}: {TARGETS[target]}", choice, f"preset {choice.preset or 'default'}")
@@ -86,6 +92,13 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
         return report
 
     return publish(gather(wanted, choice, rows, benchmarks, progress, on_cell, workers, publish))
+
+
+def _of(row, choice):
+    """Return the choice for a row: with ``--tuned`` ours has its default settings all the same, but in the last row."""
+    if not choice.tuned:
+        return choice
+    return replace(choice, preset=None if row == OURS_SEARCHED else choice.preset or "default")
 
 
 def _not_run(left_out):

@@ -117,6 +117,55 @@ def test_tuned_rows_have_the_settings_of_the_search(tmp_path, monkeypatch):
     assert set_too.config(naive, BENCHMARKS["split-glyphs"], 0).settings.rate == 0.5
 
 
+def test_ours_is_never_tuned_but_in_the_row_of_the_search_that_all_methods_had(tmp_path, tiny, capsys, monkeypatch):
+    monkeypatch.setitem(TUNED, "split-glyphs", {"npbcl": {"alpha": 20.0}, "naive": {"rate": 0.02}})
+    arguments = ["--seeds", "1", "--datasets", "glyphs", "--methods", "npbcl,npbcl-coreset,npbcl-searched,naive"]
+    code, _, _ = typed(capsys, tmp_path, tiny, "accuracy", "--tuned", *arguments)
+    table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
+    assert code == 0 and [entry["row"] for entry in table["tables"][0]["entries"]] == [
+        "naive", "ours", "ours, coreset", "ours, same search"]
+    presets = {cell["row"]: cell["settings"]["preset"] for cell in table["cells"]}
+    assert presets == {"naive": "tuned", "npbcl": "default", "npbcl-coreset": "default", "npbcl-searched": "tuned"}
+    assert len({cell["folder"] for cell in table["cells"]}) == 4
+    code, _, err = typed(capsys, tmp_path, tiny, "accuracy", *arguments)     # not there without --tuned
+    assert code == 2 and "no row 'npbcl-searched'" in err[0]
+    monkeypatch.delitem(TUNED["split-glyphs"], "npbcl")                      # nor where it was not searched
+    typed(capsys, tmp_path, tiny, "accuracy", "--tuned", *arguments)
+    table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
+    assert [cell["row"] for cell in table["cells"]] == ["naive", "npbcl", "npbcl-coreset"]
+
+
+def test_what_an_accuracy_took_stands_beside_it(tmp_path, tiny, capsys):
+    """Each of three tasks has 40 examples in four minibatches."""
+    sizes = {"batch": "10", "epochs": "2", "finetune_epochs": "3", "independent.batch": "10", "independent.epochs": "4"}
+    code, _, _ = typed(capsys, tmp_path, tiny | sizes, "accuracy", "--seeds", "1", "--datasets", "glyphs", "--methods",
+                       "npbcl,independent")
+    table = json.loads((tmp_path / "accuracy" / "table.json").read_text(encoding="utf-8"))
+    took = {(entry["row"], entry["column"]): entry["values"][0] for entry in table["tables"][1]["entries"]}
+    assert code == 0 and table["tables"][1]["title"] == "glyphs: accuracy, percent, and what it took"
+    for cell in table["cells"]:
+        folder = tmp_path / "accuracy" / cell["folder"]
+        label = {"npbcl": "ours"}.get(cell["row"], cell["row"])
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        epochs = 5 if label == "ours" else 4
+        with np.load(folder / "learner.npz") as arrays:
+            stored = sum(arrays[name].nbytes for name in arrays if arrays[name].ndim and name != "meta")
+        assert took[label, "accuracy"] == pytest.approx(100 * result["average_accuracy"])
+        assert (took[label, "epochs a task"], took[label, "steps"]) == (epochs, epochs * 3 * 4)
+        assert took[label, "seconds"] == pytest.approx(3 * sorted(result["seconds"]["train_per_task"])[1])
+        assert stored > 0 and took[label, "stored, MB"] == pytest.approx(stored / 1e6)
+
+
+def test_the_steps_of_all_networks_that_rcl_tries_count(tmp_path, tiny, monkeypatch):
+    row, fits = next(row for row in method_rows() if row.method == "rcl"), []
+    grow = RCL.grow
+    monkeypatch.setattr(RCL, "grow", lambda *arguments: fits.append(grow(*arguments)) or fits[-1])
+    m = measured(tmp_path, row, "split-glyphs", tiny | {"rcl.hidden": "6", "rcl.trials": "4", "rcl.epochs": "3"})
+    first = storage.read_csv(m.cell.folder / "history.csv")["steps"][:3]
+    records = [*first, *(record.steps for *_, history in fits for record in history)]
+    assert len(fits) > 2 and (measures.steps(m), 3 * measures.epochs(m)) == (sum(records), len(records))
+
+
 def test_means_over_seeds_are_those_of_the_runs(tmp_path, tiny, capsys):
     code, out, _ = typed(capsys, tmp_path, tiny, "accuracy", "--seeds", "3", "--datasets", "mnist",
                          "--methods", "npbcl,independent")
