@@ -248,6 +248,8 @@ def _moments_of(mu, log_sigma, mask):
     if not first[-1] == mu.size == log_sigma.size:
         raise ValueError(f"local_linear.sample: the mask keeps {first[-1]} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
+    if mu.size == 0:                                         # there is no last weight, which all that are off look at
+        return np.zeros((2, *mask.shape), np.float32), first
     moments = np.empty((2, *mask.shape), np.float32)
     run(_spread, parts(len(mask), ROWS), mask, first, mu, np.exp(2 * log_sigma), moments)
     return moments, first

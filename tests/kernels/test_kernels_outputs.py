@@ -128,7 +128,7 @@ def test_pixels_of_another_shape_are_refused():
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), DTYPES)
-@pytest.mark.parametrize("name", ["relu"])
+@pytest.mark.parametrize("name", ["relu", "leaky_relu"])
 @given(shape=st.tuples(st.integers(1, 3), st.integers(1, 50), st.integers(1, 300)), seed=st.integers(0, 2**32 - 1))
 def test_activations(name, dtype, tolerance, shape, seed):
     rng = np.random.default_rng(seed)
