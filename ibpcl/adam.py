@@ -35,7 +35,7 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     vector, gradient : ndarray, shape (P,)
         Parameters, and the gradient of the loss that falls.
     state : State
-        From :func:`start` or the last update.
+        From :func:`start` or the last update; it is used up, for a compiled twin writes the new one over it.
     rates : ndarray, shape (P,)
         Learning rate of each element, >= 0; an element with rate 0 stays exactly where it is.
     beta1, beta2 : float

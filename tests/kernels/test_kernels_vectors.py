@@ -65,6 +65,14 @@ def test_adam_takes_the_same_steps(dtype, tolerance, size, seed, steps, factor):
         np.testing.assert_allclose(a, b, rtol=20 * tolerance, atol=tolerance)
 
 
+def test_adam_overwrites_nothing_but_the_moments():
+    vector, gradient, rates = (np.full(70_000, value, np.float32) for value in (1, 2, 3))
+    state = reference_adam.start(vector)
+    moved, new = adam.update(vector, gradient, state, rates)
+    assert (vector == 1).all() and (gradient == 2).all() and (rates == 3).all() and (moved < 0).all()
+    assert new.first is state.first and new.second is state.second and state.step == 0 and new.step == 1
+
+
 def test_adam_leaves_its_arguments_and_elements_without_a_rate_alone():
     vector, rates = np.arange(2000.0), np.where(np.arange(2000) % 2, 0.1, 0.0)
     state = reference_adam.start(vector)
