@@ -148,7 +148,7 @@ class PermutedStream(ImageStream):
         order = self.permutation(t)
         arrays = []
         for images, labels in self._parts:
-            arrays += [_to_inputs(images.reshape(len(images), -1)[:, order]), labels]
+            arrays += [_to_inputs(images.reshape(len(images), -1).take(order, axis=1)), labels]      # row after row
         names = self.dataset.class_names
         return Task(f"permuted {check_index(t, self) + 1}", *arrays, len(names), names,
                     self.dataset.train_images.shape[1:])

@@ -146,7 +146,9 @@ def _masked_part(network, vector, prior, x, weights):
 
 def _fit(packed, vector, data, how, rates, weighted, masks, tau=(1.0, 1.0), growing=None, noise=None):
     """Fit a part of a network; return the whole network, its parameters and the history."""
-    now, examples, read = packed, len(data.x), packed.part.columns(data.x)      # a network that grows reads the same
+    now, examples = packed, len(data.x)
+    # A network that grows reads the same; row after row, or each minibatch would be taken from a copy of all.
+    read = np.ascontiguousarray(packed.part.columns(data.x))
     downhill = Elbo(*(-weight / examples for weight in weighted.weights))
 
     def objective(vector, rows, step, steps):

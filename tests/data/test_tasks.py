@@ -93,6 +93,7 @@ def test_a_permutation_reorders_the_pixels_and_nothing_else(seed, t):
         np.testing.assert_array_equal(undone, images.reshape(-1, 784) / np.float32(255))
     np.testing.assert_array_equal(task.y_train, small.train_labels)
     assert task.classes == 10 and task.name == f"permuted {t + 1}"
+    assert task.x_train.flags.c_contiguous and task.x_test.flags.c_contiguous      # or minibatches are slow to take
 
 
 def test_every_task_has_a_permutation_of_its_own_also_the_first():
