@@ -17,7 +17,7 @@ CHILD = """
              "likelihood_epochs": 1, "start_rho": 9.0, "latent": 20, "trials": 2, "coreset_size": 20, "alpha": 90.0,
              "latent_alpha": 90.0}
     rng = np.random.default_rng(0)
-    x = rng.random((2, 600, 300))
+    x = rng.random((2, 300, 300))
     y = (x[:, :, :3].sum(axis=2) > 1.5).astype(int)
     for name in [*METHODS, *GENERATIVE]:
         for who in ("numpy", "numba"):

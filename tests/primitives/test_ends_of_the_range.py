@@ -5,6 +5,7 @@ they may cancel by themselves, as those of a log density do.  Divergences of mas
 are one term each: they and their gradients must be right to their own size, however small that is.
 """
 
+import functools
 import inspect
 import itertools
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import mpmath
 import numpy as np
 import pytest
-from mpmath import digamma, exp, expm1, log, log1p, loggamma, mpf
+from mpmath import exp, expm1, log, log1p, loggamma, mpf
 
 from ibpcl.paper import pairs
 from ibpcl.primitives import (
@@ -36,6 +37,9 @@ TOLERANCE = {np.float32: 4e-6, np.float64: 4e-14}
 # Linear algebra and compositions of what is below, with no ends of their own; the integral is right to 1e-6 by design.
 COMPOSED = {"linear", "local_linear", "lstm", "masked_linear", "masked_weights", "proximal", "quadratic",
             "stick_divergence", "stick_breaking.log_probabilities"}
+
+
+digamma = functools.cache(mpmath.digamma)                 # always with all digits, of few numbers, and slow
 
 
 class Case(NamedTuple):

@@ -127,7 +127,7 @@ def run(stem):
     def show():
         for number in plt.get_fignums():
             figure = plt.figure(number)
-            figure.savefig(io.BytesIO())                     # a figure that cannot be drawn is an error
+            figure.canvas.draw()                             # a figure that cannot be drawn is an error
             shown.append(read(figure))
         plt.close("all")
 

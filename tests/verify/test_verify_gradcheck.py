@@ -336,7 +336,8 @@ def test_a_wrong_gradient_behind_exact_zeros_is_found():
     assert check(lambda x: (np.maximum(x, 0).sum(), x), lambda d, x: d * (x > 0) * (x < 2.5), (x,)).verdict == "wrong"
 
 
-@pytest.mark.parametrize(("size", "factor"), [(200_000, -1.0), (20_000, 2.0)])
+@pytest.mark.parametrize(("size", "factor"), [
+    pytest.param(200_000, -1.0, marks=pytest.mark.slow), (20_000, -1.0), (20_000, 2.0)])
 def test_a_float32_mean_hides_neither_a_sign_nor_a_factor(size, factor):
     x = np.random.default_rng(4).normal(size=size)
 
