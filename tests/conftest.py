@@ -1,8 +1,11 @@
 """What all tests share: a Hypothesis profile without a deadline, and whole runs that take a moment."""
 
 import os
+import pkgutil
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from hypothesis import settings
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
 from ibpcl.experiments import run_figures
+from ibpcl.inference import backend
 
 # The same examples on every run.
 settings.register_profile("ibpcl", deadline=None, derandomize=True)
@@ -33,6 +37,15 @@ def load_small(name, data_dir=None, seed=0):
 
 
 DRAW = run_figures.draw                                      # of a run's own figures
+
+
+def pytest_sessionstart():
+    """Compile half of the kernels in each of two workers, if there are no compiled ones, and not all in both."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker in ("gw0", "gw1") and find_spec("numba") is not None:
+        names = {module.name for module in pkgutil.iter_modules([str(Path(backend.__file__).parents[1] / "kernels")])}
+        for name in backend.ELSEWHERE if worker == "gw1" else sorted(names.difference(backend.ELSEWHERE)):
+            import_module(f"ibpcl.kernels.{name}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,6 +5,7 @@ import functools
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -381,8 +382,10 @@ def test_code_that_swallows_every_error_is_ended_from_outside(check, pairs, monk
 def test_a_file_that_ends_or_hangs_at_its_import_has_no_verdict(pairs, line, code):
     path = pairs("pass")
     path.write_text(f"import os, sys\n{line}\n{path.read_text()}")
-    for options in ((), ("--json",)):
-        got, out, _ = command_line(f"{path}:square", "--timeout", "1", *options)
+    with ThreadPoolExecutor() as both:                       # a file that hangs is waited for
+        done = list(both.map(lambda options: command_line(f"{path}:square", "--timeout", "1", *options),
+                             ((), ("--json",))))
+    for got, out, _ in done:
         assert got == code and "square: ok" not in out
     assert json.loads(out)["ok"] is False and json.loads(out)["verdict"] != "ok"
 
