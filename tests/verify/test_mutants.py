@@ -19,7 +19,7 @@ from ibpcl.verify import InputVerdict
 
 @pytest.fixture(scope="module")
 def sample():
-    return mutants.run(progress=False, sample=2)
+    return mutants.run(progress=False, sample=4)
 
 
 def test_a_sample_of_every_kind_is_caught_and_named(sample):
