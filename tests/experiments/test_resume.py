@@ -69,7 +69,7 @@ def stopped(interrupted):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
-@pytest.mark.parametrize("name", ["plain", "growing"])
+@pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.slow), "growing"])
 def test_killed_at_random_moments_the_run_goes_on_bit_for_bit(name, uninterrupted, tmp_path):
     """Each life of the process lasts until it has written some epochs, at times a task's, and is killed where it is."""
     folder, moments, lives = tmp_path / "run", random.Random(3), 0

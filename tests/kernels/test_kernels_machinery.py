@@ -1,5 +1,6 @@
 """Threads and the cache of machine code: they change no result, and nothing that is wrong with them ends a run."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -194,8 +195,13 @@ def test_without_numba_numpy_computes_and_a_line_says_why():
     assert done.stdout == "numpy False\n" and done.stderr.startswith("ibpcl: Numba is not installed: the NumPy backend")
 
 
-def test_the_first_process_says_that_it_compiles_and_the_next_one_does_not(tmp_path):
-    first, second = (python(LOAD, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+FEW = ("from types import SimpleNamespace; import ibpcl.inference.backend as few; few.ELSEWHERE = ('adam',); "
+       "few.pkgutil.iter_modules = lambda path: [SimpleNamespace(name=name) for name in ('activations', 'adam')]; ")
+
+
+@pytest.mark.parametrize("kernels", [FEW, pytest.param("", marks=pytest.mark.slow)], ids=["two modules", "all"])
+def test_the_first_process_says_that_it_compiles_and_the_next_one_does_not(kernels, tmp_path):
+    first, second = (python(kernels + LOAD, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
     assert first.stdout == "numba True\n" and first.stderr.startswith("compiling the kernels, once after installing")
     assert len(first.stderr.splitlines()) == 1
     assert second.stdout == "numba False\n" and second.stderr == ""
@@ -218,9 +224,10 @@ def cache(tmp_path_factory):
 SAY = BEND + "print(bend(), compilation.COMPLETE)"
 
 
-@pytest.mark.parametrize("damage", [b"", None, b"nonsense" * 1000])
-@pytest.mark.parametrize("kind", ["nbi", "nbc"])
-def test_damaged_machine_code_is_found_and_compiled_again(cache, damage, kind):
+@pytest.mark.parametrize(("kind", "damage"), [
+    ("nbi", b""), ("nbc", b"nonsense" * 1000), *(pytest.param(kind, damage, marks=pytest.mark.slow) for kind, damage in (
+        ("nbi", None), ("nbi", b"nonsense" * 1000), ("nbc", b""), ("nbc", None)))])
+def test_damaged_machine_code_is_found_and_compiled_again(cache, kind, damage):
     folder, expected = cache
     paths = sorted(folder.glob(f"**/*.{kind}"))
     assert paths
@@ -271,8 +278,10 @@ def test_a_new_cache_folder_takes_the_place_of_those_of_other_versions(tmp_path,
     assert not compilation.complete() and stale[0].exists()
 
 
-def test_one_thread_gives_what_several_give_in_another_process():
-    assert python(DRAW + "print(draw())").stdout == python(DRAW + "print(draw())", NUMBA_NUM_THREADS="1").stdout
+def test_one_thread_gives_what_several_give_in_another_process(many_cores):
+    threads.set_count(2)
+    here = hashlib.sha256(noise.normal((1, 2, 3, 4), 500_000).tobytes()).hexdigest()
+    assert python(DRAW + "print(draw())", NUMBA_NUM_THREADS="1").stdout.strip() == here
 
 
 def test_dense_products_leave_blas_as_it_was():
