@@ -221,8 +221,8 @@ def shrunk(x):
 
 
 tasks = [replace(task, x_train=shrunk(task.x_train), x_test=shrunk(task.x_test), image_shape=(7, 7))
-         for task in limited(SplitStream(registry.load("glyphs"), ((0, 1), (4, 5), (6, 7))), 400, 200)]
-SMALL = {"hidden": (30,), "samples": 2, "prediction_samples": 30, "epochs": 30, "finetune_epochs": 15, "batch": 100,
+         for task in limited(SplitStream(registry.load("glyphs"), ((0, 1), (4, 5), (6, 7))), 300, 200)]
+SMALL = {"hidden": (30,), "samples": 2, "prediction_samples": 30, "epochs": 30, "finetune_epochs": 5, "batch": 100,
          "alpha": 10.0, "start_sigma": 0.05, "start_spread": 0.1}
 
 

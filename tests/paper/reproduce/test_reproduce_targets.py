@@ -53,7 +53,8 @@ DATA = {"metrics": "permuted_glyphs", "sharing": "glyphs,permuted_glyphs", "doma
 def test_a_quick_look_from_beginning_to_end(target, tmp_path, tiny, capsys):
     rows = ["--methods", ROWS[target]] if target in ROWS else []
     data = DATA.get(target, "glyphs")
-    code, out, err = typed(capsys, tmp_path, tiny, target, "--quick", "--datasets", data, *rows)
+    steps = {"batch": "200", "independent.batch": "200"}     # one an epoch
+    code, out, err = typed(capsys, tmp_path, tiny | steps, target, "--quick", "--datasets", data, *rows)
     assert (code, err) == (0, [])
     folder = tmp_path / f"{target}-quick"
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
