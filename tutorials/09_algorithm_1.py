@@ -369,7 +369,8 @@ def learn_both(**changed):
              for t, (head, mask) in enumerate(found)], [mask_1.mean(), mask_2.mean()])
 
 
-variants = {"Algorithm 1": learn_both(), "without Eq. 11": learn_both(prior=with_head(P0, HEAD_PRIOR))}
+variants = {"Algorithm 1": (accuracies[1].tolist(), [mask.mean() for mask in masks]),
+            "without Eq. 11": learn_both(prior=with_head(P0, HEAD_PRIOR))}
 TAU = (0.25, 0.25)
 variants["without cooling"] = learn_both()
 TAU, EPOCHS = (10.0, 0.25), {"masked": 60, "finetune": 0}

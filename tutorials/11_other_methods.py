@@ -233,8 +233,8 @@ table = {}
 for name, settings in SIDE.items():
     learner, R, _ = learned(name, **settings)
     table[name] = average_accuracy(R), backward_transfer(R), sum(a.nbytes for a in learner.state().values()) / 1000
-learner, R = ibpcl.learner("npbcl", backend="numpy", hidden=(30,), samples=2, prediction_samples=20, epochs=40,
-                           finetune_epochs=20, batch=100, alpha=10.0), np.full((T, T), np.nan)
+learner, R = ibpcl.learner("npbcl", backend="numpy", hidden=(30,), samples=2, prediction_samples=20, epochs=30,
+                           finetune_epochs=10, batch=100, alpha=10.0), np.full((T, T), np.nan)
 for i, task in enumerate(tasks):
     learner.learn(task, progress=False)
     R[i, :i + 1] = [np.mean(learner.predict(seen.x_test, j).argmax(axis=1) == seen.y_test)
