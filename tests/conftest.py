@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from ibpcl import openblas
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
 from ibpcl.experiments import run_figures
@@ -40,8 +41,15 @@ DRAW = run_figures.draw                                      # of a run's own fi
 
 
 def pytest_sessionstart():
-    """Compile half of the kernels in each of two workers, if there are no compiled ones, and not all in both."""
+    """Compile half of the kernels in each of two workers, if there are no compiled ones, and not all in both.
+
+    BLAS has one thread in a worker, and in what that starts: further ones would only wait, by spinning.
+    """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        for _, choose in openblas._libraries():
+            choose(1)
     if worker in ("gw0", "gw1") and find_spec("numba") is not None:
         names = {module.name for module in pkgutil.iter_modules([str(Path(backend.__file__).parents[1] / "kernels")])}
         for name in backend.ELSEWHERE if worker == "gw1" else sorted(names.difference(backend.ELSEWHERE)):

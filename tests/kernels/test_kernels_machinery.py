@@ -225,7 +225,8 @@ SAY = BEND + "print(bend(), compilation.COMPLETE)"
 
 
 @pytest.mark.parametrize(("kind", "damage"), [
-    ("nbi", b""), ("nbc", b"nonsense" * 1000), *(pytest.param(kind, damage, marks=pytest.mark.slow) for kind, damage in (
+    ("nbi", b""), ("nbc", b"nonsense" * 1000),
+    *(pytest.param(kind, damage, marks=pytest.mark.slow) for kind, damage in (
         ("nbi", None), ("nbi", b"nonsense" * 1000), ("nbc", b""), ("nbc", None)))])
 def test_damaged_machine_code_is_found_and_compiled_again(cache, kind, damage):
     folder, expected = cache
@@ -284,7 +285,17 @@ def test_one_thread_gives_what_several_give_in_another_process(many_cores):
     assert python(DRAW + "print(draw())", NUMBA_NUM_THREADS="1").stdout.strip() == here
 
 
-def test_dense_products_leave_blas_as_it_was():
+@pytest.fixture
+def two_blas_threads():
+    at_first = [get() for get, _ in openblas._libraries()]
+    for _, choose in openblas._libraries():
+        choose(2)
+    yield
+    for (_, choose), number in zip(openblas._libraries(), at_first, strict=True):
+        choose(number)
+
+
+def test_dense_products_leave_blas_as_it_was(two_blas_threads):
     a, b, c = (noise.normal((1, 0, 0, i), shape) for i, shape in enumerate(((3, 300, 40), (3, 40, 50), (3, 50))))
     before = [get() for get, _ in openblas._libraries()]
     linear.apply_vjp(*linear.apply(a, b, c))
@@ -292,20 +303,15 @@ def test_dense_products_leave_blas_as_it_was():
 
 
 @pytest.mark.skipif(not openblas._libraries(), reason="a BLAS whose threads cannot be counted")
-def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then_what_it_had():
-    (count, choose), at_first = openblas._libraries()[0], [get() for get, _ in openblas._libraries()]
-    try:
-        choose(2)
+def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then_what_it_had(two_blas_threads):
+    count, _ = openblas._libraries()[0]
+    with openblas.one_thread():
         with openblas.one_thread():
-            with openblas.one_thread():
-                assert count() == 1
             assert count() == 1
-            with openblas.all_threads():
-                assert count() == 2
-            assert count() == 1
+        assert count() == 1
         with openblas.all_threads():
             assert count() == 2
+        assert count() == 1
+    with openblas.all_threads():
         assert count() == 2
-    finally:
-        for (_, choose), number in zip(openblas._libraries(), at_first, strict=True):
-            choose(number)
+    assert count() == 2
