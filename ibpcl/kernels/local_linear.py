@@ -20,10 +20,8 @@ from ibpcl.kernels import blas
 from ibpcl.kernels.compilation import (
     compiled,
     cube,
-    flags,
     float32,
     inlined,
-    int64,
     matrix,
     summing,
     twin_of,
@@ -54,7 +52,7 @@ class Cache(NamedTuple):
     back: Callable
     weights: np.ndarray
     mask: np.ndarray | None
-    first: np.ndarray | None
+    places: np.ndarray | None
     heard: np.ndarray | None
     bias_variance: np.ndarray
     noise: np.ndarray
@@ -207,58 +205,31 @@ def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=
     return dweights, dx
 
 
-@compiled(void(JOB, flags, int64[::1], vector, vector, cube))
-def _spread(job, mask, first, means, variances, moments):
-    """Write means and variances of the weights that the mask keeps to their places, and zeros elsewhere."""
-    for i in taken(job):
-        for d in range(i * ROWS, min((i + 1) * ROWS, mask.shape[0])):
-            j = first[d]
-            for k in range(mask.shape[1]):                   # without a branch, which could not be foreseen
-                kept, place = np.float32(mask[d, k]), min(j, means.size - 1)
-                moments[0, d, k], moments[1, d, k] = kept * means[place], kept * variances[place]
-                j += mask[d, k]
-
-
-@compiled(void(JOB, flags, int64[::1], cube, matrix, vector, vector))
-def _gather(job, mask, first, gradients, variances, dmu, dlog_sigma):
-    """Write the gradients at the weights that the mask keeps, of those at all means and variances."""
-    for i in taken(job):
-        for d in range(i * ROWS, min((i + 1) * ROWS, mask.shape[0])):
-            j = first[d]
-            for k in range(mask.shape[1]):
-                if mask[d, k]:
-                    dmu[j], dlog_sigma[j] = gradients[0, d, k], TWO * variances[d, k] * gradients[1, d, k]
-                    j += 1
-
-
 def _moments_of(mu, log_sigma, mask):
     """Return means and variances (2, D, K) of the weights under a mask.
 
-    If ``mu`` holds only the weights that the mask keeps, return also how many of them precede each row; else None.
+    If ``mu`` holds only the weights that the mask keeps, return also where they are among all; else None.
     """
     if mask is None:
         return np.stack([mu, np.exp(2 * log_sigma)]), None
+    moments = np.zeros((2, *mask.shape), np.float32)
     if mu.ndim > 1:
-        moments = np.zeros((2, *mask.shape), np.float32)
         np.multiply(mu, mask, out=moments[0])
         np.exp(2 * log_sigma, out=moments[1], where=mask)
         return moments, None
-    first = np.zeros(len(mask) + 1, np.int64)
-    np.cumsum(mask.view(np.uint8).sum(axis=1, dtype=np.uint32), out=first[1:])     # bytes are counted twice as fast
-    if not first[-1] == mu.size == log_sigma.size:
-        raise ValueError(f"local_linear.sample: the mask keeps {first[-1]} weights, got {mu.shape} means and "
+    places = np.flatnonzero(mask)
+    if not len(places) == mu.size == log_sigma.size:
+        raise ValueError(f"local_linear.sample: the mask keeps {len(places)} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
-    if mu.size == 0:                                         # there is no last weight, which all that are off look at
-        return np.zeros((2, *mask.shape), np.float32), first
-    moments = np.empty((2, *mask.shape), np.float32)
-    run(_spread, parts(len(mask), ROWS), mask, first, mu, np.exp(2 * log_sigma), moments)
-    return moments, first
+    for moment, kept in zip(moments, (mu, np.exp(2 * log_sigma)), strict=True):
+        moment.reshape(-1)[places] = kept
+    return moments, places
 
 
 @twin_of(reference)
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
     """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`."""
-    (weights, first), bias_variance, heard = _moments_of(mu, log_sigma, mask), np.exp(2 * bias_log_sigma), None
+    (weights, places), bias_variance, heard = _moments_of(mu, log_sigma, mask), np.exp(2 * bias_log_sigma), None
     if mask is not None:
         heard = mask.any(axis=0)
         bias_mu, bias_variance = bias_mu * heard, bias_variance * heard
@@ -273,13 +244,13 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     if activation not in LEAN:
         out, active = getattr(activations, activation)(out)
         apart = getattr(activations, activation + "_vjp"), active
-    return out, Cache(x, back, weights, mask, first, heard, bias_variance, noise, slope, h, lean, apart)
+    return out, Cache(x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart)
 
 
 @twin_of(reference)
 def sample_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to all inputs but the noise: the twin of ``primitives.local_linear.sample_vjp``."""
-    x, back, weights, mask, first, heard, bias_variance, noise, slope, h, lean, apart = cache
+    x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart = cache
     if apart is not None:
         pull_activation_back, active = apart
         dh = pull_activation_back(dh, active)
@@ -288,11 +259,12 @@ def sample_vjp(dh, cache, needs_dx=True):
     run(_pull_back, parts(N, ROWS), dh.reshape(noise.shape), h, lean, noise, slope, *gradients)
     dweights, dx = back(gradients, rows, weights, needs_dx)
     dbias_mu, dbias_variance = gradients.sum(axis=1)
-    if first is not None:
-        dmu, dlog_sigma = np.empty((2, first[-1]), np.float32)
-        run(_gather, parts(D, ROWS), mask, first, np.ascontiguousarray(dweights), weights[1], dmu, dlog_sigma)
-    else:
-        dmu, dlog_sigma = dweights[0] if mask is None else dweights[0] * mask, 2 * weights[1] * dweights[1]
+    variance = weights[1]
+    if places is not None:
+        dweights, variance = dweights.reshape(2, -1).take(places, axis=1), variance.take(places)
+    elif mask is not None:
+        dweights[0] *= mask
+    dmu, dlog_sigma = dweights[0], 2 * variance * dweights[1]
     if mask is not None:
         dbias_mu = dbias_mu * heard
     return dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, dbias_mu, 2 * bias_variance * dbias_variance

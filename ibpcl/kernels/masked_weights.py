@@ -211,15 +211,14 @@ def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"
     (largest, where), partial = np.empty((2, blocks, S, K), np.float32), np.empty((blocks, S))
     run(_forward, blocks, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, w, odds, largest, where,
         partial)
-    activity, rows = np.zeros((S, K), np.float32), np.zeros((S, K), np.intp)
-    if blocks:
-        best = largest.argmax(axis=0)[None]                  # the first of equals
-        activity = np.take_along_axis(largest, best, axis=0)[0]
-        rows = np.take_along_axis(where, best, axis=0)[0].astype(np.intp)
+    activity, rows = np.zeros(S * K, np.float32), np.zeros(S * K, np.intp)
+    if blocks:                                               # of equals, the first
+        best = largest.argmax(axis=0).reshape(-1) * (S * K) + np.arange(S * K)
+        activity, rows = largest.take(best), where.take(best).astype(np.intp)
     # The other divergence is a function of rho alone, the same for each sample.
     divergence = partial.sum(axis=0) if bernoulli else np.full(S, logistic_kl(rho).sum(dtype=np.float64))
-    cache = w, odds, mu, rho, np.stack([pi, against]), inverse_tau, bernoulli, rows
-    return (w, activity, divergence.astype(np.float32)), cache
+    cache = w, odds, mu, rho, np.stack([pi, against]), inverse_tau, bernoulli, rows.reshape(S, K)
+    return (w, activity.reshape(S, K), divergence.astype(np.float32)), cache
 
 
 @twin_of(reference)
@@ -233,12 +232,12 @@ def sample_vjp(dout, cache):
         dlog_sigma, drho, partial)
     dlogit_pi = partial.sum(axis=0)
     if D > 0:                                                # the activity of a column is one of its masks
-        places = rows * K + np.arange(K)
-        against = np.take_along_axis(odds.reshape(S, D * K), places, axis=1)
+        column, sample = np.arange(K), np.arange(S)[:, None]
+        against = odds[sample, rows, column]
         z = 1 / (1 + against)
         dlogit = dactivity * z * (against * z) * inverse_tau
         dlogit_pi += dlogit
-        np.add.at(drho.reshape(-1), places.reshape(-1), dlogit.reshape(-1))
+        np.add.at(drho, (rows, column), dlogit)
     if not bernoulli:                                        # the sticks cancel in this divergence
         by_rho, _ = concrete.kl_vjp(np.ones(1, np.float32), rho[None])
         drho += ddivergence.sum() * by_rho[0]

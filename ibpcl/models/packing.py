@@ -10,6 +10,8 @@ their prior too, where they start; a learned alpha would move that, and nothing 
 a unit's activity, which scales its bias, is the largest mask of the inputs that are left: a connection to an input that
 is always zero does not make it active.
 
+Under a hard mask the same is true of an input that no weight reads.
+
 **Units** whose hard mask is empty output zero (under an activation with f(0) = 0) for sure, and what follows sees
 nothing of them.  The weights of an empty unit, and those that lead on from it, are at their prior again.
 
@@ -194,7 +196,9 @@ def fixed_part(network, masks, x):
         if network.layers[name].activation in ZERO_AT_ZERO:
             units[name] = mask.any(axis=0)
             units[name][0] |= not units[name].any()
-    inputs = live_inputs(x)
+    inputs, first = live_inputs(x), next(iter(network.layers))
+    if first in masks and (inputs & masks[first].any(axis=1)).any():
+        inputs &= masks[first].any(axis=1)                   # what no weight reads is no better than a dead input
     outputs = units | {INPUTS: inputs}
     for name, mask in masks.items():
         source = outputs.get(network.sources[name])

@@ -40,7 +40,9 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
     x[:, 2] = 0
     masks["hidden0"][:, 0] = False
     masks["hidden0"][:, 1] = [False, False, True, False, False, False]       # to an input that is always zero alone
+    masks["hidden0"][4] = False                              # no weight reads this input
     part = packing.fixed_part(model, masks, x)
+    assert not part.inputs[4]
     kept = packing.pack_masks(part, masks)
     assert {name: layer.kept for name, layer in part.network.masked.items()} == {
         name: mask.sum() for name, mask in kept.items()}
