@@ -232,12 +232,12 @@ def sample_vjp(dout, cache):
         dlog_sigma, drho, partial)
     dlogit_pi = partial.sum(axis=0)
     if D > 0:                                                # the activity of a column is one of its masks
-        column, sample = np.arange(K), np.arange(S)[:, None]
-        against = odds[sample, rows, column]
+        columns = np.arange(K)
+        against = odds[np.arange(S)[:, None], rows, columns]
         z = 1 / (1 + against)
         dlogit = dactivity * z * (against * z) * inverse_tau
         dlogit_pi += dlogit
-        np.add.at(drho, (rows, column), dlogit)
+        np.add.at(drho, (rows, columns), dlogit)
     if not bernoulli:                                        # the sticks cancel in this divergence
         by_rho, _ = concrete.kl_vjp(np.ones(1, np.float32), rho[None])
         drho += ddivergence.sum() * by_rho[0]

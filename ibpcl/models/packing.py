@@ -10,13 +10,11 @@ their prior too, where they start; a learned alpha would move that, and nothing 
 a unit's activity, which scales its bias, is the largest mask of the inputs that are left: a connection to an input that
 is always zero does not make it active.
 
-Under a hard mask the same is true of an input that no weight reads.
-
 **Units** whose hard mask is empty output zero (under an activation with f(0) = 0) for sure, and what follows sees
 nothing of them.  The weights of an empty unit, and those that lead on from it, are at their prior again.
 
 **Weights** that a hard mask switches off are at their prior too, and nothing that is fitted with given masks needs the
-parameters of masks and sticks.
+parameters of masks and sticks.  An input that none of the kept weights reads is left out with them.
 
 So a part of the network is trained, smaller but of the same kind, and its parameters are written back at the end.
 """
