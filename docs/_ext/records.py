@@ -1,8 +1,9 @@
 """Write what ``ibpcl reproduce`` measured into the records of the site, and the records into the tables of its pages.
 
 ``python docs/_ext/records.py reproduction/ladder`` merges ``values.csv`` of that folder into the record
-``docs/results/ladder.csv`` (a table of the same title is replaced, others stay), copies those of its pictures that a
-page shows to ``docs/figures/``, with names that begin with ``ladder``, and writes every table anew that a page marks::
+``docs/results/ladder.csv`` (a column of a table that is measured anew is replaced, others stay), copies those of its
+pictures that a page shows to ``docs/figures/``, with names that begin with ``ladder``, and writes every table anew that
+a page marks::
 
     <!-- table: ladder | Split MNIST: -->
     <!-- end -->
@@ -34,9 +35,9 @@ def read(name):
 
 
 def merge(old, new):
-    """Return the lines of a record with those of other measurements, whose tables take the place of the old ones."""
-    titles = {line[0] for line in new}
-    return [line for line in old if line[0] not in titles] + list(new)
+    """Return the lines of a record with those of other measurements, whose columns take the place of the old ones."""
+    measured = {(title, column) for title, _, column, *_ in new}
+    return [line for line in old if (line[0], line[2]) not in measured] + list(new)
 
 
 def markdown(lines, beginning):
