@@ -45,9 +45,8 @@ class LogUniform(NamedTuple):
 
 
 EPOCHS = Choice((5, 15, 50))                                 # up to those of NPBCL
-# On permuted MNIST a task has five times the examples, and NPBCL has at most 15 by its ``max_steps``.  The records of
-# Split MNIST are older than the choice above.
-FEWER = {"permuted-mnist": Choice((2, 5, 15)), "split-mnist": Choice((5, 10, 15))}
+# On permuted MNIST a task has five times the examples, and NPBCL has at most 15 by its ``max_steps``.
+FEWER = {"permuted-mnist": Choice((2, 5, 15))}
 TRAINING = {"epochs": EPOCHS, "rate": LogUniform(1e-4, 1e-2)}
 FALLING = {**TRAINING, "rate_end": Choice((1.0, 0.1))}
 SPACES = {

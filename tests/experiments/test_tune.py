@@ -17,7 +17,7 @@ from ibpcl.experiments import tune as tune_module
 from ibpcl.experiments.config import configure, keys
 from ibpcl.experiments.presets import PRESETS
 from ibpcl.experiments.record import Trial, record, recorded
-from ibpcl.experiments.search import DIGEST, LEARNER_SEED, VALIDATION, plan, settings_of
+from ibpcl.experiments.search import DIGEST, HALVING, LEARNER_SEED, VALIDATION, plan, settings_of
 from ibpcl.experiments.search_spaces import SPACES, TRIALS, Choice
 from ibpcl.experiments.streams import make_stream
 from ibpcl.experiments.sweep import Workers
@@ -459,7 +459,8 @@ def test_the_tuned_settings_are_the_best_trials_of_the_records():
         for method, settings in methods.items():
             first = found[f"{experiment}-{method}"][0]
             texts = {"validation": str(VALIDATION)} | {key: first[key] for key in ("train_limit",) if key in first}
-            search = plan(experiment, method, repeats=int(first["repeats"]), texts=texts, out=RECORDS)
+            search = plan(experiment, method, repeats=int(first["repeats"]), texts=texts, out=RECORDS,
+                          halving=int(first[HALVING]) if HALVING in first else None)
             trials = recorded(search)                        # it is of the space that is declared now
             assert best(trials).settings == settings
             assert len(trials) == TRIALS                     # the same budget for all
