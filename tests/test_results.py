@@ -140,10 +140,10 @@ def test_every_marked_table_of_a_page_is_what_its_record_gives():
         assert records.filled(text) == text, page.name
 
 
-def test_a_measurement_again_replaces_its_own_tables_of_a_record_and_no_other():
-    old = [("A: x", "r", "c", "percent", 1.0), ("B: x", "r", "c", "percent", 2.0)]
+def test_a_measurement_again_replaces_its_own_columns_of_a_record_and_no_other():
+    old = [("A: x", "r", "c", "percent", 1.0), ("B: x", "r", "c", "percent", 2.0), ("A: x", "r", "d", "percent", 5.0)]
     new = [("A: x", "r", "c", "percent", 3.0), ("A: x", "r", "c", "percent", 4.0)]
-    assert records.merge(old, new) == [old[1], *new]
+    assert records.merge(old, new) == [*old[1:], *new]
     lines = [*new, ("A: y", "s", "d", "points", 0.5), *[("A: z", "r", "d", "whole number", 50.0)] * 2]
     assert records.markdown(lines, "A:").splitlines() == [
         "| A, 1 to 2 seeds | c | d |", "| :-- | --: | --: |", "| r | 3.50 ± 0.71 | 50 |", "| s |  | +0.50 |"]

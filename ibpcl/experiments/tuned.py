@@ -6,8 +6,8 @@ default settings of NPBCL come from a search of their own, docs/npbcl_search.md.
 
 # An experiment on which a method has not been searched takes what was found on another.
 LIKE = {
-    "split-notmnist": "split-mnist", "split-fashion-mnist": "split-mnist", "fashion-resplit": "split-fashion-mnist",
-    "permuted-mnist": "split-mnist", "domain-mnist": "split-mnist", "permuted-mnist-10-domain": "permuted-mnist",
+    "fashion-resplit": "split-fashion-mnist", "permuted-mnist": "split-mnist", "domain-mnist": "split-mnist",
+    "permuted-mnist-10-domain": "permuted-mnist",
 }
 TUNED = {
     "split-notmnist": {
@@ -53,18 +53,18 @@ TUNED = {
         "rehearsal": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "buffer": "random", "weight": 0.013},
         "ewc": {"epochs": 50, "rate": 0.0036, "rate_end": 1.0, "weight": 9900.0, "variant": "separate"},
         "imm": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "transfer": 0.00011},
-                "vcl": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "likelihood_epochs": 5, "prior_sigma": 1.0,
+        "vcl": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "likelihood_epochs": 5, "prior_sigma": 1.0,
                 "start_sigma": 0.049787068367863944},
-                "den": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "sparsity": 6.4e-05, "drift": 0.027,
+        "den": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "sparsity": 6.4e-05, "drift": 0.027,
                 "loss_threshold": 0.0017, "split_threshold": 0.045},
         "rcl": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "unit_cost": 0.00017, "controller_rate": 0.0055},
         "si": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "weight": 0.44, "damping": 0.0013},
         "laplace": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "weight": 160.0, "prior_sigma": 8.2},
-                "hat": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "scale": 67.0, "sparsity": 0.082,
+        "hat": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "scale": 67.0, "sparsity": 0.082,
                 "embedding_rate": 0.0095},
-                "ibp_vcl": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "mask_rate": 0.1, "alpha": 30.0, "prior_sigma":
-                    1.0, "start_sigma": 0.049787068367863944},
-                "npbcl": {"epochs": 50, "weight_rate": 0.014, "mask_rate": 0.15, "finetune_rate": 0.0009, "alpha": 69.0,
+        "ibp_vcl": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "mask_rate": 0.1, "alpha": 30.0, "prior_sigma": 1.0,
+                    "start_sigma": 0.049787068367863944},
+        "npbcl": {"epochs": 50, "weight_rate": 0.014, "mask_rate": 0.15, "finetune_rate": 0.0009, "alpha": 69.0,
                   "prior_sigma": 2.7, "mask_kl_weight": 0.00031},
     },
     "split-fashion-mnist": {
@@ -74,19 +74,19 @@ TUNED = {
         "rehearsal": {"epochs": 5, "rate": 0.001, "rate_end": 1.0, "buffer": "random", "weight": 1.0},
         "ewc": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "weight": 1000.0, "variant": "separate"},
         "imm": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "transfer": 0.001},
-                "vcl": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "likelihood_epochs": 0, "prior_sigma": 0.55,
+        "vcl": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "likelihood_epochs": 0, "prior_sigma": 0.55,
                 "start_sigma": 0.0019},
-                "den": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "sparsity": 6.4e-05, "drift": 0.027,
+        "den": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "sparsity": 6.4e-05, "drift": 0.027,
                 "loss_threshold": 0.0017, "split_threshold": 0.045},
         "rcl": {"epochs": 15, "rate": 0.0053, "rate_end": 0.1, "unit_cost": 9.2e-05, "controller_rate": 0.0043},
         "si": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "weight": 2.5, "damping": 0.00027},
         "laplace": {"epochs": 15, "rate": 0.0013, "rate_end": 0.1, "weight": 160.0, "prior_sigma": 8.2},
-                "hat": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "scale": 67.0, "sparsity": 0.082,
+        "hat": {"epochs": 50, "rate": 0.0012, "rate_end": 1.0, "scale": 67.0, "sparsity": 0.082,
                 "embedding_rate": 0.0095},
-                "ibp_vcl": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "mask_rate": 0.077, "alpha": 14.0,
+        "ibp_vcl": {"epochs": 50, "rate": 0.00064, "rate_end": 1.0, "mask_rate": 0.077, "alpha": 14.0,
                     "prior_sigma": 0.17, "start_sigma": 0.0045},
-                "npbcl": {"epochs": 10, "weight_rate": 0.0038, "mask_rate": 0.25, "finetune_rate": 0.0037, "alpha":
-                  69.0, "prior_sigma": 0.8, "mask_kl_weight": 0.0021},
+        "npbcl": {"epochs": 10, "weight_rate": 0.0038, "mask_rate": 0.25, "finetune_rate": 0.0037, "alpha": 69.0,
+                  "prior_sigma": 0.8, "mask_kl_weight": 0.0021},
     },
 }
 
