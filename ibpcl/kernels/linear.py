@@ -8,32 +8,32 @@ import numpy as np
 
 from ibpcl.kernels import blas
 from ibpcl.kernels.compilation import twin_of
-from ibpcl.kernels.sparse import density, efficiency, multiply, sparse
+from ibpcl.kernels.sparse import density, efficiency, multiply, sparse, transposed
 from ibpcl.primitives import linear as reference
 
-# The largest share of numbers that are not zero for the sparse way, where all columns of its tiles are used; BLAS is
-# the faster one beyond.
+# The largest share of numbers that are not zero for the sparse way, where its vectors are filled; BLAS is the faster
+# one beyond.
 DENSEST = 0.6
 
 
 @twin_of(reference)
 def apply(x, w, b):
     """Multiply by the weights and add the bias: the twin of :func:`ibpcl.primitives.linear.apply`."""
-    is_sparse = x.ndim == 2 and density(x) <= DENSEST * efficiency(w.shape[2])
-    if is_sparse:
-        return multiply(sparse(x), w, b), (x, w, is_sparse)
+    if x.ndim == 2 and density(x) <= DENSEST * efficiency(w.shape[2]):
+        entries = sparse(x)
+        return multiply(entries, w, b), (x, w, entries)
     h = blas.multiply(x if x.ndim == 3 else x[None], w)
     h += b[:, None]
-    return h, (x, w, is_sparse)
+    return h, (x, w, None)
 
 
 @twin_of(reference)
 def apply_vjp(dh, cache, needs_dx=True):
     """Pull the gradient back to ``x``, ``w`` and ``b``: the twin of :func:`ibpcl.primitives.linear.apply_vjp`."""
-    x, w, is_sparse = cache
-    dw, dx = blas.pull_back(dh, x if x.ndim == 3 else x[None], w, not is_sparse, needs_dx)
-    if is_sparse:
-        dw = multiply(sparse(x.T), dh, np.zeros((len(dh), dh.shape[2]), np.float32))
+    x, w, entries = cache
+    dw, dx = blas.pull_back(dh, x if x.ndim == 3 else x[None], w, entries is None, needs_dx)
+    if entries is not None:
+        dw = multiply(transposed(entries, w.shape[1]), dh, np.zeros((len(dh), dh.shape[2]), np.float32))
     if needs_dx and x.ndim == 2:
         dx = dx.sum(axis=0)                                  # x was shared by all samples
     return dx, dw, dh.sum(axis=1)                            # b was broadcast over N

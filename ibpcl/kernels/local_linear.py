@@ -11,7 +11,7 @@ through deviations: :math:`d \log\sigma = 2 \sigma^2 \odot d(\sigma^2)`.
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +22,14 @@ from ibpcl.kernels.compilation import (
     cube,
     float32,
     inlined,
+    labels,
     matrix,
     summing,
     twin_of,
     vector,
     void,
 )
-from ibpcl.kernels.sparse import density, efficiency, multiply, sparse
+from ibpcl.kernels.sparse import density, efficiency, multiply, sparse, transposed
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import activations
 from ibpcl.primitives import local_linear as reference
@@ -36,7 +37,7 @@ from ibpcl.primitives import local_linear as reference
 ROWS, THIN_ROWS = 64, 256                                    # a piece; of a product with few columns
 THIN = 16                                                    # where BLAS is slower
 # As in ibpcl.kernels.linear; here one batch has two products only, and looking for its zeros weighs more.
-DENSEST, NARROWEST = 0.45, 64
+DENSEST, NARROWEST = 0.55, 64
 # What a number that is not positive is multiplied by; other activations are apart from their layers.
 LEAN = {None: 1.0, "relu": 0.0, "leaky_relu": activations.LEAK}
 ZERO, ONE, TWO, HALF = np.float32(0), np.float32(1), np.float32(2), np.float32(0.5)
@@ -169,7 +170,8 @@ def _products(x, weights, of_images):
         run(_thin, parts(N, THIN_ROWS), x, np.ascontiguousarray(weights.transpose(0, 2, 1)), *out)
         return out, _thin_products_vjp
     if of_images and K >= NARROWEST and density(x) <= DENSEST * efficiency(K):
-        return multiply(sparse(x, powers=2), weights, np.zeros((2, K), np.float32)), _sparse_products_vjp
+        entries = sparse(x, powers=2)
+        return multiply(entries, weights, np.zeros((2, K), np.float32)), partial(_sparse_products_vjp, entries)
     powers = _powers(x)
     return blas.multiply(powers, weights), partial(_dense_products_vjp, powers)
 
@@ -181,8 +183,9 @@ def _thin_products_vjp(gradients, x, weights, needs_dx):
     return dweights.sum(axis=0).reshape(2, K, D).transpose(0, 2, 1), dx
 
 
-def _sparse_products_vjp(gradients, x, weights, needs_dx):
-    dweights = multiply(sparse(x.T, powers=2), gradients, np.zeros((2, weights.shape[2]), np.float32))
+def _sparse_products_vjp(entries, gradients, x, weights, needs_dx):
+    _, D, K = weights.shape
+    dweights = multiply(transposed(entries, D), gradients, np.zeros((2, K), np.float32))
     return dweights, _dense_products_vjp(_powers(x), gradients, x, weights, True, False)[1] if needs_dx else None
 
 
@@ -205,34 +208,56 @@ def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=
     return dweights, dx
 
 
-def _moments_of(mu, log_sigma, mask):
-    """Return means and variances (2, D, K) of the weights under a mask.
+@compiled(void(JOB, labels, matrix, cube))
+def _spread(job, places, kept, moments):
+    """Write means and variances of kept weights (2, M) to their places, and zero to all others."""
+    for i in taken(job):
+        moment = moments[i].reshape(-1)
+        moment[:] = ZERO
+        for j in range(places.size):
+            moment[np.uint64(places[j])] = kept[i, j]
 
-    If ``mu`` holds only the weights that the mask keeps, return also where they are among all; else None.
-    """
+
+@compiled(void(JOB, labels, cube, matrix, matrix))
+def _gather(job, places, dmoments, variances, dkept):
+    """Write the gradients at means and log deviations of kept weights (2, M)."""
+    variance = variances.reshape(-1)
+    for i in taken(job):
+        dmoment = dmoments[i].reshape(-1)
+        for j in range(places.size):
+            at = np.uint64(places[j])
+            dkept[i, j] = dmoment[at] if i == 0 else TWO * variance[at] * dmoment[at]
+
+
+@lru_cache(maxsize=16)
+def _known(bits, shape):
+    """Return where a mask is on and which columns are, given its bits: it is the same in all steps of a fit."""
+    mask = np.unpackbits(np.frombuffer(bits, np.uint8), count=shape[0] * shape[1]).view(bool).reshape(shape)
+    return np.flatnonzero(mask), mask.any(axis=0)
+
+
+def _moments_of(mu, log_sigma, mask, places):
+    """Return means and variances (2, D, K) of the weights under a mask; ``mu`` holds all, or those at ``places``."""
     if mask is None:
-        return np.stack([mu, np.exp(2 * log_sigma)]), None
-    moments = np.zeros((2, *mask.shape), np.float32)
+        return np.stack([mu, np.exp(2 * log_sigma)])
     if mu.ndim > 1:
-        np.multiply(mu, mask, out=moments[0])
-        np.exp(2 * log_sigma, out=moments[1], where=mask)
-        return moments, None
-    places = np.flatnonzero(mask)
+        return np.stack([mu * mask, np.exp(2 * log_sigma) * mask])
     if not len(places) == mu.size == log_sigma.size:
         raise ValueError(f"local_linear.sample: the mask keeps {len(places)} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
-    for moment, kept in zip(moments, (mu, np.exp(2 * log_sigma)), strict=True):
-        moment.reshape(-1)[places] = kept
-    return moments, places
+    moments = np.empty((2, *mask.shape), np.float32)
+    run(_spread, 2, places, np.stack([mu, np.exp(2 * log_sigma)]), moments)
+    return moments
 
 
 @twin_of(reference)
 def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation=None):
     """Draw what a layer puts out: the twin of :func:`ibpcl.primitives.local_linear.sample`."""
-    (weights, places), bias_variance, heard = _moments_of(mu, log_sigma, mask), np.exp(2 * bias_log_sigma), None
+    bias_variance, places, heard = np.exp(2 * bias_log_sigma), None, None
     if mask is not None:
-        heard = mask.any(axis=0)
+        places, heard = _known(np.packbits(mask).tobytes(), mask.shape)
         bias_mu, bias_variance = bias_mu * heard, bias_variance * heard
+    weights = _moments_of(mu, log_sigma, mask, places)
     (_, D, K), of_images = weights.shape, x.ndim == 2
     rows = x.reshape(x.size // D if D else x.shape[0], D)
     # Samples that share their inputs share means and variances: R = S, else each row has its own: R = 1.
@@ -244,7 +269,8 @@ def sample(eps, x, mu, log_sigma, bias_mu, bias_log_sigma, mask=None, activation
     if activation not in LEAN:
         out, active = getattr(activations, activation)(out)
         apart = getattr(activations, activation + "_vjp"), active
-    return out, Cache(x, back, weights, mask, places, heard, bias_variance, noise, slope, h, lean, apart)
+    return out, Cache(x, back, weights, mask, places if mu.ndim == 1 else None, heard, bias_variance, noise, slope, h,
+                      lean, apart)
 
 
 @twin_of(reference)
@@ -259,12 +285,11 @@ def sample_vjp(dh, cache, needs_dx=True):
     run(_pull_back, parts(N, ROWS), dh.reshape(noise.shape), h, lean, noise, slope, *gradients)
     dweights, dx = back(gradients, rows, weights, needs_dx)
     dbias_mu, dbias_variance = gradients.sum(axis=1)
-    variance = weights[1]
-    if places is not None:
-        dweights, variance = dweights.reshape(2, -1).take(places, axis=1), variance.take(places)
-    elif mask is not None:
-        dweights[0] *= mask
-    dmu, dlog_sigma = dweights[0], 2 * variance * dweights[1]
+    if places is None:
+        dmu, dlog_sigma = dweights[0] if mask is None else dweights[0] * mask, 2 * weights[1] * dweights[1]
+    else:
+        dmu, dlog_sigma = dkept = np.empty((2, len(places)), np.float32)
+        run(_gather, 2, places, np.ascontiguousarray(dweights), weights[1], dkept)
     if mask is not None:
         dbias_mu = dbias_mu * heard
     return dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, dbias_mu, 2 * bias_variance * dbias_variance

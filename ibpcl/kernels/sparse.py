@@ -5,25 +5,25 @@ scaled rows of the other matrix,
 
 .. math:: out_r = start + \sum_{j:\, x_{rj} \ne 0} x_{rj} B_j.
 
-Each row of B is used by many rows of the result, so B is cut into tiles of 64 rows and 112 columns, which stay in the
-first-level cache while all rows of the result pass and take what they need.  The entries of x lie in the same order:
-block after block of 64 columns, and in a block row after row.
+Each row of B is used by many rows of the result, so B is cut into tiles of 64 rows and at most 112 columns, which stay
+in the first-level cache while all rows of the result pass and take what they need.  The entries of x lie in the same
+order: block after block of 64 columns, and in a block row after row.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import float32, int32, int64, types, void
+from numba import int32, int64, types, void
 from numba.extending import intrinsic
 
 from ibpcl.kernels.compilation import compiled, cube, inlined, matrix
 from ibpcl.kernels.threads import JOB, parts, run, taken
 
 BLOCK, ROWS = 64, 128                                        # rows of a tile; of the result, a piece
-LANES, VECTORS = 16, 7                                       # of 64 bytes: what a row of a tile is made of
+LANES, FEWEST, MOST = 16, 4, 7                               # of 64 bytes: how many vectors a row of a tile has
 CACHE_LINE = 64                                              # bytes, as a vector
-WIDTH = LANES * VECTORS                                      # 28 KB a tile; 14 of the 16 registers of AVX2
+WIDTH = LANES * MOST                                         # 28 KB a tile; 14 of the 16 registers of AVX2
 GROUP = 8                                                    # of numbers that are looked at together
 EVERY = 8                                                    # one row in so many tells the density
 
@@ -40,16 +40,24 @@ class Sparse(NamedTuple):
     ends: np.ndarray
 
 
-@compiled(void(JOB, float32[:, :], int32[::1], matrix, int64[:, ::1]))
+@inlined
+def _raise(values, begin, end):
+    """Write the higher powers of the values of some entries."""
+    for power in range(1, values.shape[0]):
+        for k in range(begin, end):
+            values[power, k] = values[power - 1, k] * values[0, k]
+
+
+@compiled(void(JOB, matrix, int32[::1], matrix, int64[:, ::1]))
 def _compress(job, x, places, values, ends):
     """Write column and value of each entry of x (R, D).
 
-    A group of zeros is skipped; in other groups there is no branch: a zero is written over by the next number.
+    A group of zeros is skipped; in other groups there is no branch: a zero is written over by the next number.  Indices
+    without a sign spare the question whether one counts from the end.
     """
     (R, D), zero, found = x.shape, np.float32(0), values[0]
     for block in taken(job):
-        begin = R * block * BLOCK
-        j = begin
+        j = np.uint64(R * block * BLOCK)
         for r in range(R):
             row = x[r, block * BLOCK:min((block + 1) * BLOCK, D)]
             whole = row.size // GROUP * GROUP
@@ -60,23 +68,50 @@ def _compress(job, x, places, values, ends):
                 if some:
                     for d in range(first, first + GROUP):
                         places[j], found[j] = d, row[d]
-                        j += row[d] != zero
+                        j += np.uint64(row[d] != zero)
             for d in range(whole, row.size):
                 places[j], found[j] = d, row[d]
-                j += row[d] != zero
+                j += np.uint64(row[d] != zero)
             ends[block, r] = j
-        for power in range(1, values.shape[0]):
-            for k in range(begin, j):
-                values[power, k] = values[power - 1, k] * found[k]
+        _raise(values, R * block * BLOCK, np.int64(j))
 
 
-@intrinsic
-def _add_rows(typing_context, sums, tile, values, places, begin, end):
-    """Add the rows ``places[j]`` of a tile, times ``values[j]``, j = begin ... end - 1, to a row of sums.
+@inlined
+def _begin(ends, block, r):
+    return ends[block, r - 1] if r > 0 else ends.shape[1] * block * BLOCK
+
+
+@compiled(void(JOB, int32[::1], matrix, int64[:, ::1], int32[::1], matrix, int64[:, ::1]))
+def _transpose(job, places, values, ends, new_places, new_values, new_ends):
+    """Sort the entries of each block of rows of x (R, D) by their columns, which become rows."""
+    (blocks, R), D, one = ends.shape, new_ends.shape[1], np.uint64(1)
+    for piece in taken(job):
+        first, last, following = piece * BLOCK, min((piece + 1) * BLOCK, R), new_ends[piece]
+        following[:] = 0                                     # how many there are; then where the next one goes
+        for block in range(blocks):
+            of_block = following[block * BLOCK:]
+            for j in range(_begin(ends, block, first), ends[block, last - 1]):
+                of_block[np.uint64(places[j])] += 1
+        end = begin = D * first
+        for d in range(D):
+            following[d], end = end, end + following[d]
+        for block in range(blocks):
+            of_block = following[block * BLOCK:]
+            for r in range(first, last):
+                for j in range(_begin(ends, block, r), ends[block, r]):
+                    d = np.uint64(places[j])
+                    at = np.uint64(of_block[d])
+                    new_places[at], new_values[0, at] = r - first, values[0, j]
+                    of_block[d] = at + one
+        _raise(new_values, begin, end)
+
+
+def _adding(vectors):
+    """Make what adds the rows ``places[j]`` of a tile, times ``values[j]``, j = begin ... end - 1, to a row of sums.
 
     The arguments are addresses and two integers, the first below the second.  It is written in the compiler's own
-    language, so that the sums stay in registers: given two loops, the compiler reads and writes them once for each
-    entry, or for each eight of them, which takes three times as long.
+    language, so that the sums stay in registers, so many ``vectors``: given two loops, the compiler reads and writes
+    them once for each entry, or for each eight of them, which takes three times as long.
     """
     def generate(context, builder, signature, arguments):
         number, integer, size = ir.FloatType(), ir.IntType(32), ir.IntType(64)
@@ -87,7 +122,7 @@ def _add_rows(typing_context, sums, tile, values, places, begin, end):
 
         def row_of(address):
             return [builder.bitcast(builder.gep(address, [size(LANES * i)]), lanes.as_pointer())
-                    for i in range(VECTORS)]
+                    for i in range(vectors)]
 
         before, loop, done = builder.block, builder.append_basic_block("loop"), builder.append_basic_block("done")
         first = [builder.load(one, align=4) for one in row_of(sums)]
@@ -113,7 +148,26 @@ def _add_rows(typing_context, sums, tile, values, places, begin, end):
         for one, total in zip(row_of(sums), added, strict=True):
             builder.store(total, one, align=4)
         return context.get_dummy_value()
-    return types.void(*[types.int64] * 6), generate
+
+    @intrinsic
+    def add_rows(typing_context, sums, tile, values, places, begin, end):
+        return types.void(*[types.int64] * 6), generate
+    return add_rows
+
+
+_add_four, _add_five, _add_six, _add_seven = map(_adding, range(FEWEST, MOST + 1))
+
+
+@inlined
+def _add_rows(vectors, sums, tile, values, places, begin, end):
+    if vectors == MOST:
+        _add_seven(sums, tile, values, places, begin, end)
+    elif vectors == MOST - 1:
+        _add_six(sums, tile, values, places, begin, end)
+    elif vectors > FEWEST:
+        _add_five(sums, tile, values, places, begin, end)
+    else:
+        _add_four(sums, tile, values, places, begin, end)
 
 
 @inlined
@@ -126,6 +180,7 @@ def _copy(x, out):
 def _multiply(job, places, values, ends, factors, start, out):
     """Write some rows of a product with one of the factors (S, M, K), each of which begins with a row of ``start``."""
     (_, R, K), (blocks, _), M = out.shape, ends.shape, factors.shape[1]
+    vectors, strips = parts(K, LANES), parts(K, WIDTH)
     memory = np.zeros((BLOCK + ROWS + 1) * WIDTH, np.float32)
     aligned = -memory.ctypes.data % CACHE_LINE // memory.itemsize      # a vector that straddles two lines costs twice
     rows = memory[aligned:aligned + (BLOCK + ROWS) * WIDTH].reshape(BLOCK + ROWS, WIDTH)
@@ -134,28 +189,42 @@ def _multiply(job, places, values, ends, factors, start, out):
         s, first = piece // cuts, piece % cuts * ROWS
         last, matrix, v = min(first + ROWS, R), factors[s], values[s % values.shape[0]]
         sums_at, addresses = sums.ctypes.data, (tile.ctypes.data, v.ctypes.data, places.ctypes.data)
-        for column in range(0, K, WIDTH):
-            strip = slice(column, min(column + WIDTH, K))
+        for i in range(strips):                              # of nearly the same width
+            left, right = i * vectors // strips, (i + 1) * vectors // strips
+            strip = slice(left * LANES, min(right * LANES, K))
             for r in range(last - first):
                 _copy(start[s, strip], sums[r])
             for block in range(blocks):
                 for m in range(min(BLOCK, M - block * BLOCK)):
                     _copy(matrix[block * BLOCK + m, strip], tile[m])
-                j = ends[block, first - 1] if first > 0 else R * block * BLOCK
+                j = _begin(ends, block, first)
                 for r in range(first, last):
                     if j < ends[block, r]:
-                        _add_rows(sums_at + (r - first) * WIDTH * sums.itemsize, *addresses, j, ends[block, r])
+                        at = sums_at + (r - first) * WIDTH * sums.itemsize
+                        _add_rows(right - left, at, *addresses, j, ends[block, r])
                     j = ends[block, r]
             for r in range(last - first):
                 _copy(sums[r], out[s, first + r, strip])
 
 
+def _room(rows, columns, powers):
+    """Return the arrays of a sparse matrix of a size."""
+    blocks = parts(columns, BLOCK)
+    size = blocks * BLOCK * rows + 1                         # one more: for a zero after the last entry
+    return Sparse(np.empty(size, np.int32), np.empty((powers, size), np.float32), np.empty((blocks, rows), np.int64))
+
+
 def sparse(x, powers=1):
     """Return a matrix (R, D), float32, without its zeros; with ``powers`` = 2 its square, element by element, too."""
-    blocks = parts(x.shape[1], BLOCK)
-    size = blocks * BLOCK * len(x) + 1                       # one more: for a zero after the last entry
-    found = Sparse(np.empty(size, np.int32), np.empty((powers, size), np.float32), np.empty((blocks, len(x)), np.int64))
-    run(_compress, blocks, x, *found)
+    found = _room(*x.shape, powers)
+    run(_compress, len(found.ends), x, *found)
+    return found
+
+
+def transposed(entries, columns):
+    """Return the transpose of a sparse matrix with so many columns."""
+    found = _room(columns, entries.ends.shape[1], len(entries.values))
+    run(_transpose, len(found.ends), *entries, *found)
     return found
 
 
@@ -166,8 +235,8 @@ def density(x):
 
 
 def efficiency(columns):
-    """Return which share of the tiles' columns is used by a matrix with so many."""
-    return columns / (WIDTH * max(parts(columns, WIDTH), 1))
+    """Return which share of the vectors that are read is used by a matrix with so many columns."""
+    return columns / (LANES * max(parts(columns, LANES), FEWEST))
 
 
 def multiply(entries, factors, start):

@@ -71,7 +71,7 @@ def trained_longer(quick):
     return (*rows, REFERENCE)
 
 
-@target(("split-mnist",), trained_longer)
+@target(("split-mnist", "permuted-mnist"), trained_longer)
 def over_training(found):
     """Compare more and more epochs for each task."""
     tables = _final_and_backward(found, "more epochs a task")
