@@ -208,14 +208,14 @@ def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=
     return dweights, dx
 
 
-@compiled(void(JOB, labels, matrix, cube))
-def _spread(job, places, kept, moments):
-    """Write means and variances of kept weights (2, M) to their places, and zero to all others."""
+@compiled(void(JOB, labels, vector, vector, cube))
+def _spread(job, places, means, variances, moments):
+    """Write means and variances of kept weights to their places, and zero to all others."""
     for i in taken(job):
-        moment = moments[i].reshape(-1)
+        kept, moment = means if i == 0 else variances, moments[i].reshape(-1)
         moment[:] = ZERO
         for j in range(places.size):
-            moment[np.uint64(places[j])] = kept[i, j]
+            moment[np.uint64(places[j])] = kept[j]
 
 
 @compiled(void(JOB, labels, cube, matrix, matrix))
@@ -246,7 +246,7 @@ def _moments_of(mu, log_sigma, mask, places):
         raise ValueError(f"local_linear.sample: the mask keeps {len(places)} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
     moments = np.empty((2, *mask.shape), np.float32)
-    run(_spread, 2, places, np.stack([mu, np.exp(2 * log_sigma)]), moments)
+    run(_spread, 2, places, mu, np.exp(2 * log_sigma), moments)
     return moments
 
 
