@@ -1,11 +1,9 @@
 """What all tests share: a Hypothesis profile without a deadline, and whole runs that take a moment."""
 
 import os
-import pkgutil
+import time
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,23 +35,36 @@ def load_small(name, data_dir=None, seed=0):
     return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
 
 
+COMPILATION = 120                                            # seconds, at most
 DRAW = run_figures.draw                                      # of a run's own figures
 
 
+def pytest_xdist_auto_num_workers():
+    """Return one worker more than there are cores: some tests wait, for a process or for the clock."""
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
 def pytest_sessionstart():
-    """Compile half of the kernels in each of two workers, if there are no compiled ones, and not all in both.
+    """Compile the kernels in the first worker, if they are not there, and let all others wait for them.
 
     BLAS has one thread in a worker, and in what that starts: further ones would only wait, by spinning.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
-    if worker:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        for _, choose in openblas._libraries():
-            choose(1)
-    if worker in ("gw0", "gw1") and find_spec("numba") is not None:
-        names = {module.name for module in pkgutil.iter_modules([str(Path(backend.__file__).parents[1] / "kernels")])}
-        for name in backend.ELSEWHERE if worker == "gw1" else sorted(names.difference(backend.ELSEWHERE)):
-            import_module(f"ibpcl.kernels.{name}")
+    if not worker:
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for _, choose in openblas._libraries():
+        choose(1)
+    if backend.why_not() is not None:
+        return
+    from ibpcl.kernels import compilation
+
+    if worker == "gw0":
+        backend.backend()
+    deadline = time.monotonic() + COMPILATION
+    while not compilation.complete() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    compilation.COMPLETE = compilation.complete()
 
 
 @pytest.fixture(scope="session", autouse=True)
