@@ -60,6 +60,9 @@ def everything():
         noise_of, weights = np.ascontiguousarray(eps[..., :columns]), (mu[:120, :columns], scale[:120, :columns])
         h, cache = local_linear.sample(noise_of, x, *weights, mu[0, :columns], scale[0, :columns], None, "relu")
         results += [h, *local_linear.sample_vjp(h, cache)]
+    kept = rho > 1
+    h, cache = local_linear.sample(eps[:, :120], mu.T, mu[kept], scale[kept], mu[0], scale[0], kept)
+    results += [h, *local_linear.sample_vjp(h, cache)]
     log_p, cache = likelihoods.categorical(eps, np.arange(300) % 120)
     results += [log_p, likelihoods.categorical_vjp(log_p, cache)]
     log_p, cache = likelihoods.bernoulli_logistic(eps, scale)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments import findings
 from ibpcl.experiments.benchmarks import Row
 from ibpcl.experiments.config import keys
@@ -85,7 +84,7 @@ def over_training(found):
                     lines[f"{label}, {when}"] = np.array([[number(m) for m in seeds] for seeds in cells]).T
         if lines:
             pictures.bands(lines, ax, list(numbers), "epochs a task", "test accuracy (%)", b.label, log=True)
-            canvas.legend(ax, loc="best")
+    pictures.one_legend(axes)
     return Summary(tuple(tables), (
         "Each task is trained for so many epochs, and fine-tuned for as many.",
         f"The paper's statement, {paper.CLAIMS['over-training']}: the first row's accuracy should hold.",
