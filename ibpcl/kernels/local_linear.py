@@ -238,10 +238,14 @@ def _known(bits, shape):
 
 def _moments_of(mu, log_sigma, mask, places):
     """Return means and variances (2, D, K) of the weights under a mask; ``mu`` holds all, or those at ``places``."""
-    if mask is None:
-        return np.stack([mu, np.exp(2 * log_sigma)])
     if mu.ndim > 1:
-        return np.stack([mu * mask, np.exp(2 * log_sigma) * mask])
+        moments = np.empty((2, *mu.shape), np.float32)
+        moments[0], moments[1] = mu, log_sigma
+        moments[1] *= 2
+        np.exp(moments[1], out=moments[1])
+        if mask is not None:
+            moments *= mask
+        return moments
     if not len(places) == mu.size == log_sigma.size:
         raise ValueError(f"local_linear.sample: the mask keeps {len(places)} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
@@ -286,7 +290,11 @@ def sample_vjp(dh, cache, needs_dx=True):
     dweights, dx = back(gradients, rows, weights, needs_dx)
     dbias_mu, dbias_variance = gradients.sum(axis=1)
     if places is None:
-        dmu, dlog_sigma = dweights[0] if mask is None else dweights[0] * mask, 2 * weights[1] * dweights[1]
+        dmu, dlog_sigma = dweights                           # of means and variances, so far
+        dlog_sigma *= weights[1]
+        dlog_sigma *= 2
+        if mask is not None:
+            dmu *= mask
     else:
         dmu, dlog_sigma = dkept = np.empty((2, len(places)), np.float32)
         run(_gather, 2, places, np.ascontiguousarray(dweights), weights[1], dkept)
