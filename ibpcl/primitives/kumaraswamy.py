@@ -111,10 +111,11 @@ def harmonic(b):
     >>> float(harmonic(np.array(3.0)).round(6)), float(harmonic(np.array(1e-20)) * 1e20)
     (1.833333, 1.6449340668482264)
     """
-    small = b.real < 0.1
+    small, value = b.real < 0.1, digamma(b + 1) + b.dtype.type(EULER_GAMMA)
+    if not small.any():                                      # as nearly always
+        return value
     near_zero = np.where(small, b, 0).astype(b.dtype)
-    series = near_zero * np.polyval(HARMONIC_SERIES.astype(b.dtype), near_zero)
-    return np.where(small, series, digamma(b + 1) + b.dtype.type(EULER_GAMMA))
+    return np.where(small, near_zero * np.polyval(HARMONIC_SERIES.astype(b.dtype), near_zero), value)
 
 
 def trigamma(b):
