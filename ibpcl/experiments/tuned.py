@@ -32,6 +32,8 @@ TUNED = {
                     "prior_sigma": 0.19, "start_sigma": 0.017},
     },
     "permuted-mnist": {
+        "npbcl": {"epochs": 50, "weight_rate": 0.0039, "mask_rate": 0.077, "finetune_rate": 0.0002, "alpha": 13.0,
+                  "prior_sigma": 0.64, "mask_kl_weight": 0.0003},
         "independent": {"epochs": 15, "rate": 0.0012, "start": "uniform"},
         "naive": {"epochs": 5, "rate": 0.0013, "rate_end": 0.1},
         "rehearsal": {"epochs": 15, "rate": 0.00064, "rate_end": 1.0, "buffer": "random", "weight": 0.0027},
