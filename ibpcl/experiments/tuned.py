@@ -41,6 +41,7 @@ TUNED = {
         "imm": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "transfer": 0.00011},
         "vcl": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "likelihood_epochs": 0, "prior_sigma": 0.55,
                 "start_sigma": 0.0019},
+        "rcl": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "unit_cost": 0.00017, "controller_rate": 0.0055},
         "si": {"epochs": 2, "rate": 0.0093, "rate_end": 0.1, "weight": 0.087, "damping": 0.01},
         "laplace": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "weight": 4.4, "prior_sigma": 0.55},
         "hat": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "scale": 67.0, "sparsity": 0.082,
