@@ -41,6 +41,8 @@ TUNED = {
         "imm": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "transfer": 0.00011},
         "vcl": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "likelihood_epochs": 0, "prior_sigma": 0.55,
                 "start_sigma": 0.0019},
+        "den": {"epochs": 15, "rate": 0.00064, "rate_end": 1.0, "sparsity": 6.4e-05, "drift": 0.027,
+                "loss_threshold": 0.0017, "split_threshold": 0.045},
         "rcl": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "unit_cost": 0.00017, "controller_rate": 0.0055},
         "si": {"epochs": 2, "rate": 0.0093, "rate_end": 0.1, "weight": 0.087, "damping": 0.01},
         "laplace": {"epochs": 15, "rate": 0.0012, "rate_end": 1.0, "weight": 4.4, "prior_sigma": 0.55},
