@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ibpcl.kernels.compilation import compiled, inlined, labels, matrix, summing, twin_of, vector, void
+from ibpcl.kernels.compilation import compiled, indices, inlined, matrix, summing, twin_of, vector, void
 from ibpcl.kernels.elementary import exp, log_of
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import likelihoods as reference
@@ -19,7 +19,7 @@ ZERO, ONE = np.float32(0), np.float32(1)
 SMALLEST = np.float32(1e-20)
 
 
-@compiled(void(JOB, matrix, labels, matrix, vector))
+@compiled(void(JOB, matrix, indices, matrix, vector))
 def _normalize(job, logits, classes, log_normalized, log_p):
     """Write the logarithms of the softmax and those of the labels' probabilities; all samples share the labels."""
     for i in taken(job):
@@ -35,7 +35,7 @@ def _normalize(job, logits, classes, log_normalized, log_p):
             log_p[r] = out[classes[r % classes.size]]
 
 
-@compiled(void(JOB, vector, matrix, labels, matrix))
+@compiled(void(JOB, vector, matrix, indices, matrix))
 def _by_logits(job, dlog_p, log_normalized, classes, dlogits):
     """Write the gradient at the logits."""
     for i in taken(job):

@@ -21,8 +21,8 @@ from ibpcl.kernels.compilation import (
     compiled,
     cube,
     float32,
+    indices,
     inlined,
-    labels,
     matrix,
     summing,
     twin_of,
@@ -208,7 +208,7 @@ def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=
     return dweights, dx
 
 
-@compiled(void(JOB, labels, vector, vector, cube))
+@compiled(void(JOB, indices, vector, vector, cube))
 def _spread(job, places, means, variances, moments):
     """Write means and variances of kept weights to their places, and zero to all others."""
     for i in taken(job):
@@ -218,7 +218,7 @@ def _spread(job, places, means, variances, moments):
             moment[np.uint64(places[j])] = kept[j]
 
 
-@compiled(void(JOB, labels, cube, matrix, matrix))
+@compiled(void(JOB, indices, cube, matrix, matrix))
 def _gather(job, places, dmoments, variances, dkept):
     """Write the gradients at means and log deviations of kept weights (2, M)."""
     variance = variances.reshape(-1)

@@ -78,6 +78,7 @@ def _compress(job, x, places, values, ends):
 
 @inlined
 def _begin(ends, block, r):
+    """Return where the entries of a row in a block begin."""
     return ends[block, r - 1] if r > 0 else ends.shape[1] * block * BLOCK
 
 
@@ -160,6 +161,7 @@ _add_four, _add_five, _add_six, _add_seven = map(_adding, range(FEWEST, MOST + 1
 
 @inlined
 def _add_rows(vectors, sums, tile, values, places, begin, end):
+    """Add rows of so many vectors, or of a few more: what is added beyond them is never read."""
     if vectors == MOST:
         _add_seven(sums, tile, values, places, begin, end)
     elif vectors == MOST - 1:
