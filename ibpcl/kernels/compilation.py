@@ -19,24 +19,8 @@ import numba.extending
 import numpy as np
 from numba import boolean, float32, float64, int64, uint64, void
 
-__all__ = [
-    "Own",
-    "boolean",
-    "compiled",
-    "cube",
-    "float32",
-    "float64",
-    "indices",
-    "inlined",
-    "int64",
-    "matrix",
-    "record",
-    "summing",
-    "twin_of",
-    "uint64",
-    "vector",
-    "void",
-]
+__all__ = ["Own", "boolean", "compiled", "cube", "float32", "float64", "indices", "inlined", "int64", "matrix",
+           "record", "summing", "twin_of", "uint64", "vector", "void"]
 
 HERE = Path(__file__).parent
 # The digest of all kernels names the folder: Numba itself would notice a change of the file of the function that is
