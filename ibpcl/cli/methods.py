@@ -3,8 +3,8 @@
 import textwrap
 
 from ibpcl import storage
+from ibpcl.experiments.footprint import EXAMPLES, INPUTS, footprint
 from ibpcl.methods import ABOUT, METHODS, method
-from ibpcl.methods.footprint import EXAMPLES, INPUTS, footprint
 
 WIDTH = 80
 UNITS = ("B", "KB", "MB", "GB")

@@ -21,7 +21,8 @@ from ibpcl.experiments.measurement import Measurement
 from ibpcl.experiments.presets import DEFAULT, NO_PRESET, PRESETS, SETTINGS_OF
 from ibpcl.experiments.tuned import tuned
 from ibpcl.inference.backend import BACKENDS
-from ibpcl.methods import ABOUT, GENERATIVE, METHODS, allowed, method, option, refusal
+from ibpcl.methods import ABOUT, GENERATIVE, METHODS, method
+from ibpcl.options import allowed, option, refusal
 
 STREAMS = ("split", "resplit", "permuted", "strips", "classes", "own", "own-regression")
 TERRAIN, OWN = "terrain", "own"                              # the data sets that are not named image sets

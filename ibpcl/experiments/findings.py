@@ -120,5 +120,5 @@ def seconds(m):
 
 
 def stored(m):
-    """Return what the method keeps after its last task, MB of 10^6 bytes: arrays, as :mod:`ibpcl.methods.footprint`."""
+    """Return what the method keeps after its last task, MB of 10^6 bytes: see :mod:`ibpcl.experiments.footprint`."""
     return sum(array.nbytes for array in learner(m).state().values() if array.ndim) / 1e6

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ibpcl.methods import Checked, option
+from ibpcl.options import Checked, option
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,10 @@ import numpy as np
 
 from ibpcl.continual.expansion import corner
 from ibpcl.continual.learner import Saved, check_inputs, check_task
-from ibpcl.methods import option
 from ibpcl.methods.den_course import Course
 from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.models import plain
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)

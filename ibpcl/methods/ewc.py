@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import fisher
-from ibpcl.methods import Presets, option
 from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.noise import generator
+from ibpcl.options import Presets, option
 
 VARIANTS = ("separate", "online")
 

@@ -27,7 +27,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.learner import check_inputs
-from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 from ibpcl.models import gated
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
@@ -36,6 +35,7 @@ from ibpcl.models.layers import Pass
 from ibpcl.noise import generator
 from ibpcl.numerics import logsumexp
 from ibpcl.openblas import on_one_thread
+from ibpcl.options import option
 
 LARGEST_EMBEDDING = 6.0                                      # Serra et al. (2018), Sec. 2.5
 LARGEST_ARGUMENT = 50.0                                      # of the cosine: beyond it the gate has no gradient left

@@ -22,7 +22,6 @@ import numpy as np
 
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Weighted
-from ibpcl.methods import option
 from ibpcl.methods.posteriors import Posteriors, PosteriorSettings
 from ibpcl.models import prediction
 from ibpcl.models.elbo import GRADIENT
@@ -32,6 +31,7 @@ from ibpcl.models.network import classifier
 from ibpcl.models.parameters import write
 from ibpcl.models.units import Units
 from ibpcl.numerics import inverse_softplus
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ to hold what is shared, and what it remembers, is as for classes; the loss is th
 from dataclasses import dataclass
 
 from ibpcl.continual.learner import Saved, check_inputs, check_task_id
-from ibpcl.methods import OneRate, option
+from ibpcl.methods import OneRate
 from ibpcl.models import starts
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.layers import ACTIVATIONS
@@ -16,6 +16,7 @@ from ibpcl.models.likelihoods import OF_PIXELS, of_pixels
 from ibpcl.models.network import autoencoder
 from ibpcl.models.point_autoencoder import at_means, pixel_biases
 from ibpcl.noise import generator
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)

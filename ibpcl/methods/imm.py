@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods import Presets, option
 from ibpcl.methods.ewc import ImageInformation, Information, information
 from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
+from ibpcl.options import Presets, option
 
 MERGES = ("mode", "mean")
 # Where no task has any information the mode is undetermined; this makes it the mean.

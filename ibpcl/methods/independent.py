@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.learner import check_inputs, check_task, check_task_id
-from ibpcl.methods import OneRate, option
+from ibpcl.methods import OneRate
 from ibpcl.methods.sequential import Sequential
 from ibpcl.models import plain
 from ibpcl.models.starts import STARTS
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)

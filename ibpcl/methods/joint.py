@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods import option
 from ibpcl.methods.pooled import Group, Pooled
 from ibpcl.methods.sequential import SequentialSettings
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)

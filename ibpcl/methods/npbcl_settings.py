@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
-from ibpcl.methods import OrOwn, Training, option
+from ibpcl.methods import Training
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_CLASSES, OF_PIXELS
 from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
+from ibpcl.options import OrOwn, option
 
 
 @dataclass(frozen=True)

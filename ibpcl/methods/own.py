@@ -1,7 +1,7 @@
 """Methods of one's own: a class named ``package.module:Class``, or handed over, takes its place beside the others.
 
 The class has the face of :class:`ibpcl.continual.learner.Learner` and is made by ``Class(settings, seed,
-backend_name)``.  Its ``settings_type`` is a dataclass of settings, declared by :func:`ibpcl.methods.option`; a class
+backend_name)``.  Its ``settings_type`` is a dataclass of settings, declared by :func:`ibpcl.options.option`; a class
 without one has no settings.  A subclass of a method has all of this, and needs to change only what differs::
 
     from ibpcl.methods.ewc import EWC
@@ -21,7 +21,8 @@ from importlib import import_module
 import numpy as np
 
 from ibpcl.errors import UserError
-from ibpcl.methods import OF_LEARNER, Method, Presets, presets_of
+from ibpcl.methods import OF_LEARNER, Method
+from ibpcl.options import Presets, presets_of
 
 FACE = ("learn", "predict", "state", "load_state")
 _given = {}                                                  # classes that were handed over, by their names

@@ -12,12 +12,13 @@ import numpy as np
 from ibpcl.continual.learner import Saved, check_inputs
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data
-from ibpcl.methods import OneRate, option
+from ibpcl.methods import OneRate
 from ibpcl.methods.sequential import Sequential
 from ibpcl.models import starts
 from ibpcl.models.elbo import Prior
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.noise import generator
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import option
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 from ibpcl.models import plain
 from ibpcl.models.controller import Controller
@@ -39,6 +38,7 @@ from ibpcl.models.elbo import Elbo
 from ibpcl.models.parameters import Layout
 from ibpcl.noise import Key, generator, uniform
 from ibpcl.openblas import on_one_thread
+from ibpcl.options import option
 
 # Keys of the controller's noise, apart from those of Sequential.
 CONTROLLER_STREAM, CHOICE_STREAM = 100, 101

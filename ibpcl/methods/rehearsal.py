@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.coresets import SELECTIONS
-from ibpcl.methods import option
 from ibpcl.methods.pooled import Group, Pooled
 from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.noise import generator
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)

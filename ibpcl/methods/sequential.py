@@ -16,11 +16,12 @@ from ibpcl.continual.learner import Saved, check_inputs, check_task, under
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import OneRate, option
+from ibpcl.methods import OneRate
 from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.starts import STARTS
 from ibpcl.noise import Key, generator
+from ibpcl.options import option
 from ibpcl.primitives import quadratic
 
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods import Presets, option
 from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
+from ibpcl.options import Presets, option
 
 
 @dataclass(frozen=True)

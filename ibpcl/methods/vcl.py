@@ -30,7 +30,6 @@ from ibpcl.continual import coresets
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods import option
 from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.posteriors import Posteriors, PosteriorSettings
 from ibpcl.methods.sequential import Sequential
@@ -40,6 +39,7 @@ from ibpcl.models.layers import Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import classifier
 from ibpcl.noise import generator
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from ibpcl.evaluation import metrics
 from ibpcl.experiments.config import as_table, configure, keys
 from ibpcl.experiments.run import make_stream, run, survey
 from ibpcl.inference.backend import backend
-from ibpcl.methods import METHODS, option
+from ibpcl.methods import METHODS
 from ibpcl.methods.npbcl import NPBCL
+from ibpcl.options import option
 
 TINY = {"hidden": (6,), "samples": 1, "prediction_samples": 2, "epochs": 2, "finetune_epochs": 1, "batch": 20,
         "backend": "numpy"}

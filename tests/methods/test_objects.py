@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from ibpcl.experiments.measurement import Measurement
-from ibpcl.methods import GENERATIVE, METHODS, Training, method, option
+from ibpcl.methods import GENERATIVE, METHODS, Training, method
 from ibpcl.methods.npbcl import Settings
+from ibpcl.options import option
 
 SMALL = {"hidden": (8,), "epochs": 1, "batch": 40, "samples": 1, "prediction_samples": 2, "finetune_epochs": 1,
          "start_rho": 9.0, "trials": 1, "latent": 3, "alpha": 20.0, "latent_alpha": 20.0}

@@ -14,10 +14,10 @@ from ibpcl.data import registry
 from ibpcl.data.overlap import blank, duplicates_of_training, rows_of
 from ibpcl.evaluation import metrics, structure
 from ibpcl.experiments.findings import learner, matrix
+from ibpcl.experiments.footprint import untrained
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.streams import make_stream
 from ibpcl.methods import method
-from ibpcl.methods.footprint import untrained
 
 FURTHER = 3                                                  # unseen tasks on which forward transfer is measured
 

@@ -4,8 +4,8 @@ import pytest
 
 from ibpcl.cli import main
 from ibpcl.cli.methods import size
+from ibpcl.experiments.footprint import EXAMPLES, INPUTS, footprint
 from ibpcl.methods import ABOUT, METHODS, method
-from ibpcl.methods.footprint import EXAMPLES, INPUTS, footprint
 
 HIDDEN, HEAD = 4 * (INPUTS + 1) * 200, 4 * (200 + 1) * 2
 
