@@ -16,24 +16,42 @@ For one example the information of a weight is the expected square of its log li
 
 An autoencoder draws one code an example, :math:`z_n \sim q(z | x_n)`; the information is that of its decoder, given z.
 
-The slope of one example with respect to a weight is the product of the layer's input and of what comes back to its
-output, so squares need no gradient an example: :math:`F_W = (h^2)^\top (\delta^2) / N`, two products a layer.  The
-square of a *minibatch's* gradient, which public codes take, is another thing; ``docs/baselines.md`` has the figures.
+The slope of one example with respect to a weight is the product of the layer's input h and of what comes back to its
+output, :math:`\delta`, so squares need no gradient an example: :math:`F_W = (h^2)^\top (\delta^2) / N`.  A backend
+whose linear layer squares both turns the network's backpropagation into the sum of squares.  The square of a
+*minibatch's* gradient, which public codes take, is another thing; ``docs/baselines.md`` has the figures.
 """
+
+from types import SimpleNamespace
 
 import numpy as np
 
 from ibpcl.errors import NonFiniteError
-from ibpcl.inference.backend import backend
-from ibpcl.models.layers import Pass, activate, activate_vjp
+from ibpcl.inference.backend import Backend
+from ibpcl.models.layers import Pass
 from ibpcl.models.likelihoods import Softmax
-from ibpcl.numerics import logsumexp
 from ibpcl.openblas import on_one_thread
+from ibpcl.primitives import linear
 
 DEFINITIONS = ("exact", "sampled", "empirical")
 DEFINITIONS_OF_IMAGES = DEFINITIONS[1:]
 CHUNK = 512                                                  # examples at once: bounds the memory
-REFERENCE = backend("numpy")
+
+
+def squared_vjp(dh, cache, needs_dx=True):
+    r"""Pull the gradient at a linear layer's outputs back to ``x``; of its parameters return the squared slopes.
+
+    .. math:: dx = dh\, w^\top, \qquad (x^2)^\top (dh^2), \qquad \sum_n dh_n^2
+
+    Arguments and shapes as of :func:`ibpcl.primitives.linear.apply_vjp`, for one sample and inputs (N, D).
+    """
+    x, w = cache
+    squares = dh * dh
+    return (dh @ np.swapaxes(w, -1, -2))[0] if needs_dx else None, (x * x).T @ squares, squares.sum(axis=1)
+
+
+SQUARES = Backend("numpy")
+SQUARES.linear = SimpleNamespace(apply=linear.apply, apply_vjp=squared_vjp)
 
 
 @on_one_thread
@@ -79,82 +97,29 @@ def diagonal(network, vector, x, targets, definition, rng):
         raise ValueError(f"fisher.diagonal: definition must be one of {', '.join(known)}, got {definition!r}")
     if len(x) == 0:
         raise ValueError("fisher.diagonal: x must hold at least one example")
-    total = np.zeros_like(vector)
-    parameters, squares = network.layout.layers(vector), network.layout.layers(total)
+    total, views = np.zeros_like(vector), network.layout.layers(vector)
     for start in range(0, len(x), CHUNK):
-        some = slice(start, start + CHUNK)
-        layers, h = _behind_codes(network, parameters, x[some], rng)
-        inputs, caches, outputs = forward(layers, parameters, h)
-        wanted = None if targets is None else targets[some]
-        slopes, weights = _slopes(network.likelihood, parameters, outputs, wanted, definition, rng)
-        for layer, h, delta in zip(layers, inputs, deltas(layers, parameters, caches, slopes), strict=True):
-            # Averaged over the targets first: they share the layer's input, so one product serves all of them.
-            square = np.einsum("yn,ynk->nk", weights, delta * delta)
-            squares[layer.name]["weight.mu"] += (h * h).T @ square
-            squares[layer.name]["bias.mu"] += square.sum(axis=0)
+        rows = slice(start, start + CHUNK)
+        inputs, noise = x[rows], {}
+        if network.codes:
+            noise["codes"] = (rng.standard_normal((1, len(inputs), network.codes.units), dtype=np.float32),)
+        (outputs, divergences), cache = network.forward(vector, inputs, noise, Pass(SQUARES, {}))
+        nothing = {name: np.zeros_like(values) for name, values in divergences.items()}
+        if definition == "exact":
+            answers = [np.full(len(inputs), label) for label in range(network.outputs)]
+        else:
+            answers = [network.likelihood.draw(views, outputs[0], rng) if definition == "sampled" else targets[rows]]
+        for y in answers:
+            log_p, likelihood_cache = network.likelihood.log_density(views, outputs, y, SQUARES)
+            # Slopes are linear in what is sent down: a root here weighs their squares by p(y | x).
+            weights = np.exp(log_p / 2) if definition == "exact" else np.ones_like(log_p)
+            slopes, _ = network.likelihood.log_density_vjp(weights, likelihood_cache)
+            total += network.forward_vjp((slopes, nothing), cache)
+    if network.codes:                                        # z is given: what lies before it has no information
+        before = network.stages[:network.stages.index(network.codes) + 1]
+        names = {layer.name for stage in before for layer in stage.layers}
+        total[network.layout.places(lambda name: name.split(".")[0] in names)] = 0
     if not np.isfinite(total).all():
         raise NonFiniteError("the Fisher information is not finite: lower the learning rate, or check the scale of the "
                              "inputs")
     return total / len(x)
-
-
-def forward(layers, parameters, x):
-    """Evaluate plain layers: each one's input (N, D), the caches of their activations, and the outputs (N, C)."""
-    inputs, caches, h = [], [], x
-    for layer in layers:
-        inputs.append(h)
-        own = parameters[layer.name]
-        h, cache = activate(layer.activation, h @ own["weight.mu"] + own["bias.mu"], REFERENCE)
-        caches.append(cache)
-    return inputs, caches, h
-
-
-def deltas(layers, parameters, caches, doutputs):
-    r"""Send gradients at the outputs down to the pre-activations of every layer, example by example.
-
-    .. math:: \delta_l = (\delta_{l + 1} W_{l + 1}^\top) \odot f'(a_l)
-
-    An example's gradient of a weight is then the product of its layer's input and delta.
-
-    Parameters
-    ----------
-    layers : sequence of ibpcl.models.layers.Plain
-        One after another.
-    parameters : dict of str to dict
-        Their weights and biases by layer.
-    caches : list
-        From :func:`forward`.
-    doutputs : ndarray, shape (..., N, C)
-        Gradients, any number of them for an example.
-
-    Returns
-    -------
-    deltas : list of ndarray, shape (..., N, K)
-        One array per layer, the first layer first.
-    """
-    found = [doutputs]
-    for layer, cache in zip(layers[:0:-1], caches[-2::-1], strict=True):
-        found.append(activate_vjp(found[-1] @ parameters[layer.name]["weight.mu"].T, cache))
-    return found[::-1]
-
-
-def _behind_codes(network, parameters, x, rng):
-    """Return the layers behind the codes and what they read, one draw of z (N, L); all layers and x without codes."""
-    if network.codes is None:
-        return network.stages, x
-    place = network.stages.index(network.codes)
-    noise = {"codes": (rng.standard_normal((1, len(x), network.codes.units), dtype=np.float32),)}
-    for stage in network.stages[:place + 1]:
-        (x, _), _ = stage.forward(parameters, x, noise, Pass(REFERENCE, {}))
-    return network.stages[place + 1:], x[0]
-
-
-def _slopes(likelihood, views, outputs, targets, definition, rng):
-    """Return the slopes of log p(y) at the outputs for some targets y, (Y, N, C), and their weights (Y, N)."""
-    if definition == "exact":                                # d log p(y) / df = onehot(y) - p, weighted by p(y)
-        p = np.exp(outputs - logsumexp(outputs, axis=-1, keepdims=True))
-        return np.eye(p.shape[1], dtype=p.dtype)[:, None] - p, p.T
-    if definition == "sampled":
-        targets = likelihood.draw(views, outputs, rng)
-    log_p, cache = likelihood.log_density(views, outputs[None], targets, REFERENCE)
-    return likelihood.log_density_vjp(np.ones_like(log_p), cache)[0], np.ones_like(log_p)

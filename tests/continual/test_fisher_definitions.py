@@ -33,8 +33,7 @@ def measured():
     learner.learn(task, progress=False)
     network, vector = learner.assemble(0)[:2]
     x, y = task.x_train, task.y_train
-    logits = fisher.forward(network.stages, network.layout.layers(vector), x)[-1]
-    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p = network.predict(vector, x, backend("numpy"))
     hidden = np.zeros(network.layout.size, bool)
     hidden[learner.places(network)] = True
 
@@ -48,7 +47,7 @@ def measured():
     draws = {}
     for seed in range(DRAWS):
         rng = np.random.default_rng(seed)
-        labels = (p.cumsum(axis=1) / p.sum(axis=1, keepdims=True) < rng.random((len(x), 1))).sum(axis=1)
+        labels = (p.cumsum(axis=1) < rng.random((len(x), 1))).sum(axis=1)
         one = fisher.diagonal(network, vector, x, labels, "empirical", None)
         draws.setdefault("sampled, one label an example", []).append(compared(one))
         for size in (20, 256):
