@@ -4,45 +4,56 @@ Weights are at their posterior means and masks are hard, so hidden units without
 :math:`f(0) = 0` (under all activations but softplus) and are left out, and so are unused rows and columns.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from ibpcl import primitives
 from ibpcl.models import packing
-from ibpcl.models.codes import PARTS, Codes
-from ibpcl.models.layers import Plain
+from ibpcl.models.codes import PARTS
+from ibpcl.models.layers import activate
 from ibpcl.models.likelihoods import Bernoulli
+from ibpcl.models.network import Network
 from ibpcl.numerics import logit
-from ibpcl.primitives import activations
 
 DARKEST = 0.01                                               # mean pixel from which a bias starts, at least
 
 
+@dataclass(frozen=True)
 class PointAutoencoder:
-    """All that evaluation asks of a latent model.
+    """All that evaluation asks of a latent model; :func:`at_means` makes one.
 
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        An autoencoder of plain layers.
+        The autoencoder.
     vector : ndarray, shape (P,)
-        Its parameters.
+        Its parameters, of which the likelihood and the codes' prior read theirs.
+    weights : dict of str to tuple
+        Weights (D, K) and biases (K,) of each layer, by name.
+    backend : Backend
+        The backend that computes.
     """
 
-    def __init__(self, network, vector):
-        self.network, self.vector = network, vector
-        self._views, place = network.layout.layers(vector), network.stages.index(network.codes)
-        self._encoder, self._decoder = network.stages[:place], network.stages[place + 1:]
+    network: Network
+    vector: np.ndarray
+    weights: dict
+    backend: object
 
     @property
     def latent(self):
         """Width L of the codes."""
         return self.network.codes.units
 
+    @property
+    def _views(self):
+        return self.network.layout.layers(self.vector)
+
     def encode(self, x):
         """Return mean and log standard deviation (N, L) of the codes of images (N, D)."""
-        h = self._through(self._encoder, x)
-        return tuple(self._through((layer,), h) for layer in self.network.codes.layers)
+        stages, codes = self.network.stages, self.network.codes
+        h = self._through(stages[:stages.index(codes)], x)
+        return tuple(self._through((layer,), h) for layer in codes.layers)
 
     def prior(self):
         """Return mean and log standard deviation (L,) of the codes' prior."""
@@ -50,45 +61,24 @@ class PointAutoencoder:
 
     def outputs(self, z):
         """Return the decoder's outputs (..., D) for codes (..., L): logits, or means."""
-        return self._through(self._decoder, z)
+        stages = self.network.stages
+        return self._through(stages[stages.index(self.network.codes) + 1:], z)
 
     def decode(self, z):
         """Return the mean images (..., D) for codes (..., L)."""
-        return self.mean_of(self.outputs(z))
-
-    def mean_of(self, outputs):
-        """Return the mean images (..., D) that the decoder's outputs mean."""
-        return self.network.likelihood.mean(outputs)
+        return self.network.likelihood.mean(self.outputs(z))
 
     def log_likelihood(self, x, z):
         """Return log p(x | z) (K, N), nats, for images (N, D) and codes (K, N, L)."""
-        outputs, x = self.outputs(z), np.asarray(x, self.vector.dtype)
-        if isinstance(self.network.likelihood, Bernoulli):
-            return _bernoulli(outputs, x)
-        return self.network.likelihood.log_density(self._views, outputs, x, None)[0]
+        x = np.asarray(x, self.vector.dtype)
+        return self.network.likelihood.log_density(self._views, self.outputs(z), x, self.backend)[0]
 
     def _through(self, layers, h):
-        """Evaluate layers, one after another, without what a gradient would need."""
         h = np.asarray(h, self.vector.dtype)
         for layer in layers:
-            own = self._views[layer.name]
-            h = h @ own["weight.mu"] + own["bias.mu"]
-            h = h if layer.activation is None else getattr(activations, layer.activation)(h)[0]
+            weight, bias = self.weights[layer.name]
+            h, _ = activate(layer.activation, h @ weight + bias, self.backend)
         return h
-
-
-def _bernoulli(logits, x):
-    """Evaluate ``likelihoods.bernoulli_logistic`` in place: importance sampling spends its time here.
-
-    log(1 + e^f) = max(f, 0) + log(1 + e^-|f|); rounding 1 + ... costs 1e-7 of a nat a pixel in float32.
-    """
-    linear, scratch = np.einsum("...d,...d->...", logits, x), np.abs(logits)
-    np.negative(scratch, out=scratch)
-    np.exp(scratch, out=scratch)
-    scratch += 1
-    np.log(scratch, out=scratch)
-    scratch += np.maximum(logits, 0, out=logits)
-    return linear - scratch.sum(axis=-1)
 
 
 def pixel_biases(x, likelihood):
@@ -97,8 +87,8 @@ def pixel_biases(x, likelihood):
     return logit(mean.clip(DARKEST, 1 - DARKEST)) if isinstance(likelihood, Bernoulli) else mean
 
 
-def at_means(network, vector, masks=None):
-    """Fix an autoencoder's weights at their means.
+def at_means(network, vector, masks=None, backend=primitives):
+    """Return the :class:`PointAutoencoder` whose weights are the means of an autoencoder's, as copies.
 
     Parameters
     ----------
@@ -108,30 +98,19 @@ def at_means(network, vector, masks=None):
         The parameters.
     masks : dict of str to ndarray of bool, shape (D, K), optional
         The hard masks of the masked layers.
-
-    Returns
-    -------
-    point : PointAutoencoder
-        With copies of the weights.
+    backend : Backend, optional
+        The backend that computes; the NumPy reference if not given.
     """
-    masks = masks or {}
+    vector, masks, weights = vector.copy(), masks or {}, {}
+    views = network.layout.layers(vector)
     units = {name: mask.any(axis=0) for name, mask in masks.items()
              if network.layers[name].activation in packing.ZERO_AT_ZERO}
-    kept = packing.sides(network, np.ones(network.inputs, bool), units)
-    plain = {name: Plain(name, *(int(side.sum()) for side in kept[name]), layer.activation)
-             for name, layer in network.layers.items()}
-    stages = tuple(replace(stage, mean=plain["mean"], scale=plain["scale"]) if isinstance(stage, Codes)
-                   else plain[stage.name] for stage in network.stages)
-    point = replace(network, stages=stages)
-    fixed = np.empty(point.layout.size, vector.dtype)
-    views, found = network.layout.layers(vector), point.layout.layers(fixed)
-    for name, (rows, columns) in kept.items():
+    for name, (rows, columns) in packing.sides(network, np.ones(network.inputs, bool), units).items():
         weight, bias = views[name]["weight.mu"], views[name]["bias.mu"]
         if name in masks:
             weight, bias = weight * masks[name], bias * masks[name].any(axis=0)
-        found[name]["weight.mu"][...], found[name]["bias.mu"][...] = weight[rows][:, columns], bias[columns]
-    for name, part in zip(("mean", "scale"), PARTS, strict=True) if "codes" in views else ():
-        found[name]["bias.mu"] += views["codes"][part]
-    for part, value in found.get("prior", {}).items():
-        value[...] = views["prior"][part]
-    return PointAutoencoder(point, fixed)
+        weights[name] = weight[rows][:, columns], bias[columns]
+    if "codes" in views:
+        for layer, part in zip(network.codes.layers, PARTS, strict=True):
+            weights[layer.name][1][...] += views["codes"][part]
+    return PointAutoencoder(network, vector, weights, backend)
