@@ -7,6 +7,7 @@ unit, which is used as soon as one of its weights is.
 
 import numpy as np
 
+from ibpcl.continual.expansion import embed
 from ibpcl.models.elbo import Prior
 from ibpcl.models.layers import GAUSSIAN
 from ibpcl.models.parameters import write
@@ -33,30 +34,38 @@ def standard(shape, sigma, dtype=np.float32):
     }
 
 
-def assemble(network, layers, sticks, known=None, flat=False, own=None):
-    """Return the prior of a network from those of its layers.
+def assemble(network, posterior, known, sigma, sticks, gaussian=True, others=None):
+    r"""Return the prior of a network's next task by Eq. 11: :math:`q_{t-1}` of known weights, else :math:`p_0`.
 
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        Whose prior it is.
-    layers : dict of str to dict
-        Means and log standard deviations of each Gaussian layer, by name.
+        Whose prior it is, as large as ``posterior`` or larger.
+    posterior : dict of str to dict
+        Means and log standard deviations of layers, by name, that earlier tasks left.
+    known : dict of str to ndarray of bool, shape (D, K)
+        Which weights some task uses, of the layers of ``posterior``, and with them their units' biases.
+    sigma : float
+        The standard deviation of p_0.
     sticks : dict of str
         What the prior of each masked layer's sticks has.
-    known : dict of str to ndarray of bool, shape (D, K), optional
-        Which weights have a Gaussian prior, and with them their units' biases; all of them if not given.
-    flat : bool
-        Whether all others have a flat one, or none at all.
-    own : object, optional
-        The prior of all others, with ``kl`` and ``kl_vjp``: see :class:`ibpcl.models.elbo.Prior`.
+    gaussian : bool
+        Whether weights of masked layers that no task uses have p_0; without, they have the prior ``others``.
+    others : object, optional
+        See :class:`ibpcl.models.elbo.Prior`.
     """
     values, informative = np.zeros(network.layout.size, np.float32), np.zeros(network.layout.size, bool)
     views, flags = network.layout.layers(values), network.layout.layers(informative)
-    for name, layer in layers.items():
-        write(views[name], layer)
-    for name, used in (known or {}).items():
+    for name, layer in network.layers.items():
+        used, initial = known.get(name, np.zeros(layer.shape, bool)), standard(layer.shape, sigma)
+        write(views[name], select(used, grown(posterior[name], initial), initial) if name in known else initial)
+        if name not in network.masked:
+            used = np.ones(layer.shape, bool)
         write(flags[name], {"weight.mu": used, "bias.mu": used.any(axis=0)})
     mu, log_sigma = (network.layout.block(block) for block in ("mu", "log_sigma"))
-    return Prior(values[mu], values[log_sigma], sticks,
-                 None if known is None else np.flatnonzero(informative[mu]), flat, own)
+    return Prior(values[mu], values[log_sigma], sticks, None if gaussian else np.flatnonzero(informative[mu]), others)
+
+
+def grown(layer, like):
+    """Return a layer's Gaussian parameters in the corners of arrays as large as those of ``like``."""
+    return {name: embed(layer[name], like[name].shape) for name in GAUSSIAN}

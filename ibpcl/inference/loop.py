@@ -71,13 +71,14 @@ class Fit(NamedTuple):
     """How a fit goes.
 
     ``phase``: its name in the history and in the progress bar.  ``epochs``, ``batch``: passes over the examples, and
-    the largest minibatch.  ``samples``: Monte-Carlo samples of a step.  ``key``: seed and task of the noise; the order
-    of the examples is a function of it and the epoch.  ``backend``: numba's or NumPy's, which computes.  ``progress``:
-    a :class:`Watch`, or its ``bar``.  ``rate_end``: factor of the learning rates at the last step, > 0; they fall
-    geometrically from 1 times the rates.  ``average``: share of the steps, the last ones, whose parameters are
-    averaged, in 0 .. 1; with 0 the last ones are returned.  At a constant rate the steps wander around a minimum, and
-    their mean is nearer to it than any of them (Polyak and Juditsky, 1992; Izmailov et al., 2018, for networks).  Not
-    for a network that grows.
+    the largest minibatch.  ``samples``: Monte-Carlo samples of a step; 0 for one without noise.  ``key``: seed and task
+    of the noise; the order of the examples is a function of it and the epoch.  ``backend``: numba's or NumPy's, which
+    computes.  ``progress``: a :class:`Watch`, or its ``bar``.  ``rate_end``: factor of the learning rates at the last
+    step, > 0; they fall geometrically from 1 times the rates.  ``average``: share of the steps, the last ones, whose
+    parameters are averaged, in 0 .. 1; with 0 the last ones are returned.  At a constant rate the steps wander around a
+    minimum, and their mean is nearer to it than any of them (Polyak and Juditsky, 1992; Izmailov et al., 2018, for
+    networks).  Not for a network that grows.  ``tau``: the temperature of sampled masks at the first and at the last
+    step, between which it falls geometrically.
     """
 
     phase: str
@@ -89,6 +90,7 @@ class Fit(NamedTuple):
     progress: bool | Watch | None = None
     rate_end: float = 1.0
     average: float = 0.0
+    tau: tuple[float, float] = (1.0, 1.0)
 
 
 def fit(vector, objective, rates, examples, how, adapt=None):

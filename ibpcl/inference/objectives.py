@@ -1,4 +1,4 @@
-"""The fits of a network to a task: maximum likelihood, training while masks are sampled, and with given masks."""
+"""The fit of a network to a task: its negative ELBO, by minibatches, while masks are sampled or with given ones."""
 
 from typing import NamedTuple
 
@@ -25,26 +25,28 @@ class Weighted(NamedTuple):
     first on, in which the weight of the codes' divergence rises from 0 to its own.  ``held`` (P,): which parameters
     stay where they are.  ``penalty(vector, gradient)`` returns what is added to the negative ELBO, nats for the whole
     task, and its gradient or None; it sees the gradient of the loss without it, in nats an example.  The history counts
-    it with the weights' divergence.
+    it with the weights' divergence.  ``adapt``: as of :func:`ibpcl.inference.loop.fit`, where nothing grows.
     """
 
     weights: Elbo
     warm_up: float = 0.0
     held: np.ndarray | None = None
     penalty: object = None
+    adapt: object = None
 
 
-def block_rates(layout, **rate_of_block):
-    """Return a learning rate for every element of a vector: 0 in blocks that are not named."""
-    rates = np.zeros(layout.size, np.float32)
-    for block, rate in rate_of_block.items():
-        if block in layout.blocks:
-            rates[layout.block(block)] = rate
-    return rates
+class Growing(NamedTuple):
+    """How a network grows in training: every so many steps ``look(network, vector, step)`` may return a larger one.
+
+    That is None, or the larger network, its vector, its prior and its ``rest``: see :func:`train`.
+    """
+
+    every: int
+    look: object
 
 
-class Packed(NamedTuple):
-    """What is trained: a network, the part of it that takes part, the prior of that part, and the rest's values."""
+class Trained(NamedTuple):
+    """What is trained: a network, the part of it that takes part, the prior of that part, and all other parameters."""
 
     network: object
     part: packing.Part
@@ -52,73 +54,31 @@ class Packed(NamedTuple):
     rest: np.ndarray
 
 
-def maximize_likelihood(network, vector, prior, data, how, rate):
-    """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL")."""
-    def noise(rows):
-        return {name: (np.zeros((1, rows, layer.units), np.float32),) for name, layer in network.layers.items()}
+def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=None, growing=None):
+    """Maximize the ELBO, its parts weighted, over the parameters of a network.
 
-    weighted, rates = Weighted(Elbo(1.0)), {"mu": rate, "noise": rate}
-    packed = Packed(network, packing.whole(network), prior, vector)
-    _, vector, history = _fit(packed, vector, data, how, rates, weighted, {}, noise=noise)
-    return vector, history
-
-
-def train_fixed(network, vector, prior, masks, data, how, rates, weighted):
-    """Maximize the ELBO over the weights that given masks keep (Sec. 4.5, "Selective Finetuning").
-
-    Weights that a mask switches off stay at their prior; if they are not there, or nothing draws them there, all
-    weights are trained.  See :mod:`ibpcl.models.packing`.
+    Kumar et al. (2021), Secs. 4.4 and 4.5: "Masked Training" where masks are sampled, else "Selective Finetuning".
 
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        The network.
     vector : ndarray, shape (P,)
         Where to start.
     prior : Prior or None
         Of the weights; None for a network of plain layers.
-    masks : dict of str to ndarray of bool, shape (D, K)
-        By layer; empty for a network that has none.
     data : Data
         The task.
     how : Fit
         How the fit goes.
     rates : dict of str to float
-        Learning rate of each block of the layout.
+        Learning rate of each block of the layout; 0 where none is named.
     weighted : Weighted
         What is maximized.
-
-    Returns
-    -------
-    vector : ndarray, shape (P,)
-        The fitted parameters.
-    history : list of Record
-        One row per epoch.
-    """
-    part, rest = packing.whole(network), vector
-    if masks and weighted.weights.kl_weights and packing.off_weights_rest(network, vector, prior, masks):
-        part, rest = packing.fixed_part(network, masks, data.x), packing.at_rest(network, vector, prior)
-    packed = Packed(network, part, packing.pack_prior(part, network, prior), rest)
-    _, vector, history = _fit(packed, vector, data, how, rates, weighted, packing.pack_masks(part, masks))
-    return vector, history
-
-
-class Growing(NamedTuple):
-    """How a network grows: every so many steps ``look(network, vector, step)`` returns all three anew, or None."""
-
-    every: int
-    look: object
-
-
-def train_masked(network, vector, prior, data, how, rates, weighted, tau, growing=None):
-    """Maximize the ELBO over weights, masks and sticks while the temperature falls.
-
-    Parameters
-    ----------
-    network, vector, prior, data, how, rates, weighted
-        As of :func:`train_fixed`.
-    tau : (float, float)
-        Temperature at the first and at the last step.
+    masks : dict of str to ndarray of bool, shape (D, K), optional
+        Hard masks by layer, empty for a network without; if not given, masks are sampled, and relaxed.
+    rest : ndarray, shape (P,), optional
+        The optimum of all parameters that the task does not say anything of: these are left out of training and set to
+        it, see :mod:`ibpcl.models.packing`.  If not given, all are trained.
     growing : Growing, optional
         Looks every so many steps whether the network has to grow.
 
@@ -131,32 +91,28 @@ def train_masked(network, vector, prior, data, how, rates, weighted, tau, growin
     history : list of Record
         One row per epoch.
     """
-    packed = _masked_part(network, vector, prior, data.x, weighted.weights)
-    return _fit(packed, vector, data, how, rates, weighted, None, tau, growing)
+    def begin(network, vector, prior, rest):
+        part = packing.whole(network) if rest is None else (
+            packing.masked_part(network, data.x) if masks is None else packing.fixed_part(network, masks, data.x))
+        element_rates = np.zeros(network.layout.size, np.float32)
+        for block in rates.keys() & set(network.layout.blocks):
+            element_rates[network.layout.block(block)] = rates[block]
+        if weighted.held is not None:
+            element_rates[weighted.held] = 0
+        found = Trained(network, part, packing.cut_prior(part, network, prior), vector if rest is None else rest)
+        return found, vector[part.index], element_rates[part.index]
 
-
-def _masked_part(network, vector, prior, x, weights):
-    """Leave out the inputs that are always zero; without a divergence nothing would say where their weights rest."""
-    part, rest = packing.whole(network), vector
-    if prior is not None and weights.kl_weights and weights.kl_masks and network.masked:
-        part, rest = packing.masked_part(network, x), packing.at_rest(network, vector, prior)
-        rest[network.layout.block("rho")] = 0
-    return Packed(network, part, packing.pack_prior(part, network, prior), rest)
-
-
-def _fit(packed, vector, data, how, rates, weighted, masks, tau=(1.0, 1.0), growing=None, noise=None):
-    """Fit a part of a network; return the whole network, its parameters and the history."""
-    now, examples = packed, len(data.x)
+    now, start, element_rates = begin(network, vector, prior, rest)
     # A network that grows reads the same; row after row, or each minibatch would be taken from a copy of all.
-    read = np.ascontiguousarray(packed.part.columns(data.x))
+    examples, x = len(data.x), np.ascontiguousarray(now.part.columns(data.x))
+    masks_now = None if masks is None else packing.cut(masks, now.part.kept)
     downhill = Elbo(*(-weight / examples for weight in weighted.weights))
 
     def objective(vector, rows, step, steps):
-        network, tau_now = now.part.network, 0.0 if masks is not None else geometric(*tau, step, steps)
-        drawn = noise(len(rows)) if noise else network.noise(
-            how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=masks is None)
-        x, y = read.take(rows, axis=0), data.y[rows]
-        parts, cache = elbo(network, vector, now.prior, x, y, drawn, examples, how.backend, masks, tau_now)
+        network, tau_now = now.part.network, 0.0 if masks is not None else geometric(*how.tau, step, steps)
+        drawn = network.noise(how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=masks is None)
+        parts, cache = elbo(network, vector, now.prior, x.take(rows, axis=0), data.y[rows], drawn, examples,
+                            how.backend, masks_now, tau_now)
         weights = downhill._replace(kl_latent=downhill.kl_latent * rising(step, steps, weighted.warm_up))
         gradient = elbo_vjp(weights, cache)
         if weighted.penalty is not None:
@@ -167,21 +123,23 @@ def _fit(packed, vector, data, how, rates, weighted, masks, tau=(1.0, 1.0), grow
 
     def grow(step, vector, state, element_rates):
         nonlocal now
-        if (step + 1) % growing.every:
-            return vector, state, element_rates
-        grown = growing.look(now.network, packing.unpack(now.part, vector, now.rest), step)
+        grown = None
+        if (step + 1) % growing.every == 0:
+            grown = growing.look(now.network, now.part.write_back(vector, now.rest), step)
         if grown is None:
             return vector, state, element_rates
-        network, whole, prior = grown
-        old, now = now.part.network.layout, _masked_part(network, whole, prior, data.x, weighted.weights)
         layout = now.part.network.layout
-        return whole[now.part.index], _grow_state(old, state, layout), block_rates(layout, **rates)
+        now, vector, element_rates = begin(*grown)
+        return vector, _larger_state(layout, state, now.part.network.layout), element_rates
 
-    element_rates = block_rates(now.part.network.layout, **rates)
-    if weighted.held is not None:
-        element_rates[weighted.held[now.part.index]] = 0
-    trained, history = fit(vector[now.part.index], objective, element_rates, examples, how, grow if growing else None)
-    return now.network, packing.unpack(now.part, trained, now.rest), history
+    trained, history = fit(start, objective, element_rates, examples, how, grow if growing else weighted.adapt)
+    return now.network, now.part.write_back(trained, now.rest), history
+
+
+def maximize_likelihood(network, vector, prior, data, how, rate):
+    """Fit the means alone, without masks and without noise (supplement B.1: "similar to VCL"); see :func:`train`."""
+    return train(network, vector, prior, data, how._replace(samples=0), {"mu": rate, "noise": rate},
+                 Weighted(Elbo(1.0)), {})
 
 
 def rising(step, steps, warm_up):
@@ -193,11 +151,10 @@ def rising(step, steps, warm_up):
     return min(1.0, step / (warm_up * steps)) if warm_up > 0 else 1.0
 
 
-def _grow_state(layout, state, larger):
+def _larger_state(layout, state, larger):
     """Grow Adam's state with its network: what it knows of old parameters stays, new ones start without a history."""
     parts = []
     for part in (state.first, state.second, np.broadcast_to(state.step, state.first.shape)):
-        grown = np.zeros(larger.size, part.dtype)
-        layout.transfer(part, larger, grown)
-        parts.append(grown)
+        parts.append(np.zeros(larger.size, part.dtype))
+        layout.transfer(part, larger, parts[-1])
     return State(*parts)

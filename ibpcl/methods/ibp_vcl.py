@@ -96,6 +96,5 @@ class IBPVCL(Posteriors):
         settings = self.settings
         rates = {"mu": settings.rate, "log_sigma": settings.rate, "sticks": settings.mask_rate,
                  "rho": settings.mask_rate * settings.offsets}
-        _, *found = objectives.train_masked(network, vector, prior, data, how, rates, Weighted(GRADIENT),
-                                            (settings.tau_start, settings.tau_end))
-        return found
+        how = how._replace(tau=(settings.tau_start, settings.tau_end))
+        return objectives.train(network, vector, prior, data, how, rates, Weighted(GRADIENT))[1:]

@@ -26,7 +26,7 @@ from ibpcl.inference.objectives import Data, Growing, Weighted
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.methods.own import own_prior
 from ibpcl.models import likelihoods, packing, prediction, starts
-from ibpcl.models.elbo import Elbo, Prior
+from ibpcl.models.elbo import Elbo, Flat, Prior
 from ibpcl.models.masked import Masked, sticks
 from ibpcl.models.network import classifier
 from ibpcl.models.parameters import write
@@ -90,7 +90,7 @@ class NPBCL(Saved):
         # What they drop returns to its prior: given the masks, that is the ELBO's maximum.
         self._drop(network, vector, prior, masks)
         # Selective fine-tuning: IBP and masks are fixed, Theta_t <- arg max L_t over what the masks keep.
-        vector, tuning = self._finetune(network, vector, prior, masks, data, progress)
+        vector, tuning = self._finetune(network, vector, prior, data, masks, progress)
         # q_t(Theta), masked by Eq. 11, is the next task's prior; alpha follows its rule (supplement E).
         self._keep(network, vector, masks, coreset)
 
@@ -158,9 +158,8 @@ class NPBCL(Saved):
             width = self._likelihood.width(task.outputs)
         except ValueError as error:
             raise TrainingError(f"npbcl: task {task.name!r}: {error}") from error
-        outputs = self.outputs[0] if self.outputs else width
-        if self.settings.single_head and width != outputs:
-            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {outputs}")
+        if self.settings.single_head and self.outputs and width != self.outputs[0]:
+            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {self.outputs[0]}")
         return width
 
     @property
@@ -224,35 +223,24 @@ class NPBCL(Saved):
         """Return by layer which weights have yesterday's posterior as their prior (Eq. 11), (D, K) bool."""
         known = {}
         for name in (name for name in network.layers if name in self.posterior):
-            shape = network.layers[name].shape
             tasks = [np.ones(self.posterior[name]["weight.mu"].shape, bool)]
             if name in network.masked and self.settings.masked_prior:
                 place = list(network.masked).index(name)
                 tasks = (hard_masks.unpack(masks[place]) for masks in self._masks)
-            known[name] = hard_masks.union((expansion.embed(mask, shape) for mask in tasks), shape)
+            known[name] = hard_masks.union(tasks, network.layers[name].shape)
         return known
 
     def _prior(self, network):
-        """Build the prior of the next task by Eq. 11; what no task has used has the initial prior, or none."""
-        settings, known = self.settings, self._known(network)
-        layers = {name: priors.standard(layer.shape, settings.prior_sigma) for name, layer in network.layers.items()}
-        for name, used in known.items():
-            layers[name] = priors.select(used, self._embedded(name, layers[name]), layers[name])
+        """Return the prior of the next task by Eq. 11; what no task has used has the initial prior, or none."""
+        settings, unused = self.settings, self.settings.unused_prior
         sticks_prior = {
             # The mean of a Gamma(g, h) is g / h.
             name: (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
             if layer.model.learns_alpha else alpha
             for (name, layer), alpha in zip(network.masked.items(), self.alpha.astype(np.float32), strict=True)}
-        informative = None
-        if settings.unused_prior != "gaussian":
-            informative = {name: known.get(name, np.zeros(layer.shape, bool)) if name in network.masked
-                           else np.ones(layer.shape, bool) for name, layer in network.layers.items()}
-        own = own_prior(settings.unused_prior) if ":" in settings.unused_prior else None
-        return priors.assemble(network, layers, sticks_prior, informative, settings.unused_prior == "flat", own)
-
-    def _embedded(self, name, like):
-        """Return the posterior of a layer in the corner of arrays as large as those of ``like``."""
-        return {part: expansion.embed(self.posterior[name][part], like[part].shape) for part in priors.GAUSSIAN}
+        others = own_prior(unused) if ":" in unused else {"flat": Flat}.get(unused)
+        return priors.assemble(network, self.posterior, self._known(network), settings.prior_sigma, sticks_prior,
+                               unused == "gaussian", others)
 
     def _start(self, network, x, growth=0):
         """Start the next task: known weights at the last posterior, all others afresh."""
@@ -260,40 +248,51 @@ class NPBCL(Saved):
         vector = network.initial(self._means(rng), self.settings.start_sigma, self.alpha)
         views = network.layout.layers(vector)
         for name, known in self._known(network).items():
-            write(views[name], priors.select(known, self._embedded(name, views[name]), views[name]))
+            write(views[name], priors.select(known, priors.grown(self.posterior[name], views[name]), views[name]))
         self._start_own(network, vector, x, rng)
         return vector
 
-    def _how(self, phase, data, progress):
+    def _how(self, phase, epochs, progress, **changes):
         """Return how a phase of the next task's training goes."""
         settings = self.settings
-        masked, finetune = settings.epochs_for(len(data.x))
-        epochs = {"likelihood": settings.likelihood_epochs, "masked": masked, "finetune": finetune}[phase]
         return Fit(phase, epochs, settings.batch, settings.samples, self.key(phase), self.backend, progress,
-                   settings.rate_end, settings.finetune_average if phase == "finetune" else 0.0)
+                   settings.rate_end, tau=(settings.tau_start, settings.tau_end))._replace(**changes)
 
     def _warm_up(self, network, vector, prior, data, progress):
         """Maximize the likelihood before the first task, without masks (supplement B.1: "similar to VCL")."""
-        if self.learned or not self.settings.likelihood_epochs:
+        epochs = self.settings.likelihood_epochs
+        if self.learned or not epochs:
             return vector, []
-        return objectives.maximize_likelihood(network, vector, prior, data, self._how("likelihood", data, progress),
-                                              self.settings.weight_rate)
+        return objectives.maximize_likelihood(network, vector, prior, data, self._how("likelihood", epochs, progress),
+                                              self.settings.weight_rate)[1:]
 
     def _train_masked(self, network, vector, prior, data, progress):
         """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if need be."""
-        settings, how = self.settings, self._how("masked", data, progress)
-        if self._shares_a_mask:
-            masks = dict(zip(network.masked, self.masks(0), strict=True))
-            return network, *self._fixed(network, vector, prior, masks, data, how, settings.weight_rate)
+        settings = self.settings
+        how = self._how("masked", settings.epochs_for(len(data.x))[0], progress)
         rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(OF_MASKS, settings.mask_rate)
         growing = Growing(settings.expand_every, self._grow) if settings.expand else None
-        return objectives.train_masked(network, vector, prior, data, how, rates, self._weighted(network),
-                                       (settings.tau_start, settings.tau_end), growing)
+        return objectives.train(network, vector, prior, data, how, rates, self._weighted(network), self._given(network),
+                                self._rest(network, vector, prior, relaxed=not self._given(network)), growing)
 
-    def _fixed(self, network, vector, prior, masks, data, how, rate):
-        """Maximize the ELBO over what given masks keep."""
-        return objectives.train_fixed(network, vector, prior, masks, data, how, dict.fromkeys(OF_WEIGHTS, rate),
-                                      self._weighted(network))
+    def _given(self, network):
+        """Return the masks of the next task by layer if it has the first one's, an ablation (Sec. 6.3); else None."""
+        if not (self.settings.shared_mask and self.learned):
+            return None
+        return dict(zip(network.masked, self.masks(0), strict=True))
+
+    def _rest(self, network, vector, prior, relaxed=False):
+        """Return where all weights are of which the data says nothing, at their prior, and with sampled masks rho at 0.
+
+        None where they are not to be there, or no divergence would keep them there.
+        """
+        settings = self.settings
+        if not (settings.weight_kl_weight and (settings.mask_kl_weight if relaxed else settings.reset_unused)):
+            return None
+        rest = packing.at_rest(network, vector, prior)
+        if relaxed:
+            rest[network.layout.block("rho")] = 0
+        return rest
 
     def _grow(self, network, vector, step):
         """Add units to every layer that has too few empty ones left (Sec. 4.6)."""
@@ -305,7 +304,8 @@ class NPBCL(Saved):
         larger = self._network(network.outputs, self.hidden)
         grown = self._start(larger, None, growth=step + 1)
         network.layout.transfer(vector, larger.layout, grown)
-        return larger, grown, self._prior(larger)
+        prior = self._prior(larger)
+        return larger, grown, prior, self._rest(larger, grown, prior, relaxed=True)
 
     def _probable_masks(self, network, vector):
         """Threshold the posterior probability of every mask."""
@@ -319,8 +319,8 @@ class NPBCL(Saved):
         TrainingError
             If a layer has no weight left: nothing would pass it.  (Only the codes' scale may: it is then 1.)
         """
-        if self._shares_a_mask:
-            return dict(zip(network.masked, self.masks(0), strict=True))
+        if (given := self._given(network)) is not None:
+            return given
         masks = self._useful(network, self._probable_masks(network, vector), x)
         for name, mask in masks.items():
             if not mask.any() and name != "scale":
@@ -328,24 +328,19 @@ class NPBCL(Saved):
                                     "raise alpha or epochs, or lower mask_kl_weight")
         return masks
 
-    @property
-    def _shares_a_mask(self):
-        """Whether the next task has the first one's mask: an ablation (Sec. 6.3)."""
-        return self.settings.shared_mask and bool(self.learned)
-
     def _drop(self, network, vector, prior, masks):
         """Set every weight that the masks switch off to its Gaussian prior, in place; without one it stays."""
-        if not self.settings.reset_unused:
-            return
-        off = packing.off_weights(network, self._used(network, masks))
-        rest = packing.at_rest(network, vector, prior)
-        for block in map(network.layout.block, ("mu", "log_sigma")):
-            vector[block] = np.where(off, rest[block], vector[block])
+        if self.settings.reset_unused:
+            views, rest = map(network.layout.layers, (vector, packing.at_rest(network, vector, prior)))
+            for name, used in self._used(network, masks).items():
+                write(views[name], priors.select(used, views[name], rest[name]))
 
-    def _finetune(self, network, vector, prior, masks, data, progress):
+    def _finetune(self, network, vector, prior, data, masks, progress):
         """Maximize the ELBO over the weights that the masks keep."""
-        return self._fixed(network, vector, prior, masks, data, self._how("finetune", data, progress),
-                           self.settings.finetune_rate)
+        settings = self.settings
+        how = self._how("finetune", settings.epochs_for(len(data.x))[1], progress, average=settings.finetune_average)
+        return objectives.train(network, vector, prior, data, how, dict.fromkeys(OF_WEIGHTS, settings.finetune_rate),
+                                self._weighted(network), masks, self._rest(network, vector, prior))[1:]
 
     def _keep(self, network, vector, masks, coreset):
         """Keep what was learned: the posterior, what is the task's own, masks, coreset, and the next task's alpha."""
@@ -390,6 +385,7 @@ class NPBCL(Saved):
         """Refine a copy of the posterior on a task's coreset, its mask fixed; used for predictions only (Sec. 4.3)."""
         block, settings = network.layout.block, self.settings
         prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), {})
-        how = Fit("coreset", settings.coreset_epochs, settings.batch, settings.samples,
-                  self.key("coreset", task_id), self.backend, False)
-        return self._fixed(network, vector, prior, masks, self._coresets[task_id], how, settings.coreset_rate)[0]
+        how = self._how("coreset", settings.coreset_epochs, False, key=self.key("coreset", task_id), rate_end=1.0)
+        return objectives.train(network, vector, prior, self._coresets[task_id], how,
+                                dict.fromkeys(OF_WEIGHTS, settings.coreset_rate), self._weighted(network), masks,
+                                vector)[1]

@@ -119,8 +119,7 @@ class ImageNPBCL(Generative, NPBCL):
 
     def _used(self, network, masks):
         """Return by layer which weights hard masks use: of the pixels' the rows of units with any weight."""
-        rows = _speaking(network, masks)
-        return masks | {"pixels": np.repeat(rows[:, None], network.outputs, axis=1)}
+        return masks | {"pixels": np.repeat(_speaking(network, masks)[:, None], network.outputs, axis=1)}
 
     def _own(self, network, vector, masks):
         """Return what a task keeps for itself; of the pixels' weights the rows that it uses."""

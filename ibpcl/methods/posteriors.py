@@ -73,7 +73,7 @@ class Posteriors(Sequential):
         how = self.how(progress)._replace(samples=settings.samples, key=self.key("elbo"))
         if settings.likelihood_epochs and not self.learned:
             warming = how._replace(phase="likelihood", epochs=settings.likelihood_epochs, key=self.key("likelihood"))
-            vector, done = objectives.maximize_likelihood(network, vector, prior, data, warming, settings.rate)
+            _, vector, done = objectives.maximize_likelihood(network, vector, prior, data, warming, settings.rate)
         vector, history = self.maximize(network, vector, prior, data, how)
         return vector, [*done, *history]
 

@@ -169,9 +169,8 @@ class RCL(Sequential):
         frozen = np.zeros(len(start), np.float32)
         before.transfer(self.shared, after, start[: after.size])
         before.transfer(np.ones_like(self.shared), after, frozen[: after.size])
-        return network, *objectives.train_fixed(
-            network, start, None, {}, Data(task.x_train, task.y_train), self.how(progress), {"plain": settings.rate},
-            Weighted(Elbo(1.0), held=frozen > 0))
+        return objectives.train(network, start, None, Data(task.x_train, task.y_train), self.how(progress),
+                                {"plain": settings.rate}, Weighted(Elbo(1.0), held=frozen > 0), {})
 
     def keep(self, task, vector):
         """Keep the hidden layers of the newest network, and the task's own head."""

@@ -140,9 +140,9 @@ class Sequential(Saved):
     def train(self, task, progress):
         """Fit the network to a task; return its parameters and the history."""
         network, settings = self.network(task.outputs), self.settings
-        return objectives.train_fixed(network, self.begin(task), self.prior(network), {},
-                                      Data(task.x_train, task.targets), self.how(progress),
-                                      dict.fromkeys(("plain", "mu", "log_sigma"), settings.rate), self.weighted(task))
+        return objectives.train(network, self.begin(task), self.prior(network), Data(task.x_train, task.targets),
+                                self.how(progress), dict.fromkeys(("plain", "mu", "log_sigma"), settings.rate),
+                                self.weighted(task), {})[1:]
 
     def keep(self, task, vector):
         """Keep what was trained: what tasks share, and the task's own part."""

@@ -99,7 +99,7 @@ class VCL(Posteriors):
         """Fit means and scales of all weights."""
         network = network if self.settings.local else self.network(network.outputs, Drawn)
         rates = dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
-        return objectives.train_fixed(network, vector, prior, {}, data, how, rates, Weighted(Elbo(1.0, -1.0)))
+        return objectives.train(network, vector, prior, data, how, rates, Weighted(Elbo(1.0, -1.0)), {})[1:]
 
     def _refine(self, network, vector, task_id):
         """Train a copy of the posterior on what was kept: the task's coreset, or with one head all of them."""

@@ -40,22 +40,34 @@ class Elbo(NamedTuple):
 GRADIENT = Elbo(1.0, -1.0, -1.0, -1.0, -1.0, -1.0)
 
 
+class Flat:
+    r"""The flat prior: up to a constant, the divergence of Gaussians from it is :math:`-\sum\log\sigma`."""
+
+    @staticmethod
+    def kl(mu, log_sigma):
+        """Return the divergence up to a constant, in nats, and its cache."""
+        return -log_sigma.sum(), log_sigma
+
+    @staticmethod
+    def kl_vjp(dkl, log_sigma):
+        """Pull the gradient back to both."""
+        return np.zeros_like(log_sigma), np.full_like(log_sigma, -dkl)
+
+
 class Prior(NamedTuple):
-    r"""The prior of one task.
+    """The prior of one task.
 
     ``mu`` and ``log_sigma``: the Gaussian block, element by element.  ``sticks``: the prior of each layer's sticks, as
-    its ``kl_sticks`` asks.  ``informative``: the indices of those elements of the Gaussian block that have a
-    Gaussian prior; None for all of them.  ``flat``: the others have a flat one, whose divergence is
-    :math:`-\sum\log\sigma` up to a constant; else they have none at all, or ``own``: an object with
-    ``kl(mu, log_sigma) -> (nats, cache)`` and ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``.
+    its ``kl_sticks`` asks.  ``informative``: the indices of those elements of the Gaussian block that have a Gaussian
+    prior; None for all of them.  ``others``: the prior of the others, which have none if it is None: :class:`Flat`, or
+    any object with ``kl(mu, log_sigma) -> (nats, cache)`` and ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``.
     """
 
     mu: np.ndarray
     log_sigma: np.ndarray
     sticks: dict
     informative: np.ndarray | None = None
-    flat: bool = False
-    own: object = None
+    others: object = None
 
 
 def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=None, tau=None):
@@ -102,7 +114,7 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
             (kl, kl_of_alpha), stick_caches[name] = network.layers[name].kl_sticks(views[name], layer_prior, backend)
             kl_sticks, kl_alpha = kl_sticks + kl, kl_alpha + kl_of_alpha
     likelihood = scale / len(log_p) * log_p.sum()            # N / |b| and 1 / S
-    cache = network, network_cache, likelihood_cache, weights_cache, stick_caches, scale, log_p, divergences, backend
+    cache = network, network_cache, likelihood_cache, weights_cache, stick_caches, scale, log_p, divergences
     return Elbo(likelihood, kl_weights, kl_sticks=kl_sticks, kl_alpha=kl_alpha, **parts), cache
 
 
@@ -111,7 +123,7 @@ def elbo_vjp(dparts, cache):
 
     The cotangent :data:`GRADIENT` gives the gradient of the ELBO; other weights that of a weighted objective.
     """
-    network, network_cache, likelihood_cache, weights_cache, stick_caches, scale, log_p, divergences, backend = cache
+    network, network_cache, likelihood_cache, weights_cache, stick_caches, scale, log_p, divergences = cache
     dparts, samples = Elbo(*dparts), len(log_p)
     doutputs, extra = network.likelihood.log_density_vjp(
         np.full_like(log_p, dparts.log_likelihood * (scale / samples)), likelihood_cache)
@@ -123,45 +135,27 @@ def elbo_vjp(dparts, cache):
     for layer, names in extra.items():
         for name, value in names.items():
             views[layer][name] += value
-    _add_kl_weights_vjp(network.layout, gradient, dparts.kl_weights, weights_cache, backend)
+    _add_kl_weights_vjp(network.layout, gradient, dparts.kl_weights, weights_cache)
     return gradient
 
 
 def _kl_weights(layout, vector, prior, backend):
+    """Compute the divergence of the weights from their prior; return it, and what its gradient needs."""
     if prior is None or "mu" not in layout.blocks:
         return 0.0, None
-    arrays = (vector[layout.block("mu")], vector[layout.block("log_sigma")], prior.mu, prior.log_sigma)
-    if prior.informative is None:
-        kl, cache = backend.gaussian.kl(*arrays)
-        return kl, (cache, prior, None, None)
-    known = tuple(array[prior.informative] for array in arrays)
-    kl, cache = backend.gaussian.kl(*known)
-    if prior.flat:                                           # what the entropy of all others leaves of the divergence
-        kl = kl - (arrays[1].sum() - known[1].sum())
-    others = own_cache = None
-    if prior.own is not None:
-        others = np.delete(np.arange(len(prior.mu)), prior.informative)
-        own_kl, own_cache = prior.own.kl(arrays[0][others], arrays[1][others])
-        kl = kl + own_kl
-    return kl, (cache, prior, others, own_cache)
+    mu, log_sigma = (vector[layout.block(name)] for name in ("mu", "log_sigma"))
+    known = slice(None) if prior.informative is None else prior.informative
+    kl, cache = backend.gaussian.kl(mu[known], log_sigma[known], prior.mu[known], prior.log_sigma[known])
+    found = [(known, backend.gaussian, cache)]
+    if prior.others is not None and prior.informative is not None:
+        others = np.delete(np.arange(len(mu)), known)
+        kl_others, cache = prior.others.kl(mu[others], log_sigma[others])
+        kl, found = kl + kl_others, [*found, (others, prior.others, cache)]
+    return kl, found
 
 
-def _add_kl_weights_vjp(layout, gradient, dkl_weights, cache, backend):
-    if cache is None:
-        return
-    inner, prior, others, own_cache = cache
-    dmu, dlog_sigma, _, _ = backend.gaussian.kl_vjp(dkl_weights, inner)
-    if prior.informative is None:
-        gradient[layout.block("mu")] += dmu
-        gradient[layout.block("log_sigma")] += dlog_sigma
-        return
-    gradient[layout.block("mu")][prior.informative] += dmu
-    dlog_sigmas = gradient[layout.block("log_sigma")]
-    if prior.flat:
-        dlog_sigmas -= dkl_weights
-        dlog_sigma = dlog_sigma + dkl_weights
-    dlog_sigmas[prior.informative] += dlog_sigma
-    if others is not None:
-        own_dmu, own_dlog_sigma = prior.own.kl_vjp(dkl_weights, own_cache)
-        gradient[layout.block("mu")][others] += own_dmu
-        dlog_sigmas[others] += own_dlog_sigma
+def _add_kl_weights_vjp(layout, gradient, dkl_weights, found):
+    """Add the gradient at the weights' divergence to that of the vector, in place."""
+    for places, density, cache in found or ():
+        for name, dvalue in zip(("mu", "log_sigma"), density.kl_vjp(dkl_weights, cache), strict=False):
+            gradient[layout.block(name)][places] += dvalue   # a Gaussian prior's own gradients are left out

@@ -82,15 +82,16 @@ class Network:
     def noise(self, key, samples, batch, backend, dtype=np.float32, relaxed=True):
         """Draw what a pass needs, by layer; a function of the key (whose ``stream`` is set here) and the sizes.
 
-        ``relaxed`` if masks are to be sampled, not if they are given.
+        ``relaxed`` if masks are to be sampled, not if they are given.  For 0 samples there is one, of noise 0.
         """
-        wanted, stream = {}, 0
+        wanted, stream, silent, samples = {}, 0, samples == 0, max(1, samples)
         for name, layer in self.layers.items():
             wanted[name] = layer.noise(key._replace(stream=stream), samples, batch, relaxed)
             stream += layer.streams
         if self.codes:
             wanted["codes"] = self.codes.noise(key._replace(stream=stream), samples, batch, relaxed)
-        drawn = iter(backend.noise.draw([draw for draws in wanted.values() for draw in draws], dtype))
+        asked = [draw for draws in wanted.values() for draw in draws]
+        drawn = iter([np.zeros(draw.shape, dtype) for draw in asked] if silent else backend.noise.draw(asked, dtype))
         return {name: getattr(type(draws), "_make", tuple)(next(drawn) for _ in draws)
                 for name, draws in wanted.items()}
 

@@ -35,18 +35,24 @@ MASKS_ALONE = ("rho", "sticks", "alpha")                     # blocks that matte
 class Part(NamedTuple):
     """A part of a network, smaller but of the same kind.
 
-    ``network``: the smaller one; element i of its vector is element ``index[i]`` of the larger one's.  ``inputs`` (D,)
-    and ``units``, boolean arrays by hidden layer, are what was kept of the larger one.
+    ``network``: the smaller one; element i of its vector is element ``index[i]`` of the larger one's.  ``kept``: which
+    rows (D,) and columns (K,) of each layer of the larger one it has, boolean arrays by name.
     """
 
     network: object
     index: np.ndarray
-    inputs: np.ndarray
-    units: dict
+    kept: dict
 
     def columns(self, x):
         """Return the kept columns of inputs (N, D)."""
-        return x if self.inputs.all() else np.compress(self.inputs, x, axis=1)
+        inputs, _ = next(iter(self.kept.values()))
+        return x if inputs.all() else np.compress(inputs, x, axis=1)
+
+    def write_back(self, vector, rest):
+        """Return a copy of ``rest``, a vector of the larger network, with the part's parameters in their places."""
+        whole = rest.copy()
+        whole[self.index] = vector
+        return whole
 
 
 def part(network, inputs, units=None, masks=None):
@@ -55,7 +61,6 @@ def part(network, inputs, units=None, masks=None):
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        The network.
     inputs : ndarray of bool, shape (D,)
         Which inputs to keep, at least one.
     units : dict of str to ndarray of bool, shape (K,), optional
@@ -71,8 +76,7 @@ def part(network, inputs, units=None, masks=None):
     >>> small.network.inputs, small.index[:6].tolist()
     (2, [0, 1, 2, 9, 10, 11])
     """
-    units = units or {}
-    kept = sides(network, inputs, units)
+    kept = sides(network, inputs, units or {})
     on = cut(masks or {}, kept)
 
     def smaller(layer):
@@ -82,11 +86,21 @@ def part(network, inputs, units=None, masks=None):
 
     stages = tuple(replace(stage, mean=smaller(stage.mean), scale=smaller(stage.scale)) if isinstance(stage, Codes)
                    else smaller(stage) for stage in network.stages)
-    return Part(replace(network, stages=stages), elements(network.layout, kept, on), inputs, units)
+    index = []
+    for entry, places in zip(network.layout.entries, network.layout.views(np.arange(network.layout.size)).values(),
+                             strict=True):
+        layer = entry.name.split(".", 1)[0]
+        if layer in on and entry.block in MASKS_ALONE:
+            continue
+        if layer in kept and places.ndim > 0:
+            rows, columns = kept[layer]
+            places = (places[rows] if places.ndim == 2 else places)[..., columns]
+        index.append(places[on[layer]] if layer in on and places.ndim == 2 else places.ravel())
+    return Part(replace(network, stages=stages), np.concatenate(index), kept)
 
 
 def sides(network, inputs, units):
-    """Return what is kept of the rows (D,) and of the columns (K,) of each layer, by name."""
+    """Return which rows (D,) and columns (K,) of each layer are kept, by name: see :func:`part`."""
     every = {name: np.ones(layer.units, bool) for name, layer in network.layers.items()}
     outputs = every | units | {INPUTS: inputs}
     if network.codes:
@@ -99,59 +113,14 @@ def cut(masks, kept):
     return {layer: mask[kept[layer][0]][:, kept[layer][1]] for layer, mask in masks.items()}
 
 
-def elements(layout, kept, masks):
-    """Return which elements of a vector are kept, in order.
-
-    Parameters
-    ----------
-    layout : Layout
-        Of the vector.
-    kept : dict of str to tuple
-        Which rows (D,) and which columns (K,) of each layer to keep; of other entries everything is.
-    masks : dict of str to ndarray of bool, shape (D', K')
-        Which of the weights between them to keep, of masked layers; then no parameters of masks.
-    """
-    found = []
-    for entry, places in zip(layout.entries, layout.views(np.arange(layout.size)).values(), strict=True):
-        layer = entry.name.split(".", 1)[0]
-        if layer in masks and entry.block in MASKS_ALONE:
-            continue
-        if layer in kept and places.ndim > 0:
-            rows, columns = kept[layer]
-            places = (places[rows] if places.ndim == 2 else places)[..., columns]
-        found.append(places[masks[layer]] if layer in masks and places.ndim == 2 else places.ravel())
-    return np.concatenate(found)
-
-
-def whole(network):
-    """Return the part that is the whole network."""
-    return part(network, np.ones(network.inputs, bool))
-
-
-def pack_prior(part, network, prior):
+def cut_prior(part, network, prior):
     """Return the prior of a part of a network."""
     if prior is None or "mu" not in network.layout.blocks:
         return prior
     block = network.layout.block("mu")
     kept = part.index[(part.index >= block.start) & (part.index < block.stop)] - block.start
-    informative = None
-    if prior.informative is not None:
-        known = np.zeros(len(prior.mu), bool)
-        known[prior.informative] = True
-        informative = np.flatnonzero(known[kept])
+    informative = None if prior.informative is None else np.flatnonzero(np.isin(kept, prior.informative))
     return prior._replace(mu=prior.mu[kept], log_sigma=prior.log_sigma[kept], informative=informative)
-
-
-def pack_masks(part, masks):
-    """Return the hard masks of a part of a network, by layer."""
-    kept = {name: (part.inputs if source == INPUTS else part.units.get(source), part.units.get(name))
-            for name, source in part.network.sources.items()}
-    return {name: _between(mask, *kept[name]) for name, mask in masks.items()}
-
-
-def _between(mask, rows, columns):
-    mask = mask if rows is None else mask[rows]
-    return mask if columns is None else np.compress(columns, mask, axis=1)
 
 
 def at_rest(network, vector, prior):
@@ -162,11 +131,9 @@ def at_rest(network, vector, prior):
     return resting
 
 
-def unpack(part, vector, rest):
-    """Write the parameters of a part back: into a copy of ``rest``, which says what all others are."""
-    whole = rest.copy()
-    whole[part.index] = vector
-    return whole
+def whole(network):
+    """Return the part that is the whole network."""
+    return part(network, np.ones(network.inputs, bool))
 
 
 def live_inputs(x):
@@ -206,30 +173,6 @@ def fixed_part(network, masks, x):
     return part(network, inputs, units, masks)
 
 
-def off_weights(network, masks):
-    """Return which elements of the Gaussian block (P,) hard masks switch off: weights, and biases of empty units."""
-    off = np.zeros(network.layout.size, bool)
-    views = network.layout.layers(off)
-    for name, mask in masks.items():
-        for kind in ("mu", "log_sigma"):
-            views[name][f"weight.{kind}"][...], views[name][f"bias.{kind}"][...] = ~mask, ~mask.any(axis=0)
-    return off[network.layout.block("mu")]
-
-
-def off_weights_rest(network, vector, prior, masks):
-    """Return whether every weight that hard masks switch off is at its prior, where it has one.
-
-    Only then are they left out of training: elsewhere it shall be seen where they drift.
-    """
-    off = off_weights(network, masks)
-    if prior.informative is not None:
-        known = np.zeros(len(prior.mu), bool)
-        known[prior.informative] = True
-        off &= known
-    return all(np.array_equal(vector[network.layout.block(block)][off], values[off])
-               for block, values in (("mu", prior.mu), ("log_sigma", prior.log_sigma)))
-
-
 def useful(network, masks, x):
     """Switch off every weight of hard masks that changes nothing: no signal reaches it, or nothing reads its unit.
 
@@ -239,7 +182,6 @@ def useful(network, masks, x):
     Parameters
     ----------
     network : ibpcl.models.network.Network
-        What the layers are.
     masks : dict of str to ndarray of bool, shape (D, K)
         The hard masks.
     x : ndarray, shape (N, D)
@@ -262,4 +204,3 @@ def useful(network, masks, x):
         if readers and all(reader in kept for reader in readers):     # an output layer without masks reads all
             kept[name] &= np.logical_or.reduce([kept[reader].any(axis=1) for reader in readers])
     return {name: kept[name] for name in masks}
-

@@ -47,7 +47,7 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
     part, sticks = packing.whole(network), {}
     if masks is not None:                                    # nothing else can be seen in the outputs
         part = packing.fixed_part(network, masks, x)
-        masks = packing.pack_masks(part, masks)
+        masks = packing.cut(masks, part.kept)
     small, vector = part.network, vector[part.index]
     views, rows, found = small.layout.layers(vector), max(1, chunk // samples), []
     for i, start in enumerate(range(0, max(1, len(x)), rows)):

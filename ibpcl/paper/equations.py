@@ -98,7 +98,7 @@ TABLE = r"""
     = methods.npbcl.NPBCL.learn, methods.npbcl.NPBCL.predict
     : definitions/algorithm.coresets, definitions/coresets.decomposition
 4.3          286          claim    proved     a coreset refines only its own task's subset of weights
-    = methods.npbcl.NPBCL.predict, inference.objectives.train_fixed  : definitions/algorithm.coresets
+    = methods.npbcl.NPBCL.predict, inference.objectives.train  : definitions/algorithm.coresets
 4.5          296          claim    proved     one bit for each weight and task
     = continual.masks.pack  : definitions/mask-storage
 4.5          298          inline   proved     u_i = 1[exists d: B_di = 1]; in practice max_d B_di
@@ -149,7 +149,7 @@ C            508          inline   proved     q~_t = proj(q~_{t-1} p(D_t u C_{t-
     = methods.npbcl.NPBCL.learn, models.elbo.elbo
     : definitions/algorithm.coresets, definitions/recursion
 C            509          inline   proved     q_t = proj(q~_t p(C_t | theta))
-    = methods.npbcl.NPBCL.predict, inference.objectives.train_fixed
+    = methods.npbcl.NPBCL.predict, inference.objectives.train
     : definitions/algorithm.coresets, definitions/recursion
 D            512          inline   proved     E_q[L(Z)] = E_eps[L(f(phi, eps))]
     = primitives.gaussian.sample_vjp, primitives.masked_weights.sample_vjp

@@ -9,7 +9,7 @@ from ibpcl.inference.backend import backend
 from ibpcl.models import elbo as bounds
 from ibpcl.models import likelihoods, plain, starts
 from ibpcl.models.controller import Controller
-from ibpcl.models.elbo import Prior
+from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.gated import Gated, capacity, capacity_vjp, gates, gates_vjp
 from ibpcl.models.layers import Drawn, Gaussian, Pass, Plain, activate, activate_vjp
 from ibpcl.models.masked import Masked, MaskModel
@@ -45,7 +45,8 @@ def network(seed=0, mask_kl="bernoulli", activation="relu", *, kind="classifier"
     gaussian = model.layout.block("mu").stop
     sticks = dict(zip(model.masked, [(2.0, 0.5)] * 2 if learns_alpha else ALPHA, strict=True))
     prior = Prior(rng.normal(size=gaussian), rng.normal(scale=0.3, size=gaussian), sticks,
-                  np.flatnonzero(rng.random(gaussian) < 0.5) if partial or flat else None, flat)
+                  np.flatnonzero(rng.random(gaussian) < 0.5) if partial or flat else None,
+                  Flat if flat else None)
     x, labels = rng.normal(size=(7, sizes[0])), rng.integers(0, max(outputs, 2), 7)
     masks = {name: rng.random(layer.shape) < 0.5 for name, layer in model.masked.items()}
     return model, vector, prior, x, rng.normal(size=(7, 3)) if kind == "regressor" else labels, masks

@@ -8,6 +8,7 @@ import pytest
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import Task
 from ibpcl.errors import TrainingError
+from ibpcl.inference import objectives
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
@@ -101,7 +102,8 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
     network, start = npbcl._network(2, (8,)), fresh.begin(task)
     start = np.concatenate([start, np.zeros(network.layout.size - len(start), np.float32)])
     prior, masks = fresh.prior(fresh.network(2)), {"hidden0": np.ones((6, 8), bool)}
-    vector, _ = npbcl._fixed(network, start, prior, masks, Data(task.x_train, task.y_train), how, SMALL.rate)
+    _, vector, _ = objectives.train(network, start, prior, Data(task.x_train, task.y_train), how,
+                                    dict.fromkeys(("mu", "log_sigma"), SMALL.rate), npbcl._weighted(network), masks)
     _, expected = learner.assemble(0)
     np.testing.assert_array_equal(vector[: len(expected)], expected)
 

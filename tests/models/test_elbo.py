@@ -7,7 +7,7 @@ import pytest
 
 from ibpcl.inference.backend import backend
 from ibpcl.models import packing, starts
-from ibpcl.models.elbo import GRADIENT, Elbo, Prior, elbo, elbo_vjp
+from ibpcl.models.elbo import GRADIENT, Elbo, Flat, Prior, elbo, elbo_vjp
 from ibpcl.models.layers import Pass
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import Masked, MaskModel, sticks
@@ -89,7 +89,7 @@ def test_a_flat_prior_is_the_limit_of_a_wide_one():
     """The wider a Gaussian, the nearer its divergence to minus the logarithms of sigma, and a constant."""
     model, vector, prior, x, labels, masks = network()
     count = len(prior.mu)
-    flat = prior._replace(informative=np.arange(0, count, 2), flat=True)
+    flat = prior._replace(informative=np.arange(0, count, 2), others=Flat)
     others = np.setdiff1d(np.arange(count), flat.informative)
     noise = draw(model, x, False)
 
@@ -104,7 +104,7 @@ def test_a_flat_prior_is_the_limit_of_a_wide_one():
         constant = len(others) * (np.log(width) - 0.5)
         np.testing.assert_allclose(wide_value - constant, value, atol=tolerance)
         np.testing.assert_allclose(wide_gradient, gradient, atol=tolerance)
-    none_value, none_gradient = divergence(flat._replace(flat=False))
+    none_value, none_gradient = divergence(flat._replace(others=None))
     sigmas = vector[model.layout.block("log_sigma")]
     np.testing.assert_allclose(none_value, value + sigmas[others].sum())
     assert not none_gradient[model.layout.block("mu")][others].any()
@@ -163,10 +163,10 @@ def test_an_input_that_is_always_zero_may_rest_with_its_own_sticks():
     for name in ("rho", "raw_a", "raw_b"):
         np.testing.assert_allclose(gradient[name][dead], 0, atol=1e-9)
     part = packing.masked_part(model, x)
-    kept, drawn = part.inputs, noise["hidden0"]
+    kept, drawn = part.kept["hidden0"][0], noise["hidden0"]
     smaller = noise | {"hidden0": drawn._replace(weight=drawn.weight[:, kept], stick=drawn.stick[:, kept],
                                                  mask=drawn.mask[:, kept])}
-    without, _ = elbo(part.network, vector[part.index], packing.pack_prior(part, model, prior), part.columns(x), labels,
+    without, _ = elbo(part.network, vector[part.index], packing.cut_prior(part, model, prior), part.columns(x), labels,
                       smaller, 70, NUMPY, None, 0.7)
     assert kept.tolist() == [True, True, False, True, True, True]
     np.testing.assert_allclose((without[0], *without[2:]), (parts[0], *parts[2:]), rtol=1e-9)

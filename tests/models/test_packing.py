@@ -19,9 +19,9 @@ NUMPY = backend("numpy")
 def assert_same_part(model, vector, prior, x, targets, masks, part, who):
     """Compare likelihood and gradient of a part with those of the whole network, at the same noise."""
     small, whole = part.network, model.noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64, relaxed=False)
-    noise = whole | {name: (whole[name][0][..., kept],) for name, kept in part.units.items()}
-    parts, cache = elbo(small, vector[part.index], packing.pack_prior(part, model, prior), part.columns(x), targets,
-                        noise, 70, who, packing.pack_masks(part, masks))
+    noise = whole | {name: (whole[name][0][..., columns],) for name, (_, columns) in part.kept.items()}
+    parts, cache = elbo(small, vector[part.index], packing.cut_prior(part, model, prior), part.columns(x), targets,
+                        noise, 70, who, packing.cut(masks, part.kept))
     expected, whole_cache = elbo(model, vector, prior, x, targets, whole, 70, who, masks)
     assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
     assert parts.kl_latent == pytest.approx(expected.kl_latent, rel=1e-12)
@@ -42,8 +42,8 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
     masks["hidden0"][:, 1] = [False, False, True, False, False, False]       # to an input that is always zero alone
     masks["hidden0"][4] = False                              # no weight reads this input
     part = packing.fixed_part(model, masks, x)
-    assert not part.inputs[4]
-    kept = packing.pack_masks(part, masks)
+    assert not part.kept["hidden0"][0][4]
+    kept = packing.cut(masks, part.kept)
     assert {name: layer.kept for name, layer in part.network.masked.items()} == {
         name: mask.sum() for name, mask in kept.items()}
     assert_same_part(model, vector, prior, x, labels, masks, part, backend(who))

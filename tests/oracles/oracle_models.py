@@ -11,7 +11,7 @@ from fingerprints import rng, values
 
 from ibpcl.continual import fisher
 from ibpcl.models import likelihoods, packing
-from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
+from ibpcl.models.elbo import Elbo, Flat, Prior, elbo, elbo_vjp
 from ibpcl.models.gated import capacity, capacity_vjp, freedom, gates, gates_vjp
 from ibpcl.models.gated import network as gated_network
 from ibpcl.models.layers import Drawn, Gaussian
@@ -74,7 +74,7 @@ def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_
     y = rng("y").integers(0, OUTPUTS, EXAMPLES)
     if kind != "classes":
         y = rng("targets").normal(size=(EXAMPLES, OUTPUTS)).astype(dtype)
-    given = {} if prior == "all" else {"informative": half(model), "flat": prior == "flat"}
+    given = {} if prior == "all" else {"informative": half(model), "others": Flat if prior == "flat" else None}
     belief = prior_of(model, dtype, (4.0, 2.5), **given)
     if learns_alpha:
         belief = belief._replace(sticks=dict.fromkeys(model.masked, (2.0, 0.5)))
@@ -87,8 +87,8 @@ def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_
         hard["hidden1"][:, 3] = False
     if masks == "packed":
         part = packing.fixed_part(model, hard, x)
-        belief, vector = packing.pack_prior(part, model, belief), vector[part.index]
-        x, hard, model = part.columns(x), packing.pack_masks(part, hard), part.network
+        belief, vector = packing.cut_prior(part, model, belief), vector[part.index]
+        x, hard, model = part.columns(x), packing.cut(hard, part.kept), part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, relaxed=False)
     if masks == "none":
         drawn = {name: (np.zeros_like(eps[:1]),) for name, (eps,) in drawn.items()}
@@ -99,7 +99,7 @@ def masked_part(who, dtype):
     model, x = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, Masked), inputs(dtype)
     part, vector = packing.masked_part(model, x), point(model, dtype)
     drawn = part.network.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
-    belief = packing.pack_prior(part, model, prior_of(model, dtype, (4.0, 2.5)))
+    belief = packing.cut_prior(part, model, prior_of(model, dtype, (4.0, 2.5)))
     y = rng("y").integers(0, OUTPUTS, EXAMPLES)
     return answer(part.network, vector[part.index], belief, part.columns(x), y, drawn, TASK, who, None, 0.7)
 
@@ -136,8 +136,8 @@ def autoencoder(kinds, pixels, masked, who, dtype, *, packed=False, **options):
     read, whole = x, model
     if packed:
         part = packing.masked_part(model, x) if masked else packing.fixed_part(model, masks, x)
-        belief, vector, read = packing.pack_prior(part, model, belief), vector[part.index], part.columns(x)
-        masks, model = None if masked else packing.pack_masks(part, masks), part.network
+        belief, vector, read = packing.cut_prior(part, model, belief), vector[part.index], part.columns(x)
+        masks, model = None if masked else packing.cut(masks, part.kept), part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, masked)
     found = answer(model, vector, belief, read, x, drawn, TASK, who, masks, tau)
     if masked or packed:
