@@ -87,23 +87,20 @@ class Task:
             missing, given = ("y_test", "y_train") if self.y_test is None else ("y_train", "y_test")
             raise TypeError(f"{self._at(missing)} must be given, since {given} is")
         self._set("y", lambda y, what: None if y is None else _array(y, what))
+        for argument, kind in (("classes", "classification"), ("class_names", "classification"), ("label", "images")):
+            if getattr(self, argument) is not None and self.kind != kind:
+                raise ValueError(f"{self._at(argument)} must be left out unless the task is one of {kind}; it is one "
+                                 f"of {self.kind} with y_train of shape {getattr(self.y_train, 'shape', None)}")
         self._set("x", _pixels if self.kind == "images" else _inputs)
+        if self.kind == "regression":
+            self._set("y", _inputs)
         if self.kind == "classification":
             self._set("y", _labels)
             self._name_classes()
-        else:
-            for argument in ("classes", "class_names"):
-                if getattr(self, argument) is not None:
-                    raise ValueError(f"{self._at(argument)} must be left out unless y_train has shape (N,), "
-                                     f"got y_train of shape {np.shape(self.y_train)}")
-        if self.kind == "regression":
-            self._set("y", _inputs)
+        if self.label is not None:
+            object.__setattr__(self, "label", _at_least(0, self.label, self._at("label")))
         self._check_sizes()
         object.__setattr__(self, "image_shape", _image_shape(self.image_shape, self.inputs, self._at("image_shape")))
-        if self.label is not None:
-            if self.kind != "images":
-                raise ValueError(f"{self._at('label')} must be left out of a {self.kind}, got {self.label!r}")
-            object.__setattr__(self, "label", _at_least(0, self.label, self._at("label")))
 
     @property
     def kind(self):
@@ -141,12 +138,11 @@ class Task:
     def _name_classes(self):
         """Fill in the number of classes and their names; refuse labels that are not among them."""
         classes, names, what = self.classes, self.class_names, self._at("class_names")
-        if names is not None:
-            if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
-                raise TypeError(f"{what} must be a sequence of strings, got {names!r}")
-            classes = len(names) if classes is None else classes
-        elif classes is None:
-            classes = max(1, int(self.y_train.max()) + 1, int(self.y_test.max()) + 1)
+        if names is not None and (isinstance(names, str) or not isinstance(names, Sequence)
+                                  or not all(isinstance(name, str) for name in names)):
+            raise TypeError(f"{what} must be a sequence of strings, got {names!r}")
+        if classes is None:
+            classes = max(1, 1 + int(max(self.y_train.max(), self.y_test.max()))) if names is None else len(names)
         classes = _at_least(1, classes, self._at("classes"))
         if names is None and classes > MOST_UNNAMED:
             raise ValueError(f"{what} must be given for more than {MOST_UNNAMED} classes, got {classes} classes")
@@ -183,66 +179,6 @@ class Stream(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, t: int) -> Task: ...
-
-
-def check_width(task, width, first):
-    """Refuse a task whose inputs are not as wide as the inputs of the tasks before it.
-
-    Parameters
-    ----------
-    task : Task
-        The task that has arrived.
-    width : int
-        The width D that the network was made for.
-    first : str
-        The name of the task that set ``width``, for the message.
-
-    Raises
-    ------
-    ValueError
-        When ``task.inputs`` is not ``width``; names both tasks and both widths.
-
-    Examples
-    --------
-    >>> task = Task("b", [[0.0, 1.0]], [0], [[1.0, 0.0]], [0])
-    >>> check_width(task, 2, "a")
-    """
-    if task.inputs != width:
-        raise ValueError(f"Task {task.name!r}: inputs are {task.inputs} wide, but those of task {first!r} "
-                         f"are {width} wide; all tasks of a stream must have one input width")
-
-
-def check_stream(stream):
-    """Build every task of a stream once and return the input width that all of them share.
-
-    Building a task checks it, so this finds a bad task before any training has been spent on the good ones.
-
-    Parameters
-    ----------
-    stream : Stream
-        The tasks, built one at a time and dropped again.
-
-    Returns
-    -------
-    width : int
-        The shared input width D.
-
-    Raises
-    ------
-    ValueError
-        When the stream is empty, a task is not valid, or a task has another input width than task 0.
-
-    Examples
-    --------
-    >>> check_stream([Task("a", [[0.0, 1.0]], [0], [[1.0, 0.0]], [0])])
-    2
-    """
-    if len(stream) == 0:
-        raise ValueError(f"check_stream: the stream {getattr(stream, 'name', '')!r} has no tasks")
-    first = stream[0]
-    for t in range(1, len(stream)):
-        check_width(stream[t], first.inputs, first.name)
-    return first.inputs
 
 
 def _at_least(least, value, what):

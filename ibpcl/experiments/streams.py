@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ibpcl.continual.task import check_width
 from ibpcl.data import registry
 from ibpcl.data.own import read_tasks
 from ibpcl.data.subsets import limited, limited_dataset, resplit, with_validation
@@ -79,7 +78,9 @@ def survey(stream):
         first, names = stream[0], []
         for t in range(len(stream)):
             task = stream[t] if t else first
-            check_width(task, first.inputs, first.name)
+            if task.inputs != first.inputs:
+                raise ValueError(f"Task {task.name!r}: inputs are {task.inputs} wide, but those of task {first.name!r} "
+                                 f"are {first.inputs} wide; all tasks of a stream must have one input width")
             if task.kind == "regression" and not np.ptp(task.y_test, axis=0).any():
                 raise ValueError(f"the test targets ({len(task.y_test)}) of task {task.name!r} are all alike, so R^2 "
                                  "is not defined; at least 2 must differ (see test_limit and validation)")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from matplotlib import cbook
 
-from ibpcl.continual.task import check_stream
 from ibpcl.data import terrain
 from ibpcl.data.dataset import DataError
 from ibpcl.data.subsets import limited
@@ -39,7 +38,7 @@ def test_names_tell_the_longitudes_from_west_to_east():
 @pytest.mark.parametrize("tasks", [1, 5, 7, 30])
 def test_all_tasks_have_one_width(tasks):
     stream = TerrainStream(tasks=tasks)
-    assert (len(stream), check_stream(stream), stream[-1].image_shape) == (tasks, 100, (10, 10))
+    assert [(task.inputs, task.image_shape) for task in stream] == [(100, (10, 10))] * tasks
     with pytest.raises(IndexError):
         stream[tasks]
 

@@ -222,7 +222,8 @@ def task(x=((0.0, 1.0),), y=(0,)):
 
 @pytest.mark.parametrize("builders, problem", [
     ([task, lambda: task([[0.0, np.nan]])], "finite"), ([lambda: task(y=[2])], "labels"),
-    ([task, lambda: task([[0.0, 1.0, 2.0]])], "wide"), ([lambda: task([["a", "b"]])], "real numbers"),
+    ([task, lambda: task([[0.0, 1.0, 2.0]])], "'t': inputs are 3 wide, but those of task 't' are 2 wide"),
+    ([lambda: task([["a", "b"]])], "real numbers"),
 ])
 def test_a_bad_task_is_found_before_training(builders, problem):
     class Stream(list):
