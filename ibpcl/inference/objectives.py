@@ -156,5 +156,5 @@ def _larger_state(layout, state, larger):
     parts = []
     for part in (state.first, state.second, np.broadcast_to(state.step, state.first.shape)):
         parts.append(np.zeros(larger.size, part.dtype))
-        layout.transfer(part, larger, parts[-1])
+        parts[-1][layout.within(larger)] = part
     return State(*parts)

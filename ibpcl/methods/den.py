@@ -27,12 +27,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.expansion import corner
-from ibpcl.continual.learner import Saved, check_inputs, check_task
-from ibpcl.methods.den_course import Course
+from ibpcl.inference import sparsity
+from ibpcl.inference.loop import fit
+from ibpcl.inference.schedules import geometric
+from ibpcl.methods.growing import Growing
 from ibpcl.methods.sequential import SequentialSettings
-from ibpcl.models import plain
+from ibpcl.models import expandable
+from ibpcl.models.elbo import Elbo
 from ibpcl.options import option
+from ibpcl.primitives import quadratic
 
 
 @dataclass(frozen=True)
@@ -56,73 +59,96 @@ class Settings(SequentialSettings):
                                     at_least=0, at_most=np.inf)
 
 
-class DEN(Saved):
-    """Learn tasks in a network that grows.
-
-    Parameters as in :class:`ibpcl.continual.learner.Saved`.
-
-    Attributes
-    ----------
-    shared : list of pair of ndarray
-        Weights (D, K) and biases (K,) of each hidden layer, as large as the last task needed them.
-    own : list of pair of ndarray
-        The same of each task's head.
-    widths : list of tuple of int
-        How many units of each layer each task knows: those with its time stamp, or an earlier one.
-    """
+class DEN(Growing):
+    """Learn tasks in a network that grows; parameters and attributes as in :class:`ibpcl.methods.growing.Growing`."""
 
     settings_type = Settings
+    phases = ("initial", "growth")
 
-    def __init__(self, settings=None, seed=0, backend_name="numba"):
-        super().__init__(settings, seed, backend_name)
-        self.shared, self.own, self.widths = [], [], []
-
-    def learn(self, task, progress=None):
-        """Learn the next task; return the history of its phases.
-
-        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
-        """
-        self._check(task)
-        self.inputs = task.inputs
-        course = Course(self, task, progress)
-        if self.own:
-            course.later()
+    def train(self, task, progress):
+        """Go through the phases of a task; return the parameters of its network and the history."""
+        course, settings = Course(self, task, progress), self.settings
+        if self.learned == 0:
+            course.fit_new("whole", settings.epochs)
         else:
-            course.first()
-        *hidden, head = [(weight.copy(), bias.copy()) for weight, bias in course.network.weights(course.vector)]
-        self.shared, self.own = hidden, [*self.own, head]
-        self.widths.append(course.network.hidden)
-        return [record._replace(task=len(self.own) - 1) for record in course.history]
+            course.fit_new("head", settings.head_epochs)
+            course.fit_selected()
+            if course.loss() >= settings.loss_threshold:
+                course.expand()
+            if course.split():
+                course.fit_new("split", settings.epochs)
+        self.memory[f"widths{self.learned}"] = np.array(course.network.hidden)
+        return course.vector, course.history
 
-    def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the units that it knows."""
-        x = check_inputs("den.predict", x, self.inputs, task_id, len(self.own))
-        network = plain.network(self.inputs, self.widths[task_id], len(self.own[task_id][1]))
-        vector = np.zeros(network.layout.size, np.float32)
-        for views, values in zip(network.weights(vector), (*self.shared, self.own[task_id]), strict=True):
-            for view, value in zip(views, values, strict=True):
-                view[...] = corner(value, view.shape)
-        return network.predict(vector, x, self.backend)
 
-    def state(self):
-        """Return everything that was learned, as a dict of arrays."""
-        if not self.own:
-            return {}
-        layers = {f"hidden{i}": layer for i, layer in enumerate(self.shared)}
-        layers |= {f"task{t}.head": head for t, head in enumerate(self.own)}
-        arrays = {f"{name}.{part}": value for name, pair in layers.items()
-                  for part, value in zip(("weight", "bias"), pair, strict=True)}
-        return {"inputs": np.array(self.inputs), "widths": np.array(self.widths), **arrays}
+class Course:
+    """One task of DEN under way: the network and its parameters as they are now, and the history so far."""
 
-    def load_state(self, state):
-        """Become the learner whose :meth:`state` this was."""
-        def pair(name):
-            return np.array(state[f"{name}.weight"]), np.array(state[f"{name}.bias"])
+    def __init__(self, learner, task, progress):
+        self.learner, self.task, self.settings = learner, task, learner.settings
+        self.how, self.history = learner.how(progress), []
+        self.network = learner.network(task.outputs)
+        self.widths, self.vector = self.network.hidden, learner.start(self.network)
+        self.before = [(weight.copy(), bias.copy()) for weight, bias in self.network.weights(self.vector)[:-1]]
 
-        self.inputs = int(state["inputs"]) if state else None
-        self.widths = [tuple(int(width) for width in row) for row in state.get("widths", ())]
-        self.shared = [pair(f"hidden{i}") for i in range(len(self.settings.hidden)) if state]
-        self.own = [pair(f"task{t}.head") for t in range(len(self.widths))]
+    def fit_new(self, phase, epochs, groups=()):
+        """Train what the last task did not have, sparsely: weights alone, and ``groups`` of what enters a unit."""
+        new, single = ~self.learner.known(self.network), np.zeros(len(self.vector), np.float32)
+        for weight, _ in self.network.weights(single):
+            weight[...] = self.settings.sparsity
+        self._fit(phase, epochs, new, sparsity.Sparsity(single * new, groups, self.settings.group_sparsity))
 
-    def _check(self, task):
-        check_task("den", task, "classification", self.inputs)
+    def fit_selected(self):
+        """Train the weights between selected units, drawn to 0, and to what the last task left."""
+        trained = expandable.between(self.network, expandable.reached(self.network.weights(self.vector)))
+        decay, drift = (np.float32(weight) * trained for weight in (self.settings.decay, self.settings.drift))
+        drift[-self.network.head_size:] = 0                  # the new head was nowhere
+        self._fit("selected", self.settings.epochs, trained,
+                  pulls=((np.zeros_like(decay), decay), (self.learner.start(self.network), drift)))
+
+    def loss(self):
+        """Return the mean negative log likelihood of the training data, nats per example."""
+        total, _ = self.network.log_likelihood(self.vector, self.task.x_train, self.task.y_train, self.learner.backend)
+        return -total / len(self.task.x_train)
+
+    def expand(self):
+        """Add units to every layer, train them, and remove those that nothing enters."""
+        larger = self.network.resized(tuple(width + self.settings.expand_units for width in self.widths))
+        vector = self.learner.start(larger, "growth")
+        vector[self.network.layout.within(larger.layout)] = self.vector
+        self.network, self.vector = larger, vector
+        groups = expandable.incoming(larger, self.widths)
+        self.fit_new("expanded", self.settings.epochs, groups)
+        keep = tuple(np.append(np.ones(width, bool), self.vector[places].any(axis=0))
+                     for width, places in zip(self.widths, groups, strict=True))
+        self.network, self.vector = expandable.kept_units(larger, self.vector, keep)
+
+    def split(self):
+        """Put back the units that moved too far, and copy them; return how many."""
+        distances = expandable.drift(self.network.weights(self.vector)[:-1], self.before)
+        moved = [np.flatnonzero(distance > self.settings.split_threshold) for distance in distances]
+        self.network, self.vector = expandable.split(self.network, self.vector, self.before, moved)
+        return sum(map(len, moved))
+
+    def _fit(self, phase, epochs, trained, kinks=None, pulls=()):
+        """Train some of the parameters, under penalties with a kink, or drawn to means with precisions."""
+        network, task, examples, how = self.network, self.task, len(self.task.x_train), self.how
+        rates, steps = np.float32(self.settings.rate) * trained, epochs * -(-examples // how.batch)
+
+        def objective(vector, rows, step, steps):
+            total, cache = network.log_likelihood(vector, task.x_train[rows], task.y_train[rows], how.backend)
+            gradient, penalty = network.log_likelihood_vjp(-1 / len(rows), cache), 0.0
+            for mean, precision in pulls:
+                value, quadratic_cache = quadratic.penalty(vector, mean, precision)
+                gradient += quadratic.penalty_vjp(1.0, quadratic_cache)[0]
+                penalty += value
+            penalty += kinks.value(vector) if kinks else 0.0
+            return Elbo(total * examples / len(rows), penalty * examples), gradient, 0.0
+
+        def shrink(step, vector, state, rates):
+            factor = np.float32(geometric(1.0, how.rate_end, step, steps))
+            return kinks.shrink(vector, sparsity.step_sizes(state, rates * factor)), state, rates
+
+        self.vector, records = fit(self.vector, objective, rates, examples, how._replace(phase=phase, epochs=epochs),
+                                   None if kinks is None or kinks.is_zero else shrink)
+        self.history += records

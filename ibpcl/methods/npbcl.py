@@ -303,7 +303,7 @@ class NPBCL(Saved):
         self.hidden = tuple(units + extra for units, extra in zip(self.hidden, more, strict=True))
         larger = self._network(network.outputs, self.hidden)
         grown = self._start(larger, None, growth=step + 1)
-        network.layout.transfer(vector, larger.layout, grown)
+        grown[network.layout.within(larger.layout)] = vector
         prior = self._prior(larger)
         return larger, grown, prior, self._rest(larger, grown, prior, relaxed=True)
 

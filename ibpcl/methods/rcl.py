@@ -24,18 +24,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl import adam
-from ibpcl.continual.expansion import corner
-from ibpcl.continual.learner import check_inputs
 from ibpcl.data.subsets import with_validation
 from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods.sequential import Sequential, SequentialSettings
-from ibpcl.models import plain
+from ibpcl.methods.growing import Growing
+from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.models.controller import Controller
 from ibpcl.models.elbo import Elbo
-from ibpcl.models.parameters import Layout
 from ibpcl.noise import Key, generator, uniform
 from ibpcl.openblas import on_one_thread
 from ibpcl.options import option
@@ -79,20 +76,10 @@ class Search(NamedTuple):
         return self.trials[self.trials[:, -1].argmax(), :-1].astype(np.int64)
 
 
-def trunk(inputs, hidden):
-    """Return the order of the hidden layers' parameters in a network's vector, without the head's.
+class RCL(Growing):
+    """Learn tasks in a network that grows; parameters and attributes as in :class:`ibpcl.methods.growing.Growing`.
 
-    >>> trunk(784, (200,)).size
-    157000
-    """
-    return Layout(plain.network(inputs, tuple(hidden), 1).layout.entries[:-2])
-
-
-class RCL(Sequential):
-    """Learn tasks in a network that grows; parameters and attributes as in :class:`Sequential`.
-
-    ``shared`` holds the hidden layers of the newest network.  ``memory`` has ``widths{s}``, the units of each hidden
-    layer after task s, and ``trials{s}``, a row a trial: the units that it added to each layer, then its reward.
+    ``memory`` has ``trials{s}``, too, a row a trial: the units that it added to each layer, then its reward.
     """
 
     settings_type = Settings
@@ -162,35 +149,8 @@ class RCL(Sequential):
         history : list of Record
             Of the training.
         """
-        settings, old = self.settings, self.memory[f"widths{len(self.outputs) - 1}"]
-        network = plain.network(self.inputs, tuple((old + added).tolist()), task.outputs)
-        start = network.start(generator(self.key()), settings.start)
-        before, after = trunk(self.inputs, old), trunk(self.inputs, network.hidden)
-        frozen = np.zeros(len(start), np.float32)
-        before.transfer(self.shared, after, start[: after.size])
-        before.transfer(np.ones_like(self.shared), after, frozen[: after.size])
-        return objectives.train(network, start, None, Data(task.x_train, task.y_train), self.how(progress),
-                                {"plain": settings.rate}, Weighted(Elbo(1.0), held=frozen > 0), {})
-
-    def keep(self, task, vector):
-        """Keep the hidden layers of the newest network, and the task's own head."""
-        count = trunk(self.inputs, self.memory[f"widths{len(self.outputs)}"]).size
-        self.shared, head = vector[:count].copy(), vector[count:].copy()
-        self.own.append(head)
-        self.outputs.append(task.outputs)
-
-    def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task, from the network that it had."""
-        x = check_inputs("rcl.predict", x, self.inputs, task_id, len(self.outputs))
-        network = plain.network(self.inputs, self.widths(task_id), self.outputs[task_id])
-        return network.predict(np.concatenate([self.shared_for(task_id), self.own[task_id]]), x, self.backend)
-
-    def shared_for(self, task_id):
-        """Return the hidden layers of a task's network: a corner of each array of the newest one."""
-        views = trunk(self.inputs, self.widths(len(self.outputs) - 1)).views(self.shared)
-        own = trunk(self.inputs, self.widths(task_id)).entries
-        return np.concatenate([corner(views[entry.name], entry.shape).ravel() for entry in own])
-
-    def widths(self, task_id):
-        """Return the units of each hidden layer of a task's network."""
-        return tuple(self.memory[f"widths{task_id}"].tolist())
+        widths = tuple((self.memory[f"widths{self.learned - 1}"] + added).tolist())
+        network = self.network(task.outputs, widths)
+        weighted = Weighted(Elbo(1.0), held=self.known(network))
+        return objectives.train(network, self.start(network), None, Data(task.x_train, task.y_train),
+                                self.how(progress), {"plain": self.settings.rate}, weighted, {})

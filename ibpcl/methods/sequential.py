@@ -103,8 +103,12 @@ class Sequential(Saved):
     # What a method may say otherwise.
 
     def network(self, outputs):
-        """Return the network of a task."""
+        """Return the network of the next task, or of the one that was just learned."""
         return plain.network(self.inputs, self.settings.hidden, outputs)
+
+    def network_of(self, task_id):
+        """Return the network of a learned task."""
+        return self.network(self.outputs[task_id])
 
     def places(self, network):
         """Return where in a network's vector that is which all tasks share."""
@@ -168,7 +172,7 @@ class Sequential(Saved):
 
     def assemble(self, task_id):
         """Return the network of a learned task and its parameters."""
-        network = self.network(self.outputs[task_id])
+        network = self.network_of(task_id)
         places, of_task = self.places(network), np.ones(network.layout.size, bool)
         of_task[places] = False
         vector = np.empty(network.layout.size, np.float32)

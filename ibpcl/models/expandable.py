@@ -7,8 +7,6 @@ unit is its place.
 Hidden layers are a list of pairs, weights (D, K) and biases (K,); a task's head is one such pair.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
 
@@ -51,14 +49,6 @@ def between(network, units):
     for (weight, bias), sources, targets in zip(network.weights(chosen), incoming, outgoing, strict=True):
         weight[...], bias[...] = np.outer(sources, targets), targets
     return chosen
-
-
-def added(network, widths):
-    """Return which parameters (P,) a network of smaller ``widths`` does not have, the head among them."""
-    new = np.ones(network.layout.size, bool)
-    for (weight, bias), (rows, columns) in zip(network.weights(new), pairwise((network.inputs, *widths)), strict=False):
-        weight[:rows, :columns] = bias[:columns] = False
-    return new
 
 
 def incoming(network, widths):
@@ -129,7 +119,7 @@ def split(network, vector, before, moved):
     """
     larger = network.resized(tuple(width + len(units) for width, units in zip(network.hidden, moved, strict=True)))
     split_vector = np.zeros(larger.layout.size, vector.dtype)
-    network.layout.transfer(vector, larger.layout, split_vector)
+    split_vector[network.layout.within(larger.layout)] = vector
     none = np.zeros(0, int)
     for i, (weight, bias) in enumerate(larger.weights(split_vector)):
         rows, columns = network.weights(vector)[i][0].shape

@@ -105,11 +105,14 @@ class Layout:
         first, last = (found[0], found[-1] + 1) if found.size else (0, 0)
         return slice(int(first), int(last)) if last - first == found.size else found
 
-    def transfer(self, vector, larger, target):
-        """Write the parameters of ``vector`` into ``target``, of the layout ``larger``, each into its corner."""
-        views = larger.views(target)
-        for name, value in self.views(vector).items():
-            views[name][tuple(slice(0, size) for size in value.shape)] = value
+    def within(self, larger):
+        """Return where the parameters are in a vector of a larger layout: each in the corner of the array of its name.
+
+        >>> Layout([Entry("w", (1, 2), "w")]).within(Layout([Entry("v", (2,), "v"), Entry("w", (2, 3), "w")]))
+        array([2, 3])
+        """
+        views = larger.views(np.arange(larger.size))
+        return np.concatenate([views[name][tuple(map(slice, shape))].ravel() for name, shape, _ in self.entries])
 
 
 def collect(values, views):

@@ -42,9 +42,19 @@ def same(one, other):
         np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
 
 
+def layers(learner, task_id=-1):
+    """Return weights and biases of each layer of the network after a task, the newest if not given; copies."""
+    network, vector = learner.assemble(task_id % learner.learned)
+    return network.weights(vector)
+
+
+def widths(learner):
+    return [learner.widths(t) for t in range(learner.learned)]
+
+
 def widths_drifted(learner, before):
     """Check the promise of the threshold: return how far each unit of an earlier task has moved."""
-    return [distance for layer in expandable.drift(learner.shared, before) for distance in layer]
+    return [distance for layer in expandable.drift(layers(learner)[:-1], before) for distance in layer]
 
 
 def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
@@ -55,10 +65,9 @@ def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
     naive = Naive(NaiveSettings(hidden=(8, 7), **COMMON), 3, "numpy")
     for task in tasks:
         naive.learn(task, progress=False)
-    flat = np.concatenate([part.ravel() for layer in den.shared for part in layer])
-    np.testing.assert_array_equal(flat, naive.shared)
+    np.testing.assert_array_equal(den.shared, naive.shared)
     for t, task in enumerate(tasks):
-        np.testing.assert_array_equal(np.concatenate([part.ravel() for part in den.own[t]]), naive.own[t])
+        np.testing.assert_array_equal(den.own[t], naive.own[t])
         np.testing.assert_array_equal(den.predict(task.x_test, t), naive.predict(task.x_test, t))
 
 
@@ -89,7 +98,7 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
     learner = learned([first], **settings)
     network, key = plain_network(6, hidden, 2), Key(1, 1, 0, 0)
     start = network.start(generator(key))
-    for (weight, bias), (old_weight, old_bias) in zip(network.weights(start), learner.shared, strict=False):
+    for (weight, bias), (old_weight, old_bias) in zip(network.weights(start), layers(learner)[:-1], strict=False):
         weight[...], bias[...] = old_weight, old_bias
 
     head = np.arange(len(start)) >= len(start) - network.head_size
@@ -103,15 +112,13 @@ def test_with_infinite_thresholds_it_is_selective_retraining_bit_for_bit(make_ta
     drift[head] = 0
     vector = plain_phase(network, vector, second, key, 3, trained, pulls=((decay, 0 * start), (drift, start)))
     learner.learn(second, progress=False)
-    found = np.concatenate([part.ravel() for layer in (*learner.shared, learner.own[1]) for part in layer])
-    np.testing.assert_array_equal(found, vector)
+    np.testing.assert_array_equal(learner.assemble(1)[1], vector)
 
 
 def test_what_is_retrained_is_the_selected_network_alone(make_task):
     """Cut out of the rest, the selected units compute the same logits: nothing else has a say in the new task."""
     learner = learned([make_task(0), make_task(1)], hidden=(8, 7), sparsity=0.02, **NEVER)
-    network = plain_network(6, (8, 7), 2)
-    vector = np.concatenate([part.ravel() for layer in (*learner.shared, learner.own[1]) for part in layer])
+    network, vector = learner.assemble(1)
     units = expandable.reached(network.weights(vector))
     cut = expandable.kept_units(network, vector, units)
     assert sum(cut[0].hidden) < 15
@@ -127,17 +134,17 @@ def test_with_threshold_0_no_earlier_prediction_changes_by_a_bit(make_task, hidd
         for s, expected in before.items():
             np.testing.assert_array_equal(learner.predict(make_task(s).x_test, s), expected)
         before[t] = learner.predict(make_task(t).x_test, t)
-    assert all(np.diff(np.array(learner.widths), axis=0)[:, 0] > 0)
+    assert all(np.diff(widths(learner), axis=0)[:, 0] > 0)
 
 
 def test_expansion_alone_changes_no_earlier_prediction(make_task, monkeypatch):
     """Nothing selected, so only what is new learns."""
     monkeypatch.setattr(expandable, "reached", lambda layers: tuple(np.zeros(len(b), bool) for _, b in layers[:-1]))
     learner = learned([make_task(0)], loss_threshold=0.0, split_threshold=np.inf)
-    first, weights = learner.predict(make_task(0).x_test, 0), learner.shared[0][0]
+    first, weights = learner.predict(make_task(0).x_test, 0), layers(learner)[0][0]
     learner.learn(make_task(1), progress=False)
-    assert learner.widths[1][0] > 8
-    np.testing.assert_array_equal(learner.shared[0][0][:, :8], weights)
+    assert learner.widths(1)[0] > 8
+    np.testing.assert_array_equal(layers(learner)[0][0][:, :8], weights)
     np.testing.assert_array_equal(learner.predict(make_task(0).x_test, 0), first)
     p = learner.predict(make_task(1).x_test, 1)
     assert (p.argmax(axis=1) == make_task(1).y_test).mean() > 0.9
@@ -147,11 +154,11 @@ def test_no_unit_moves_further_than_the_threshold(make_task):
     learner, copied = learner_of(hidden=(8, 7), split_threshold=0.2, loss_threshold=np.inf, drift=0.01), 0
     learner.learn(make_task(0), progress=False)
     for t in range(1, 3):
-        before = learner.shared
+        before = layers(learner)[:-1]
         learner.learn(make_task(t), progress=False)
         moved = widths_drifted(learner, before)
         assert max(moved) <= 0.2
-        copied += sum(learner.widths[t]) - sum(learner.widths[t - 1])
+        copied += sum(learner.widths(t)) - sum(learner.widths(t - 1))
         assert max(moved) > 0
     assert copied > 0
 
@@ -159,19 +166,19 @@ def test_no_unit_moves_further_than_the_threshold(make_task):
 def test_it_grows_only_while_the_loss_is_not_below_its_threshold(make_task):
     for threshold, grown in ((np.inf, 0), (0.0, 3)):
         learner = learned([make_task(0), make_task(1)], loss_threshold=threshold, split_threshold=np.inf)
-        assert learner.widths == [(8,), (8 + grown,)]
+        assert widths(learner) == [(8,), (8 + grown,)]
 
 
 def test_group_sparsity_takes_new_units_away_again(make_task):
     learner = learned([make_task(0), make_task(1)], loss_threshold=0.0, split_threshold=np.inf, group_sparsity=3.0)
-    assert learner.widths == [(8,), (8,)]
+    assert widths(learner) == [(8,), (8,)]
 
 
 def test_a_drift_penalty_holds_units(make_task):
     moved = []
     for drift in (0.0, 100.0):
         learner = learned([make_task(0)], drift=drift, **NEVER)
-        before = learner.shared
+        before = layers(learner)[:-1]
         learner.learn(make_task(1), progress=False)
         moved.append(max(widths_drifted(learner, before)))
     assert moved[1] < moved[0] / 4

@@ -9,9 +9,10 @@ from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import minibatches
+from ibpcl.methods.growing import trunk
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
-from ibpcl.methods.rcl import RCL, Settings, trunk
+from ibpcl.methods.rcl import RCL, Settings
 from ibpcl.models.controller import Controller
 from ibpcl.models.plain import network as plain_network
 from ibpcl.noise import generator

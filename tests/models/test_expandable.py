@@ -46,14 +46,6 @@ def test_what_lies_between_units():
         np.testing.assert_array_equal(bias, expected)
 
 
-def test_what_is_added_is_what_a_smaller_network_cannot_see():
-    network, _, _ = random_network()
-    new = expandable.added(network, (3, 4))
-    (w0, b0), (w1, b1), (w2, b2) = network.weights(new)
-    assert not w0[:, :3].any() and w0[:, 3:].all() and b0.tolist() == [0, 0, 0, 1, 1]
-    assert not w1[:3].any() and w1[3:].all() and not b1.any() and w2.all() and b2.all()
-
-
 def test_a_unit_that_nothing_enters_can_be_cut_out():
     network, vector, x = random_network()
     for places, silent in zip(expandable.incoming(network, (2, 3)), ([0, 2], [0]), strict=True):
