@@ -38,7 +38,7 @@ DEFINITIONS_OF_IMAGES = DEFINITIONS[1:]
 CHUNK = 512                                                  # examples at once: bounds the memory
 
 
-def squared_vjp(dh, cache, needs_dx=True):
+def squared_slopes(dh, cache, needs_dx=True):
     r"""Pull the gradient at a linear layer's outputs back to ``x``; of its parameters return the squared slopes.
 
     .. math:: dx = dh\, w^\top, \qquad (x^2)^\top (dh^2), \qquad \sum_n dh_n^2
@@ -51,7 +51,7 @@ def squared_vjp(dh, cache, needs_dx=True):
 
 
 SQUARES = Backend("numpy")
-SQUARES.linear = SimpleNamespace(apply=linear.apply, apply_vjp=squared_vjp)
+SQUARES.linear = SimpleNamespace(apply=linear.apply, apply_vjp=squared_slopes)
 
 
 @on_one_thread
