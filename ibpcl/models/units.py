@@ -19,12 +19,10 @@ import numpy as np
 from ibpcl.models.layers import GAUSSIAN, Draw, Gaussian, activate, activate_vjp
 from ibpcl.models.masked import sticks, sticks_vjp
 from ibpcl.models.parameters import Entry
-from ibpcl.primitives import bernoulli, concrete, kumaraswamy, stick_breaking, stick_divergence
+from ibpcl.primitives import bernoulli, concrete, stick_divergence
 
-DIVERGENCES = {"bernoulli": (bernoulli.kl, bernoulli.kl_vjp), "concrete": (concrete.kl, concrete.kl_vjp)}
+DIVERGENCES = {"bernoulli": bernoulli, "concrete": concrete}
 UNITS = ("rho", "raw_a", "raw_b")
-# A unit is on with probability e^-SURE at most: in float32 a stick can round to 1, whose log-odds would be infinite.
-SURE = 1e-12
 
 
 class Noise(NamedTuple):
@@ -35,24 +33,8 @@ class Noise(NamedTuple):
     mask: np.ndarray
 
 
-def log_odds(parameters, u):
-    """Draw sticks (S, K) for a layer: the log-odds of its units (S, K) under q and given the sticks, and the cache."""
-    (a, b), raw_cache = sticks(parameters["raw_a"], parameters["raw_b"])
-    log_v, stick_cache = kumaraswamy.sample(u, a, b)
-    log_pi, _ = stick_breaking.log_probabilities(log_v)
-    below = log_pi.real < -SURE
-    logit_pi, logit_cache = stick_breaking.logit_probabilities(np.where(below, log_pi, -SURE))
-    return (parameters["rho"] + logit_pi, logit_pi), (raw_cache, stick_cache, logit_cache, below)
-
-
-def log_odds_vjp(dout, cache):
-    """Pull the gradients at both log-odds back to the parameters (a dict)."""
-    dlogit_theta, dlogit_pi = dout
-    raw_cache, stick_cache, logit_cache, below = cache
-    dlog_pi = stick_breaking.logit_probabilities_vjp(dlogit_theta + dlogit_pi, logit_cache)
-    dlog_v = stick_breaking.log_probabilities_vjp(np.where(below, dlog_pi, 0), None)
-    draw_a, draw_b = sticks_vjp(kumaraswamy.sample_vjp(dlog_v, stick_cache), raw_cache)
-    return {"rho": dlogit_theta.sum(axis=0), "raw_a": draw_a, "raw_b": draw_b}    # rho was broadcast over S
+class Sampled(tuple):
+    """What a pass with sampled masks leaves for the way back."""
 
 
 @dataclass(frozen=True)
@@ -84,31 +66,33 @@ class Units(Gaussian):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
         if how.masks is not None:
             return super().forward(views, x, noise, how)
-        drawn, own = noise[self.name], views[self.name]
+        drawn, own, backend = noise[self.name], views[self.name], how.backend
         # The activation is apart from the layer: the mask's gradient needs what goes through it.
-        linear, linear_cache = how.backend.local_linear.sample(
-            drawn.eps, x, *(own[name] for name in GAUSSIAN), None, None)
-        active, active_cache = activate(self.activation, linear, how.backend)
-        (logit_theta, logit_pi), odds_cache = log_odds(own, drawn.stick)
+        linear, linear_cache = backend.local_linear.sample(drawn.eps, x, *(own[name] for name in GAUSSIAN), None, None)
+        active, active_cache = activate(self.activation, linear, backend)
+        logit_pi, stick_cache = backend.sticks.log_odds(drawn.stick, own["raw_a"], own["raw_b"])
+        logit_theta = (own["rho"] + logit_pi)[:, None, :]
         if how.tau == 0:
-            return (active * (logit_theta[:, None, :] + drawn.mask > 0), {}), None
-        z, mask_cache = concrete.sample(drawn.mask, logit_theta[:, None, :], how.tau)
-        kl, kl_cache = DIVERGENCES[self.kl][0](logit_theta[:, None, :], logit_pi)
+            return (active * (logit_theta + drawn.mask > 0), {}), None
+        z, mask_cache = concrete.sample(drawn.mask, logit_theta, how.tau)
+        kl, kl_cache = DIVERGENCES[self.kl].kl(logit_theta, logit_pi)
         examples = how.scale * active.shape[1]
-        cache = Sampled(linear_cache, active_cache, active, z, odds_cache, mask_cache, kl_cache, examples, how.backend)
-        return (active * z, {"kl_masks": examples * kl}), cache
+        return (active * z, {"kl_masks": examples * kl}), Sampled((
+            linear_cache, active_cache, active, z, stick_cache, mask_cache, kl_cache, examples, backend))
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the masks' divergence back."""
         if not isinstance(cache, Sampled):
             return super().forward_vjp(dout, cache, needs_dx)
         dh, ddivergences = dout
-        by_mask = concrete.sample_vjp(dh * cache.active, cache.masks).sum(axis=1)     # log-odds served all examples
-        by_theta, dlogit_pi = DIVERGENCES[self.kl][1](cache.examples * ddivergences["kl_masks"], cache.kl)
-        found = log_odds_vjp((by_mask + by_theta[:, 0], dlogit_pi), cache.odds)
-        dx, *gaussian = cache.backend.local_linear.sample_vjp(
-            activate_vjp(dh * cache.z, cache.activation), cache.linear, needs_dx)
-        return dx, {self.name: found | dict(zip(GAUSSIAN, gaussian, strict=True))}
+        linear_cache, active_cache, active, z, stick_cache, mask_cache, kl_cache, examples, backend = cache
+        by_mask = concrete.sample_vjp(dh * active, mask_cache).sum(axis=1)   # log-odds served all examples
+        by_theta, dlogit_pi = DIVERGENCES[self.kl].kl_vjp(examples * ddivergences["kl_masks"], kl_cache)
+        drho = by_mask + by_theta[:, 0]
+        raw = backend.sticks.log_odds_vjp(drho + dlogit_pi, stick_cache)
+        dx, *gaussian = backend.local_linear.sample_vjp(activate_vjp(dh * z, active_cache), linear_cache, needs_dx)
+        values = (*gaussian, drho.sum(axis=0), *raw)                         # rho was broadcast over S
+        return dx, {self.name: dict(zip(GAUSSIAN + UNITS, values, strict=True))}
 
     def kl_sticks(self, own, prior, backend):
         """Compute the divergence of the layer's sticks from a Kumaraswamy prior, whose (a, b) are ``prior``.
@@ -123,17 +107,3 @@ class Units(Gaussian):
         """Pull the gradient at the divergence back to the layer's parameters, a dict by name."""
         raw_cache, inner = cache
         return dict(zip(UNITS[1:], sticks_vjp(stick_divergence.kl_vjp(dout[0], inner), raw_cache), strict=True))
-
-
-class Sampled(NamedTuple):
-    """What a pass with sampled masks leaves for the way back."""
-
-    linear: tuple
-    activation: tuple | None
-    active: np.ndarray
-    z: np.ndarray
-    odds: tuple
-    masks: tuple
-    kl: tuple
-    examples: float
-    backend: object

@@ -15,7 +15,7 @@ from ibpcl.models.layers import Drawn, Gaussian, Pass, Plain, activate, activate
 from ibpcl.models.masked import Masked, MaskModel
 from ibpcl.models.network import classifier
 from ibpcl.models.parameters import Layout
-from ibpcl.models.units import UNITS, Units, log_odds, log_odds_vjp
+from ibpcl.models.units import Units
 from ibpcl.noise import Key
 from ibpcl.verify import check
 
@@ -190,20 +190,6 @@ def check_reinforce(seed=0):
     return whole(lambda vector: policy.loss(vector, actions, rewards, 0.3), policy.loss_vjp, vector, seed)
 
 
-def check_log_odds(seed=0):
-    """Check the log-odds of stochastic units, with and without the sticks' sample that they share."""
-    rng = np.random.default_rng(seed)
-    u, parameters = rng.uniform(0.05, 0.95, (3, 4)), {name: rng.normal(size=4) for name in UNITS}
-
-    def f(*values):
-        return log_odds(dict(zip(UNITS, values, strict=True)), u)
-
-    def f_vjp(dout, cache):
-        return tuple(log_odds_vjp(dout, cache)[name] for name in UNITS)
-
-    return check(f, f_vjp, parameters, seed=seed)
-
-
 def check_unit_elbo(seed=0, mask_kl="bernoulli"):
     """Check the ELBO of a network with stochastic units, part by part, against a prior that is nothing special."""
     rng = np.random.default_rng(seed)
@@ -231,7 +217,6 @@ CHECKS = {
         Masked, (2.0, 0.5), seed, model=MaskModel(learns_alpha=True)),
     "ibpcl.models.units.Units.forward_vjp": lambda seed=0: check_layer(Units, seed, relaxed=True),
     "ibpcl.models.units.Units.kl_sticks_vjp": lambda seed=0: check_sticks(Units, (np.full(3, 2.0), np.ones(3)), seed),
-    "ibpcl.models.units.log_odds_vjp": check_log_odds,
     "ibpcl.models.network.Network.forward_vjp": check_network,
     "ibpcl.models.likelihoods.Likelihood.log_density_vjp": lambda seed=0: check_likelihood(likelihoods.Softmax(), seed),
     "ibpcl.models.likelihoods.Gaussian.log_density_vjp": lambda seed=0: check_likelihood(
