@@ -62,8 +62,8 @@ def assemble(network, posterior, known, sigma, sticks, gaussian=True, others=Non
         if name not in network.masked:
             used = np.ones(layer.shape, bool)
         write(flags[name], {"weight.mu": used, "bias.mu": used.any(axis=0)})
-    mu, log_sigma = (network.layout.block(block) for block in ("mu", "log_sigma"))
-    return Prior(values[mu], values[log_sigma], sticks, None if gaussian else np.flatnonzero(informative[mu]), others)
+    informative = None if gaussian else np.flatnonzero(informative[network.layout.block("mu")])
+    return Prior.at(network.layout, values, sticks, informative, others)
 
 
 def grown(layer, like):

@@ -22,8 +22,7 @@ import numpy as np
 
 from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Weighted
-from ibpcl.methods.posteriors import Posteriors, PosteriorSettings
-from ibpcl.models import prediction
+from ibpcl.methods.vcl import VCL, PosteriorSettings
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import MASK_KLS, sticks
@@ -49,15 +48,17 @@ class Settings(PosteriorSettings):
     tau_start: float = option(1.0, "Temperature of the relaxed masks at a task's first step.", above=0)
     tau_end: float = option(0.5, "Temperature at a task's last step; it falls geometrically.", above=0)
 
+    coreset, coreset_size = "none", 0                        # no choice here
 
-class IBPVCL(Posteriors):
-    """Learn tasks by Bayes' rule, for weights and for the probabilities of units.
 
-    Parameters and attributes as in :class:`~ibpcl.methods.sequential.Sequential`; of the hidden layers tasks share the
-    sticks, too, and a task's offsets are its own.
+class IBPVCL(VCL):
+    """Learn tasks by Bayes' rule, for weights and for the probabilities of units; parameters as in :class:`VCL`.
+
+    Of the hidden layers tasks share the sticks, too; a task's offsets are its own.
     """
 
     settings_type = Settings
+    samples_masks = True
 
     def network(self, outputs):
         """Return the network of a task."""
@@ -68,12 +69,6 @@ class IBPVCL(Posteriors):
         """Return where in a network's vector that is which all tasks share: with one head the offsets are, too."""
         return network.layout.places(lambda name: self.settings.single_head
                                      or (not name.startswith("head.") and not name.endswith(".rho")))
-
-    def predict_classes(self, x, task_id):
-        """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
-        x, task_id, network, vector = self.learned_network(x, task_id)
-        return prediction.predict(network, vector, None, x, self.settings.prediction_samples,
-                                  self.key("predict", task_id), self.backend)
 
     def sticks_prior(self, network, vector):
         """Return the prior of the next task's sticks: the last posterior, at first Kumaraswamy(alpha, 1)."""

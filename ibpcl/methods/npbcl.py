@@ -383,8 +383,7 @@ class NPBCL(Saved):
 
     def _refine(self, network, vector, masks, task_id):
         """Refine a copy of the posterior on a task's coreset, its mask fixed; used for predictions only (Sec. 4.3)."""
-        block, settings = network.layout.block, self.settings
-        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), {})
+        settings, prior = self.settings, Prior.at(network.layout, vector)
         how = self._how("coreset", settings.coreset_epochs, False, key=self.key("coreset", task_id), rate_end=1.0)
         return objectives.train(network, vector, prior, self._coresets[task_id], how,
                                 dict.fromkeys(OF_WEIGHTS, settings.coreset_rate), self._weighted(network), masks,

@@ -61,6 +61,7 @@ class Sequential(Saved):
         super().__init__(settings, seed, backend_name)
         self.shared = None
         self.own, self.outputs, self.memory = [], [], {}
+        self.refined = {}                                    # what predictions are made with, until more is learned
 
     @property
     def learned(self):
@@ -98,7 +99,7 @@ class Sequential(Saved):
         self.outputs = [int(outputs) for outputs in state.get("outputs", ())]
         self.shared = state.get("shared")
         self.own = [state[f"task{t}.own"] for t in range(len(self.outputs))]
-        self.memory = under(state, "memory.")
+        self.memory, self.refined = under(state, "memory."), {}
 
     # What a method may say otherwise.
 
@@ -154,6 +155,7 @@ class Sequential(Saved):
         self.shared = vector[places].copy()
         self.own.append(np.delete(vector, places))
         self.outputs.append(task.outputs)
+        self.refined = {}
         self.remember(task, vector)
 
     # What they are made of.

@@ -27,19 +27,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import coresets
+from ibpcl.continual.learner import Saved, check_inputs
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
+from ibpcl.methods import OneRate
 from ibpcl.methods.images import AutoencoderSettings, OnImages
-from ibpcl.methods.posteriors import Posteriors, PosteriorSettings
 from ibpcl.methods.sequential import Sequential
-from ibpcl.models import prediction
+from ibpcl.models import prediction, starts
 from ibpcl.models.elbo import Elbo, Prior
-from ibpcl.models.layers import Drawn, Gaussian
+from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import classifier
 from ibpcl.noise import generator
 from ibpcl.options import option
+
+
+@dataclass(frozen=True)
+class PosteriorSettings(OneRate):
+    """The settings of methods whose weights are Gaussian."""
+
+    activation: str = option("relu", "Activation of hidden units.", choices=ACTIVATIONS)
+    single_head: bool = option(False, "One head for all tasks instead of one per task.")
+    samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1, at_most=1000)
+    prediction_samples: int = option(100, "Monte-Carlo samples of a prediction.", at_least=1, at_most=100_000)
+    likelihood_epochs: int = option(5, "Maximum-likelihood epochs before the first task.", at_least=0)
+    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
+    prior_sigma: float = option(1.0, "Standard deviation of the first prior of a weight.", above=0)
+    start_sigma: float = option(float(np.exp(-3.0)), "Standard deviation that a weight starts with.", above=0)
+    start_spread: float = option(0.1, "Standard deviation of the random means that weights start with.", above=0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +68,7 @@ class Settings(PosteriorSettings):
     coreset_epochs: int = option(100, "Steps on a coreset before predictions.", at_least=0)
 
 
-class VCL(Posteriors):
+class VCL(Sequential):
     """Learn tasks by Bayes' rule with Gaussian posteriors; parameters and attributes as in :class:`Sequential`.
 
     ``memory`` has ``x{s}`` and ``y{s}``, the coreset of each task if there are any.
@@ -60,40 +76,46 @@ class VCL(Posteriors):
 
     settings_type = Settings
     layer = "gaussian"
-
-    def __init__(self, settings=None, seed=0, backend_name="numba"):
-        super().__init__(settings, seed, backend_name)
-        self._coreset = None                                 # of the task that is being learned
-        self._refined = {}                                   # task -> its parameters after the coresets
+    phases = ("initial", "likelihood", "elbo", "coreset", "predict")
+    key = Saved.key                                          # what is sampled draws noise
+    samples_masks = False                                    # in predictions
 
     def network(self, outputs, kind=Gaussian):
         """Return the network of a task, its layers of a kind: they have the same parameters, drawn otherwise."""
         return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, kind, self.settings.activation, kind)
 
-    def predict_classes(self, x, task_id):
-        """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
-        x, task_id, network, vector = self.learned_network(x, task_id)
-        if task_id not in self._refined:
-            self._refined[task_id] = self._refine(network, vector, task_id)
-        return prediction.predict(network, self._refined[task_id], {}, x, self.settings.prediction_samples,
-                                  self.key("predict", task_id), self.backend)
+    def prior(self, network):
+        """Return the prior of the next task's weights: the last posterior; the first one for what is new."""
+        vector = np.zeros(network.layout.size, np.float32)
+        vector[network.layout.block("log_sigma")] = np.log(self.settings.prior_sigma)
+        if self.shared is not None:
+            vector[self.places(network)] = self.shared
+        return Prior.at(network.layout, vector, self.sticks_prior(network, vector))
 
-    def load_state(self, state):
-        """Become the learner whose :meth:`state` this was."""
-        super().load_state(state)
-        self._refined = {}
+    def sticks_prior(self, network, vector):
+        """Return the prior of the sticks by layer; there are none here."""
+        return {}
 
-    def data(self, task):
-        """Take the task's coreset out of its training data."""
-        data, self._coreset = coresets.take_out("vcl", task, self.settings.coreset, self.settings.coreset_size,
-                                                generator(self.key("coreset")))
-        return data
+    def fresh(self, network, task):
+        """Return the parameters of a network that knows no task yet."""
+        settings = self.settings
+        return network.initial(starts.normal(generator(self.key("initial")), settings.start_spread),
+                               settings.start_sigma)
 
-    def remember(self, task, vector):
-        """Keep the coreset."""
-        t, self._refined = self.learned - 1, {}
-        if self._coreset is not None:
-            self.memory |= {f"x{t}": self._coreset.x, f"y{t}": self._coreset.y}
+    def train(self, task, progress):
+        """Turn the posterior into that of one more task; return the parameters and the history of the training."""
+        settings, network, vector = self.settings, self.network(task.outputs), self.begin(task)
+        data, coreset = coresets.take_out(self.name, task, settings.coreset, settings.coreset_size,
+                                          generator(self.key("coreset")))
+        prior, warming, how = self.prior(network), [], self.how(progress)._replace(
+            samples=settings.samples, key=self.key("elbo"))
+        if settings.likelihood_epochs and not self.learned:
+            first = how._replace(phase="likelihood", epochs=settings.likelihood_epochs, key=self.key("likelihood"))
+            _, vector, warming = objectives.maximize_likelihood(network, vector, prior, data, first, settings.rate)
+        vector, history = self.maximize(network, vector, prior, data, how)
+        if coreset is not None:
+            self.memory |= {f"x{self.learned}": coreset.x, f"y{self.learned}": coreset.y}
+        return vector, [*warming, *history]
 
     def maximize(self, network, vector, prior, data, how):
         """Fit means and scales of all weights."""
@@ -101,17 +123,29 @@ class VCL(Posteriors):
         rates = dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
         return objectives.train(network, vector, prior, data, how, rates, Weighted(Elbo(1.0, -1.0)), {})[1:]
 
+    def predict(self, x, task_id):
+        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
+        return self.predict_classes(x, task_id).probabilities
+
+    def predict_classes(self, x, task_id):
+        """Return the :class:`ibpcl.models.likelihoods.Classes`, which says how sure it is, for inputs (N, D)."""
+        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, self.learned)
+        task_id = 0 if self.settings.single_head else task_id           # then all tasks have one network and one noise
+        network, vector = self.assemble(task_id)
+        if task_id not in self.refined:
+            self.refined[task_id] = self._refine(network, vector, task_id)
+        return prediction.predict(network, self.refined[task_id], None if self.samples_masks else {}, x,
+                                  self.settings.prediction_samples, self.key("predict", task_id), self.backend)
+
     def _refine(self, network, vector, task_id):
         """Train a copy of the posterior on what was kept: the task's coreset, or with one head all of them."""
-        if not self.memory:
+        if self.settings.coreset == "none":
             return vector
         kept = range(self.learned) if self.settings.single_head else [task_id]
         coreset = Data(*(np.concatenate([self.memory[f"{side}{t}"] for t in kept]) for side in "xy"))
-        block = network.layout.block
-        prior = Prior(vector[block("mu")].copy(), vector[block("log_sigma")].copy(), {})
         how = Fit("coreset", self.settings.coreset_epochs, len(coreset.x), self.settings.samples,
                   self.key("coreset", task_id), self.backend, False)
-        return self.maximize(network, vector, prior, coreset, how)[0]
+        return self.maximize(network, vector, Prior.at(network.layout, vector), coreset, how)[0]
 
 
 @dataclass(frozen=True)

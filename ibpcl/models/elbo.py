@@ -69,6 +69,11 @@ class Prior(NamedTuple):
     informative: np.ndarray | None = None
     others: object = None
 
+    @classmethod
+    def at(cls, layout, vector, sticks=None, informative=None, others=None):
+        """Return the prior whose Gaussian block is that of a vector."""
+        return cls(vector[layout.block("mu")], vector[layout.block("log_sigma")], sticks or {}, informative, others)
+
 
 def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=None, tau=None):
     r"""Estimate the ELBO of a task from one minibatch.

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from ibpcl.continual import coresets
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import Task
 from ibpcl.errors import TrainingError
@@ -22,7 +23,7 @@ from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import classifier
 from ibpcl.models.plain import network as plain_network
-from ibpcl.noise import Key
+from ibpcl.noise import Key, generator
 from ibpcl.primitives import gaussian
 
 NUMPY = backend("numpy")
@@ -176,8 +177,8 @@ def test_it_is_saved_and_goes_on_bit_for_bit(make_task, tmp_path, changes):
 def test_a_coreset_is_taken_out_of_the_training_data(make_task):
     learner, task = learner_of(coreset="random", coreset_size=10, epochs=0, likelihood_epochs=0), make_task(0)
     learner.learn(task, progress=False)
-    again = learner_of(coreset="random", coreset_size=10)
-    data, coreset = again.data(task), learner.memory["x0"]
+    data, _ = coresets.take_out("vcl", task, "random", 10, generator(learner_of().key("coreset")))
+    coreset = learner.memory["x0"]
     assert (len(data.x), len(coreset)) == (110, 10)
     rows = np.concatenate([data.x, coreset])
     np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(task.x_train, axis=0))
