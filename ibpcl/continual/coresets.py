@@ -30,8 +30,8 @@ def random(x, size, rng):
 
     Raises
     ------
-    TrainingError
-        If there are fewer examples.
+    ValueError, TrainingError
+        If the size is below 1; if there are fewer examples.
 
     Examples
     --------
@@ -52,28 +52,8 @@ def k_center(x, size, rng):
 
     The largest distance that is left is at most twice the best possible (Gonzalez, 1985, "Clustering to minimize the
     maximum intercluster distance").  Distances to the nearest centre are kept, so a centre costs one pass: O(N m D).
+    Arguments, result and errors as of :func:`random`; ``rng`` draws the first centre.
 
-    Parameters
-    ----------
-    x : ndarray, shape (N, D)
-        The examples of a task.
-    size : int
-        How many to choose, at most N.
-    rng : numpy.random.Generator
-        Source of the first centre.
-
-    Returns
-    -------
-    rows : ndarray of int, shape (size,)
-        Which rows, in the order of choice.
-
-    Raises
-    ------
-    TrainingError
-        If there are fewer examples.
-
-    Examples
-    --------
     >>> x = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
     >>> sorted(int(row) // 2 for row in k_center(x, 3, np.random.default_rng(0)))
     [0, 1, 2]
@@ -96,28 +76,10 @@ SELECTIONS = {"random": random, "k_center": k_center}
 
 
 def take_out(caller, task, selection, size, rng):
-    """Split a task's examples into those to train on and its coreset.
+    """Return the examples of a task to train on, and its coreset: each a ``Data``, the second None for "none".
 
-    Parameters
-    ----------
-    caller : str
-        Named in the error.
-    task : Task
-        Whose training examples are split.
-    selection : {"none", "random", "k_center"}
-        How the coreset is chosen.
-    size, rng
-        As of :func:`random`.
-
-    Returns
-    -------
-    data, coreset : Data
-        The coreset is None for "none".
-
-    Raises
-    ------
-    TrainingError
-        If nothing would be left to train on.
+    Other words of ``selection`` are those of :data:`SELECTIONS`; ``size`` and ``rng`` are as of :func:`random`.  If
+    nothing is left to train on, a TrainingError names the ``caller``.
     """
     data = Data(task.x_train, task.y_train)
     if selection == "none":
