@@ -26,13 +26,13 @@ def growth(mask, target):
     return max(0, target - empty_units(mask))
 
 
-def embed(value, shape, fill=0):
-    """Put an array into the corner of a larger one.
+def embed(value, shape):
+    """Put an array into the corner of a larger one, zeros elsewhere.
 
     >>> embed(np.ones((1, 1)), (2, 3)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    grown = np.full(shape, fill, np.asarray(value).dtype)
+    grown = np.zeros(shape, np.asarray(value).dtype)
     grown[tuple(slice(0, size) for size in np.shape(value))] = value
     return grown
 
