@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ibpcl.models.parameters import Entry, Layout
+from ibpcl.models.parameters import Entry, Layout, write
 from ibpcl.numerics import logsumexp
 from ibpcl.primitives import likelihoods, linear, lstm
 
@@ -60,33 +60,17 @@ class Controller:
 
     def logits(self, vector, actions):
         """Evaluate the policy along sequences of numbers (N, L): logits (L, N, A), and a cache."""
-        views = self.layout.views(vector)
+        views = self.layout.layers(vector)
         x = np.zeros((self.layers, len(actions), self.actions), vector.dtype)
         x[1:] = np.eye(self.actions)[actions[:, :-1].T]      # each step sees the choice before it
-        h, first = lstm.unroll(x, *(views[f"lstm0.{name}"] for name in "wrb"))
-        h, second = lstm.unroll(h, *(views[f"lstm1.{name}"] for name in "wrb"))
-        logits, head = linear.apply(h, views["head.w"][None], views["head.b"][None])
+        h, first = lstm.unroll(x, **views["lstm0"])
+        h, second = lstm.unroll(h, **views["lstm1"])
+        logits, head = linear.apply(h, views["head"]["w"][None], views["head"]["b"][None])
         return logits, (vector, first, second, head)
 
     def log_probabilities(self, vector, actions):
-        r"""Evaluate :math:`\log \pi(a)` for sequences of numbers.
+        r"""Evaluate :math:`\log \pi(a)` for sequences of numbers (N, L): nats (N,), summed over layers, and a cache.
 
-        Parameters
-        ----------
-        vector : ndarray, shape (P,)
-            The parameters, in the order of ``layout``.
-        actions : ndarray of int, shape (N, L)
-            Any number of sequences, in 0 ... A - 1.
-
-        Returns
-        -------
-        log_p : ndarray, shape (N,)
-            Nats; summed over layers.
-        cache : tuple
-            What :meth:`log_probabilities_vjp` needs.
-
-        Examples
-        --------
         >>> controller = Controller(2, 3, 4)
         >>> controller.log_probabilities(np.zeros(controller.layout.size), np.array([[0, 2]]))[0].round(4)
         array([-2.1972])
@@ -100,14 +84,13 @@ class Controller:
         """Pull the gradient at the log probabilities back to ``vector``; the value has none."""
         (vector, first, second, head), likelihood, shape = cache
         gradient = np.zeros_like(vector)
-        views = self.layout.views(gradient)
+        views = self.layout.layers(gradient)
         dflat = likelihoods.categorical_vjp(np.broadcast_to(dlog_p, shape).reshape(1, -1), likelihood)
         dh, dw, db = linear.apply_vjp(dflat.reshape(*shape, self.actions), head)
-        views["head.w"][...], views["head.b"][...] = dw.sum(axis=0), db.sum(axis=0)    # one head for all steps
-        for i, steps in ((1, second), (0, first)):
+        write(views["head"], {"w": dw.sum(axis=0), "b": db.sum(axis=0)})     # one head for all steps
+        for name, steps in (("lstm1", second), ("lstm0", first)):
             dh, *dparameters = lstm.unroll_vjp(dh, steps)
-            for name, dparameter in zip("wrb", dparameters, strict=True):
-                views[f"lstm{i}.{name}"][...] = dparameter
+            write(views[name], dict(zip("wrb", dparameters, strict=True)))
         return gradient
 
     def loss(self, vector, actions, rewards, baseline):
@@ -115,23 +98,8 @@ class Controller:
 
         .. math:: -\frac1N \sum_n (R_n - B) \log \pi(a_n) + \frac1{2 N} \sum_n (R_n - V)^2
 
-        Parameters
-        ----------
-        vector : ndarray, shape (P,)
-            The parameters; V is the last.
-        actions : ndarray of int, shape (N, L)
-            Drawn from the policy.
-        rewards : ndarray, shape (N,)
-            What they were worth.
-        baseline : float
-            The number B, a constant: what V was when the numbers were drawn.
-
-        Returns
-        -------
-        loss : float
-            A mean over the N trials; the first part is no quantity by itself, only its gradient means anything.
-        cache : tuple
-            What :meth:`loss_vjp` needs.
+        With sequences a (N, L) that were drawn from the policy, their rewards R (N,), and the baseline B, a constant:
+        what V was when they were drawn.  Returns the loss, of which only the gradient means anything, and a cache.
         """
         log_p, policy = self.log_probabilities(vector, actions)
         advantage, error = rewards - baseline, rewards - self.value(vector)
