@@ -17,24 +17,8 @@ from ibpcl.numerics import sigmoid
 
 
 def gates(e, scale):
-    r"""Turn an embedding into gates, :math:`a = \sigma(s e)`.
+    r"""Turn an embedding (K,) into gates (K,) in [0, 1], :math:`a = \sigma(s e)`; the scale s > 0 has no gradient.
 
-    Parameters
-    ----------
-    e : ndarray, shape (K,)
-        Any real.
-    scale : float
-        The scale s, > 0, not differentiated.
-
-    Returns
-    -------
-    a : ndarray, shape (K,)
-        In [0, 1].
-    cache : tuple
-        What :func:`gates_vjp` needs.
-
-    Examples
-    --------
     >>> gates(np.array([-6.0, 0.0, 6.0]), 400.0)[0]
     array([0. , 0.5, 1. ])
     """
@@ -57,24 +41,9 @@ def capacity(a, used):
 
     .. math:: R = \frac{\sum_k a_k (1 - a^{<t}_k)}{\sum_k (1 - a^{<t}_k)}
 
-    Serra et al. (2018), Eq. 5, over the units of all layers; 0 when no unit is left.
+    Serra et al. (2018), Eq. 5, over the gates a (K,) of all layers; ``used`` (K,) are the largest that an earlier task
+    had, in [0, 1].  A number in [0, 1]; 0 when no unit is left.
 
-    Parameters
-    ----------
-    a : ndarray, shape (K,)
-        The task's gates.
-    used : ndarray, shape (K,)
-        The largest gate that an earlier task had, in [0, 1]; not differentiated.
-
-    Returns
-    -------
-    share : float
-        In [0, 1].
-    cache : tuple
-        What :func:`capacity_vjp` needs.
-
-    Examples
-    --------
     >>> float(capacity(np.array([1.0, 0.5, 0.0]), np.array([1.0, 0.0, 0.0]))[0])
     0.25
     """
@@ -117,19 +86,13 @@ def network(inputs, hidden, outputs):
 
 
 def freedom(network, used):
-    r"""Return how freely each parameter may move without changing earlier tasks, in [0, 1].
+    r"""Return how freely each parameter (P,) may move without changing earlier tasks, in [0, 1].
 
     .. math:: 1 - \min(a^{<t}_{out}, a^{<t}_{in})
 
-    Serra et al. (2018), Eq. 2; inputs count as used, so a weight of the first layer is as free as its unit, and so is a
-    bias.  The head and the embedding belong to one task and are free.
-
-    Parameters
-    ----------
-    network : ibpcl.models.network.Network
-        From :func:`network`.
-    used : ndarray, shape (K,)
-        The largest gate that an earlier task had, for the units of all hidden layers.
+    Serra et al. (2018), Eq. 2; ``used`` (K,) as for :func:`capacity`, for the units of all hidden layers.  Inputs count
+    as used, so a weight of the first layer is as free as its unit, and so is a bias.  The head and the embedding belong
+    to one task and are free.
     """
     free = np.ones(network.layout.size, used.dtype)
     views, incoming, start = network.layout.layers(free), np.ones(network.inputs, used.dtype), 0

@@ -63,25 +63,10 @@ class Likelihood:
         """Write where the own entries start into views by layer and name, in place."""
 
     def log_density(self, views, outputs, targets, backend):
-        """Evaluate the log density of the targets.
+        """Evaluate the log density of targets, labels (N,) or values (N, C): nats (S, N), summed over outputs.
 
-        Parameters
-        ----------
-        views : dict of str to dict
-            The parameters by layer and name.
-        outputs : ndarray, shape (S, N, C)
-            Of the network.
-        targets : ndarray, shape (N,) or (N, C)
-            Labels, or values.
-        backend : Backend
-            Supplies the likelihood.
-
-        Returns
-        -------
-        log_p : ndarray, shape (S, N)
-            Nats; summed over outputs.
-        cache : tuple
-            What :meth:`log_density_vjp` needs.
+        ``views`` are the parameters by layer and name, ``outputs`` (S, N, C) the network's; ``backend`` computes.  The
+        cache is for :meth:`log_density_vjp`.
         """
         raise NotImplementedError
 
