@@ -34,20 +34,17 @@ class Joint(Pooled):
 
     def pool_size(self, task):
         """Return the number of examples of all tasks."""
-        return len(task.x_train) + sum(len(self.memory[f"y{t}"]) for t in range(len(self.outputs)))
+        return len(task.x_train) + sum(len(self.memory[f"y{t}"]) for t in range(self.learned))
 
     def groups(self, task, rows):
         """Return a minibatch of the pool by tasks; the rows count through the tasks in their order."""
-        kept = [self.remembered(t, 1.0) for t in range(len(self.outputs))]
-        kept.append(Group(task.x_train, task.y_train, self.head(len(self.outputs)), 1.0))
-        ends = np.cumsum([len(group.x) for group in kept])
-        chosen = []
-        for group, end in zip(kept, ends, strict=True):
-            own = rows[(rows >= end - len(group.x)) & (rows < end)] - (end - len(group.x))
-            chosen.append(group._replace(x=group.x[own], labels=group.labels[own], scale=ends[-1] / len(rows)))
-        return chosen, ends[-1]
+        kept = [*map(self.remembered, range(self.learned)), Group(task.x_train, task.y_train, self.learned)]
+        starts = np.cumsum([0, *(len(group.x) for group in kept)])
+        whole, owner = starts[-1], np.searchsorted(starts, rows, side="right") - 1
+        own = [rows[owner == group.task] - starts[group.task] for group in kept]
+        return [group._replace(x=group.x[some], labels=group.labels[some], scale=whole / len(rows))
+                for group, some in zip(kept, own, strict=True)], whole
 
     def remember(self, task, vector):
         """Keep all training examples of the task."""
-        t = len(self.outputs) - 1
-        self.memory |= {f"x{t}": task.x_train, f"y{t}": task.y_train}
+        self.memory |= {f"x{self.learned - 1}": task.x_train, f"y{self.learned - 1}": task.y_train}

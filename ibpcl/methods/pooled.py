@@ -1,5 +1,6 @@
 """What joint training and rehearsal have in common: the loss is of several tasks, and all their heads are trained."""
 
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +11,12 @@ from ibpcl.noise import generator
 
 
 class Group(NamedTuple):
-    """Examples of one task: inputs (N, D), labels (N,), their head, and how many of the whole each stands for."""
+    """Examples of one task: inputs (N, D), labels (N,), the task, and how many of the whole each stands for."""
 
     x: np.ndarray
     labels: np.ndarray
-    head: int
-    scale: float
+    task: int
+    scale: float = 1.0
 
 
 class Pooled(Sequential):
@@ -28,19 +29,28 @@ class Pooled(Sequential):
     restarts = False                                         # whether every task starts from fresh parameters
 
     def train(self, task, progress):
-        """Fit the network and all heads; return the hidden layers' parameters, then each head's, and the history."""
+        """Fit the network and all heads; return what tasks share, then what each has of its own, and the history."""
         return self.fit(self.begin_all(task), self.objective(task), self.pool_size(task), progress)
+
+    def begin_all(self, task):
+        """Return the parameters before training: those of the tasks before, and a fresh part of the task's own."""
+        fresh, shared = self.begin(task), self.shared_size(task.outputs)
+        vector = np.concatenate([fresh[:shared], *self.own, fresh[shared:]])
+        if self.restarts:
+            for t, (network, places) in reversed(list(enumerate(self.parts(task.outputs)))):     # the first one's stays
+                vector[places] = network.start(generator(self.key(task_id=t)), self.settings.start)
+        return vector
 
     def objective(self, task):
         """Return the objective of a fit: the log likelihoods of all groups of a minibatch, and their gradient."""
-        outputs = (*self.outputs, task.outputs)
+        parts = self.parts(task.outputs)
 
         def objective(vector, rows, step, steps):
             groups, whole = self.groups(task, rows)
             gradient, likelihood = np.zeros_like(vector), 0.0
             for group in groups:
-                if len(group.x):                             # the hidden layers gather the gradients of all groups
-                    network, places = self.network(outputs[group.head]), self.places_of(outputs, group.head)
+                if len(group.x):                             # what tasks share gathers the gradients of all groups
+                    network, places = parts[group.task]
                     total, cache = network.log_likelihood(vector[places], group.x, group.labels, self.backend)
                     likelihood += group.scale * total
                     gradient[places] += network.log_likelihood_vjp(-group.scale / whole, cache)
@@ -48,46 +58,25 @@ class Pooled(Sequential):
 
         return objective
 
-    def keep(self, task, vector):
-        """Keep what was trained: the hidden layers and every head."""
-        self.outputs.append(task.outputs)
-        count = self.shared_size(task.outputs)
-        self.shared = vector[:count].copy()
-        self.own = [vector[self.places_of(self.outputs, head)[count:]] for head in range(len(self.outputs))]
-        self.remember(task, vector)
-
-    def places_of(self, outputs, head):
-        """Return which elements of the vector the network with one of the heads has, in its order."""
-        if self.settings.single_head:
-            return np.arange(self.network(outputs[0]).layout.size)
-        sizes = [self.network(count).head_size for count in outputs[: head + 1]]
-        shared = self.shared_size(outputs[head])
-        start = shared + sum(sizes[:-1])
-        return np.concatenate([np.arange(shared), np.arange(start, start + sizes[-1])])
+    def parts(self, outputs):
+        """Return the network of each task so far, and of one with so many outputs, and its places in the vector."""
+        networks, shared = [self.network(count) for count in (*self.outputs, outputs)], self.shared_size(outputs)
+        ends = accumulate((network.layout.size - shared for network in networks), initial=shared)
+        return [(network, np.r_[:shared, start:start + network.layout.size - shared])
+                for network, start in zip(networks, ends, strict=False)]
 
     def shared_size(self, outputs):
         """Return how many parameters all tasks share, the first ones of the vector."""
         network = self.network(outputs)
         return network.layout.size - (0 if self.settings.single_head else network.head_size)
 
-    def head(self, task_id):
-        """Return which head a task has."""
-        return 0 if self.settings.single_head else task_id
-
-    def begin_all(self, task):
-        """Return the parameters before training: those of the tasks before, and a fresh head."""
-        if self.shared is None:
-            return self.begin(task)
-        if not self.restarts:
-            fresh = self.begin(task)
-            return np.concatenate([self.shared, *self.own, fresh[len(self.shared):]])
-        starts = [self.network(outputs).start(generator(self.key(task_id=t)), self.settings.start)
-                  for t, outputs in enumerate((*self.outputs, task.outputs))]
-        if self.settings.single_head:
-            return starts[0]
+    def keep(self, task, vector):
+        """Keep what was trained: the hidden layers and every head."""
         shared = self.shared_size(task.outputs)
-        return np.concatenate([starts[0][:shared], *(start[shared:] for start in starts)])
+        self.own = [vector[places[shared:]] for _, places in self.parts(task.outputs)]
+        self.shared, self.outputs = vector[:shared].copy(), [*self.outputs, task.outputs]
+        self.remember(task, vector)
 
-    def remembered(self, task_id, scale):
-        """Return the examples that are kept of a task, for its head."""
-        return Group(self.memory[f"x{task_id}"], self.memory[f"y{task_id}"], self.head(task_id), scale)
+    def remembered(self, task_id, scale=1.0):
+        """Return the examples that are kept of a task."""
+        return Group(self.memory[f"x{task_id}"], self.memory[f"y{task_id}"], task_id, scale)

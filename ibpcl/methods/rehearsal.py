@@ -44,8 +44,8 @@ class Rehearsal(Pooled):
     def groups(self, task, rows):
         """Return the task's minibatch and every buffer, and how many examples they stand for."""
         size = len(task.x_train)
-        groups = [Group(task.x_train[rows], task.y_train[rows], self.head(len(self.outputs)), size / len(rows))]
-        for t in range(len(self.outputs)):
+        groups = [Group(task.x_train[rows], task.y_train[rows], self.learned, size / len(rows))]
+        for t in range(self.learned):
             stands_for = self.settings.weight * int(self.memory[f"examples{t}"])
             groups.append(self.remembered(t, stands_for / len(self.memory[f"y{t}"])))
             size += stands_for
@@ -53,7 +53,7 @@ class Rehearsal(Pooled):
 
     def remember(self, task, vector):
         """Keep some examples of the task, and how many it had."""
-        t, settings, examples = len(self.outputs) - 1, self.settings, len(task.x_train)
+        t, settings, examples = self.learned - 1, self.settings, len(task.x_train)
         rng = generator(self.key("buffer", t))
         rows = np.sort(SELECTIONS[settings.buffer](task.x_train, min(settings.buffer_size, examples), rng))
         self.memory |= {f"x{t}": task.x_train[rows], f"y{t}": task.y_train[rows], f"examples{t}": np.array(examples)}

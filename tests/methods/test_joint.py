@@ -23,7 +23,7 @@ def test_the_groups_of_a_minibatch_are_the_pool(make_task):
     groups, whole = learner.groups(tasks[2], rows)
     assert whole == learner.pool_size(tasks[2]) == 33
     assert [group.scale for group in groups] == [33 / 6] * 3
-    assert [group.head for group in groups] == [0, 1, 2]
+    assert [group.task for group in groups] == [0, 1, 2]
     for group, task, own in zip(groups, tasks, ([0, 9], [0, 10], [0, 11]), strict=True):
         np.testing.assert_array_equal(group.x, task.x_train[own])
         np.testing.assert_array_equal(group.labels, task.y_train[own])
