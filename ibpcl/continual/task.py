@@ -86,14 +86,16 @@ class Task:
         if (self.y_train is None) != (self.y_test is None):
             missing, given = ("y_test", "y_train") if self.y_test is None else ("y_train", "y_test")
             raise TypeError(f"{self._at(missing)} must be given, since {given} is")
-        self._set("y", lambda y, what: None if y is None else _array(y, what))
+        self._set("x", lambda x, what: real_rows(_filled(x, what), what))
+        self._set("y", lambda y, what: None if y is None else _filled(y, what))
         for argument, kind in (("classes", "classification"), ("class_names", "classification"), ("label", "images")):
             if getattr(self, argument) is not None and self.kind != kind:
                 raise ValueError(f"{self._at(argument)} must be left out unless the task is one of {kind}; it is one "
                                  f"of {self.kind} with y_train of shape {getattr(self.y_train, 'shape', None)}")
-        self._set("x", _pixels if self.kind == "images" else _inputs)
+        if self.kind == "images":
+            self._set("x", _pixels)
         if self.kind == "regression":
-            self._set("y", _inputs)
+            self._set("y", real_rows)
         if self.kind == "classification":
             self._set("y", _labels)
             self._name_classes()
@@ -189,18 +191,18 @@ def _at_least(least, value, what):
     return int(value)
 
 
-def _inputs(values, what):
-    x = real_rows(values, what)
-    if x.size == 0:
-        raise ValueError(f"{what} must not be empty, got shape {x.shape}")
-    return x
-
-
 def _array(values, what):
     try:
         return np.asarray(values)
     except ValueError as error:                              # rows of different lengths
         raise ValueError(f"{what} must have rows of one length: {error}") from error
+
+
+def _filled(values, what):
+    array = _array(values, what)
+    if array.size == 0:
+        raise ValueError(f"{what} must not be empty, got shape {array.shape}")
+    return array
 
 
 def real_rows(values, what):
@@ -233,8 +235,7 @@ def real_rows(values, what):
     return x
 
 
-def _pixels(values, what):
-    x = _inputs(values, what)
+def _pixels(x, what):
     if x.min() < 0 or x.max() > 1:
         raise ValueError(f"{what} must lie in 0 .. 1, got pixels from {x.min():g} to {x.max():g}")
     return x
@@ -243,8 +244,6 @@ def _pixels(values, what):
 def _labels(y, what):
     if y.ndim != 1:
         raise ValueError(f"{what} must have shape (N,), or (N, C) for a regression, got {y.shape}")
-    if y.size == 0:
-        raise ValueError(f"{what} must not be empty, got shape {y.shape}")
     if y.dtype.kind not in "iu":
         raise TypeError(f"{what} must hold integers, or have shape (N, C) for a regression, got dtype {y.dtype}")
     return y.astype(np.int64, copy=False)
