@@ -12,7 +12,7 @@ say, and cost nothing.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,8 +46,6 @@ class Units(Gaussian):
     """
 
     kl: str = "bernoulli"
-
-    streams: ClassVar[int] = 4
 
     def entries(self):
         """Return the Gaussian entries, then one offset and two sticks for each unit."""
