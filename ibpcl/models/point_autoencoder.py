@@ -27,17 +27,14 @@ class PointAutoencoder:
     ----------
     network : ibpcl.models.network.Network
         The autoencoder.
-    vector : ndarray, shape (P,)
-        Its parameters, of which the likelihood and the codes' prior read theirs.
-    weights : dict of str to tuple
-        Weights (D, K) and biases (K,) of each layer, by name.
+    views : dict of str to dict
+        Its parameters by layer and name, of which weights (D, K) and biases (K,) are what is left of them.
     backend : Backend
         The backend that computes.
     """
 
     network: Network
-    vector: np.ndarray
-    weights: dict
+    views: dict
     backend: object
 
     @property
@@ -46,8 +43,9 @@ class PointAutoencoder:
         return self.network.codes.units
 
     @property
-    def _views(self):
-        return self.network.layout.layers(self.vector)
+    def dtype(self):
+        """The precision of all that is computed: that of the parameters."""
+        return self.views["pixels"]["bias.mu"].dtype
 
     def encode(self, x):
         """Return mean and log standard deviation (N, L) of the codes of images (N, D)."""
@@ -57,7 +55,7 @@ class PointAutoencoder:
 
     def prior(self):
         """Return mean and log standard deviation (L,) of the codes' prior."""
-        return self.network.codes.prior(self._views, self.vector.dtype)
+        return self.network.codes.prior(self.views, self.dtype)
 
     def outputs(self, z):
         """Return the decoder's outputs (..., D) for codes (..., L): logits, or means."""
@@ -70,14 +68,14 @@ class PointAutoencoder:
 
     def log_likelihood(self, x, z):
         """Return log p(x | z) (K, N), nats, for images (N, D) and codes (K, N, L)."""
-        x = np.asarray(x, self.vector.dtype)
-        return self.network.likelihood.log_density(self._views, self.outputs(z), x, self.backend)[0]
+        x = np.asarray(x, self.dtype)
+        return self.network.likelihood.log_density(self.views, self.outputs(z), x, self.backend)[0]
 
     def _through(self, layers, h):
-        h = np.asarray(h, self.vector.dtype)
+        h = np.asarray(h, self.dtype)
         for layer in layers:
-            weight, bias = self.weights[layer.name]
-            h, _ = activate(layer.activation, h @ weight + bias, self.backend)
+            own = self.views[layer.name]
+            h, _ = activate(layer.activation, h @ own["weight.mu"] + own["bias.mu"], self.backend)
         return h
 
 
@@ -101,16 +99,15 @@ def at_means(network, vector, masks=None, backend=primitives):
     backend : Backend, optional
         The backend that computes; the NumPy reference if not given.
     """
-    vector, masks, weights = vector.copy(), masks or {}, {}
-    views = network.layout.layers(vector)
+    masks, views = masks or {}, network.layout.layers(vector.copy())
     units = {name: mask.any(axis=0) for name, mask in masks.items()
              if network.layers[name].activation in packing.ZERO_AT_ZERO}
     for name, (rows, columns) in packing.sides(network, np.ones(network.inputs, bool), units).items():
         weight, bias = views[name]["weight.mu"], views[name]["bias.mu"]
         if name in masks:
             weight, bias = weight * masks[name], bias * masks[name].any(axis=0)
-        weights[name] = weight[rows][:, columns], bias[columns]
+        views[name] = {"weight.mu": weight[rows][:, columns], "bias.mu": bias[columns]}
     if "codes" in views:
         for layer, part in zip(network.codes.layers, PARTS, strict=True):
-            weights[layer.name][1][...] += views["codes"][part]
-    return PointAutoencoder(network, vector, weights, backend)
+            views[layer.name]["bias.mu"] += views["codes"][part]
+    return PointAutoencoder(network, views, backend)

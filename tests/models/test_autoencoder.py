@@ -119,7 +119,7 @@ def test_at_its_means_it_is_the_network_without_noise(likelihood):
     (outputs, _), _ = model.forward(vector, x, noise, Pass(NUMPY, masks))
     mean, log_sigma = point.encode(x)
     z = mean + np.exp(log_sigma) * noise["codes"][0]
-    assert point.weights["encoder0"][0].shape == (6, 4)
+    assert point.views["encoder0"]["weight.mu"].shape == (6, 4)
     np.testing.assert_allclose(point.outputs(z), outputs, rtol=1e-9)
     picture = expit(outputs) if likelihood == "bernoulli" else outputs
     np.testing.assert_allclose(point.decode(z), picture, rtol=1e-9)
