@@ -19,12 +19,15 @@ class State(NamedTuple):
     step: int | np.ndarray
 
 
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8                     # of the paper
+
+
 def start(vector):
     """Return the state before the first step."""
     return State(np.zeros_like(vector), np.zeros_like(vector), 0)
 
 
-def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8, factor=1.0):
+def update(vector, gradient, state, rates, beta1=BETA1, beta2=BETA2, epsilon=EPSILON, factor=1.0):
     r"""Take one step down the gradient.
 
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
@@ -65,3 +68,25 @@ def update(vector, gradient, state, rates, beta1=0.9, beta2=0.999, epsilon=1e-8,
     bias1, bias2 = (np.asarray(1 - beta**step).astype(vector.real.dtype) for beta in (beta1, beta2))
     direction = first / bias1 / (np.sqrt(second / bias2) + epsilon)
     return vector - rates * (factor * direction), State(first, second, step)
+
+
+def step_sizes(state, rates):
+    r"""Return how far the last step went for each unit of the running mean of the gradient.
+
+    .. math:: s_i = \frac{\eta_i}{\sqrt{v_i / (1 - \beta_2^t)} + \epsilon}
+
+    Parameters
+    ----------
+    state : State
+        After the step.
+    rates : ndarray, shape (P,)
+        The learning rates that it was taken with, each times the step's factor.
+
+    Examples
+    --------
+    >>> w, g = np.array([1.0]), np.array([5.0])
+    >>> moved, state = update(w, g, start(w), np.array([0.1]))
+    >>> (step_sizes(state, np.array([0.1])) * g).round(6), (w - moved).round(6)
+    (array([0.1]), array([0.1]))
+    """
+    return rates / (np.sqrt(state.second / (1 - BETA2**state.step)) + EPSILON)

@@ -1,1 +1,1 @@
-"""Fitting: the optimizer, the schedule of the temperature, and the minibatch loop."""
+"""Fitting: what is fitted, the minibatch loop, and which backend computes."""

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.adam import State
-from ibpcl.inference.loop import fit
-from ibpcl.inference.schedules import geometric
+from ibpcl.inference.loop import fit, geometric
 from ibpcl.models import packing
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 

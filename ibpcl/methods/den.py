@@ -27,15 +27,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.inference import sparsity
-from ibpcl.inference.loop import fit
-from ibpcl.inference.schedules import geometric
+from ibpcl import adam
+from ibpcl.inference.loop import fit, geometric
 from ibpcl.methods.growing import Growing
 from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.models import expandable
 from ibpcl.models.elbo import Elbo
 from ibpcl.options import option
 from ibpcl.primitives import quadratic
+from ibpcl.primitives.proximal import group_shrink, soft_threshold
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,42 @@ class Settings(SequentialSettings):
                                    at_least=0)
     split_threshold: float = option(0.05, "Copy a unit that moved further than this, sigma (inf: never).",
                                     at_least=0, at_most=np.inf)
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """Penalties with a kink, taken after every step of Adam: weights, and whole units, that are zero exactly.
+
+    A step of Adam is :math:`w_i - s_i m_i`, m being the running mean of the gradient and :math:`s_i` a size of its own
+    for each element.  The proximal step that follows has the same sizes, so what both leave where it is minimizes the
+    loss plus the penalties.  With a threshold that knows nothing of :math:`s_i`, as public code has it, the strength of
+    a penalty would depend on the learning rate and on how many steps are taken.
+
+    ``single`` (P,): the weight of the magnitude of each element, >= 0.  ``groups``: arrays (D, K) of places in the
+    vector; the length of each column is a penalty, and no place stands in two columns.  ``group_weight``: of these
+    lengths, >= 0.
+    """
+
+    single: np.ndarray
+    groups: tuple = ()
+    group_weight: float = 0.0
+
+    @property
+    def is_zero(self):
+        """Whether there is no penalty at all."""
+        return not self.single.any() and (self.group_weight == 0 or not self.groups)
+
+    def value(self, vector):
+        """Add the penalties up, in the units of their weights."""
+        lengths = sum(np.sqrt((vector[places] ** 2).sum(axis=0)).sum() for places in self.groups)
+        return np.abs(vector) @ self.single + self.group_weight * lengths
+
+    def shrink(self, vector, sizes):
+        """Take the proximal step of given sizes (P,), all >= 0; an element whose size is 0 stays where it is."""
+        vector = soft_threshold(vector, self.single * sizes)
+        for places in self.groups:
+            vector[places] = group_shrink(vector[places], self.group_weight * sizes[places])
+        return vector
 
 
 class DEN(Growing):
@@ -96,7 +132,7 @@ class Course:
         new, single = ~self.learner.known(self.network), np.zeros(len(self.vector), np.float32)
         for weight, _ in self.network.weights(single):
             weight[...] = self.settings.sparsity
-        self._fit(phase, epochs, new, sparsity.Sparsity(single * new, groups, self.settings.group_sparsity))
+        self._fit(phase, epochs, new, Sparsity(single * new, groups, self.settings.group_sparsity))
 
     def fit_selected(self):
         """Train the weights between selected units, drawn to 0, and to what the last task left."""
@@ -147,7 +183,7 @@ class Course:
 
         def shrink(step, vector, state, rates):
             factor = np.float32(geometric(1.0, how.rate_end, step, steps))
-            return kinks.shrink(vector, sparsity.step_sizes(state, rates * factor)), state, rates
+            return kinks.shrink(vector, adam.step_sizes(state, rates * factor)), state, rates
 
         self.vector, records = fit(self.vector, objective, rates, examples, how._replace(phase=phase, epochs=epochs),
                                    None if kinks is None or kinks.is_zero else shrink)

@@ -11,7 +11,7 @@ from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
 from ibpcl.evaluation import metrics
 from ibpcl.inference.backend import backend
-from ibpcl.inference.schedules import geometric
+from ibpcl.inference.loop import geometric
 from ibpcl.models import elbo as bounds
 from ibpcl.models.elbo import Elbo
 from ibpcl.noise import Key

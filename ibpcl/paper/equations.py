@@ -116,7 +116,7 @@ TABLE = r"""
 6.3          404          claim    corrected  at most 15 % of the connections are used for the first task
     = primitives.stick_breaking.expected_weights  : errata/fifteen-percent, divergences/stick_breaking.expected_weights
 B.1          469          inline   proved     temperature from 10 down to 0.25
-    = inference.schedules.geometric  : definitions/temperature
+    = inference.loop.geometric  : definitions/temperature
 B.1          469          claim    corrected  alpha = 30, then the maximum of the posterior's a
     = methods.npbcl.NPBCL.learn  : errata/alpha-maximum, errata/stick-start
 B.2          472          inline   proved     alpha = 40, 40 (encoder, decoder) and 20 (latent)

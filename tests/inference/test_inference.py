@@ -11,7 +11,7 @@ from ibpcl import adam
 from ibpcl.errors import NonFiniteError
 from ibpcl.inference import loop
 from ibpcl.inference.backend import backend
-from ibpcl.inference.schedules import geometric
+from ibpcl.inference.loop import geometric
 from ibpcl.models.elbo import Elbo
 from ibpcl.noise import Key
 

@@ -5,7 +5,7 @@ import pytest
 
 from ibpcl import adam
 from ibpcl.inference.backend import backend
-from ibpcl.inference.sparsity import Sparsity, step_sizes
+from ibpcl.methods.den import Sparsity
 from ibpcl.primitives.proximal import soft_threshold
 
 
@@ -19,8 +19,8 @@ def test_step_sizes_are_those_of_adam(name):
         before = w
         w, state = backend(name).adam.update(w, rng.normal(size=7).astype(np.float32), state, rates)
     mean = state.first / (1 - 0.9**state.step)
-    np.testing.assert_allclose(before - w, step_sizes(state, rates) * mean, rtol=1e-4, atol=1e-7)
-    assert step_sizes(state, rates)[0] == 0
+    np.testing.assert_allclose(before - w, adam.step_sizes(state, rates) * mean, rtol=1e-4, atol=1e-7)
+    assert adam.step_sizes(state, rates)[0] == 0
 
 
 def test_it_minimizes_the_loss_with_its_penalties():
@@ -31,7 +31,7 @@ def test_it_minimizes_the_loss_with_its_penalties():
     for i in range(steps):
         rates = np.full(5, 0.02 * 0.001 ** (i / steps))
         w, state = adam.update(w, curvature * (w - centre), state, rates)
-        w = kinks.shrink(w, step_sizes(state, rates))
+        w = kinks.shrink(w, adam.step_sizes(state, rates))
     expected = soft_threshold(centre, 0.2 / curvature)
     np.testing.assert_allclose(w, expected, atol=2e-3)
     np.testing.assert_array_equal(w == 0, expected == 0)
@@ -45,7 +45,7 @@ def test_a_group_whose_gradient_is_short_goes_away_and_another_stays():
     for i in range(800):
         rates = np.full(4, 0.1 * 0.001 ** (i / 800))
         w, state = adam.update(w, w - target, state, rates)
-        w = kinks.shrink(w, step_sizes(state, rates))
+        w = kinks.shrink(w, adam.step_sizes(state, rates))
     assert (w[:2] == 0).all()                                # |target| = 0.42 < 0.5
     np.testing.assert_allclose(w[2:], target[2:] * (1 - 0.5 / 1.5), atol=2e-3)
 
