@@ -6,8 +6,9 @@ with the :math:`\mu` and :math:`\sigma` of the biases, and f(x) = x for x > 0, e
 activation.  Means m and variances v are two products, :math:`x (B \odot \mu)` and :math:`x^2 (B \odot \sigma^2)`: by
 BLAS; of images without their zeros; of few columns both in one pass over x.  With the gradients before it,
 :math:`g_s = f' \odot dh_s`, back come :math:`dm = \sum_s g_s`, summed over the samples that share their inputs, and
-:math:`dv = \sum_s g_s \odot \varepsilon_s / (2 s)`.  Through variances it is simpler than the reference, which goes
-through deviations: :math:`d \log\sigma = 2 \sigma^2 \odot d(\sigma^2)`.
+:math:`2\, dv = \sum_s g_s \odot \varepsilon_s / s`: twice, for the way on goes through :math:`x^2` and
+:math:`\sigma^2`, whose derivatives have that factor.  Through variances it is simpler than the reference, which goes
+through deviations: :math:`d \log\sigma = \sigma^2 \odot 2\, d(\sigma^2)`.
 """
 
 from collections.abc import Callable
@@ -29,18 +30,19 @@ from ibpcl.kernels.compilation import (
     vector,
     void,
 )
+from ibpcl.kernels.elementary import exp
 from ibpcl.kernels.sparse import density, efficiency, multiply, sparse, transposed
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.primitives import activations
 from ibpcl.primitives import local_linear as reference
 
-ROWS, THIN_ROWS = 64, 256                                    # a piece; of a product with few columns
+ROWS, THIN_ROWS, PIECE = 64, 256, 2**14                      # a piece; of a product with few columns; of weights
 THIN = 16                                                    # where BLAS is slower
 # As in ibpcl.kernels.linear; here one batch has two products only, and looking for its zeros weighs more.
 DENSEST, NARROWEST = 0.55, 64
 # What a number that is not positive is multiplied by; other activations are apart from their layers.
 LEAN = {None: 1.0, "relu": 0.0, "leaky_relu": activations.LEAK}
-ZERO, ONE, TWO, HALF = np.float32(0), np.float32(1), np.float32(2), np.float32(0.5)
+ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 
 
 class Cache(NamedTuple):
@@ -79,12 +81,12 @@ def _sample(mean, bias_mean, deviation, eps, lean, h):
 @inlined
 def _slopes(deviation):
     for k in range(deviation.size):
-        deviation[k] = HALF / deviation[k] if deviation[k] > ZERO else ZERO
+        deviation[k] = ONE / deviation[k] if deviation[k] > ZERO else ZERO
 
 
 @compiled(void(JOB, matrix, matrix, vector, vector, cube, float32, cube))
 def _draw(job, mean, variance, bias_mean, bias_variance, eps, lean, h):
-    """Sample ``h`` (R, N, K), and turn the variances v into ds / dv = 1 / (2 s)."""
+    """Sample ``h`` (R, N, K), and turn the variances v into 2 ds / dv = 1 / s."""
     for i in taken(job):
         for n in range(i * ROWS, min((i + 1) * ROWS, mean.shape[0])):
             _deviations(bias_variance, variance[n])
@@ -107,7 +109,7 @@ def _add_to_variance(dh, h, lean, eps, slope, out):
 
 @compiled(void(JOB, cube, cube, float32, cube, matrix, matrix, matrix))
 def _pull_back(job, dh, h, lean, eps, slope, dmean, dvariance):
-    """Write the gradients at the means and at the variances."""
+    """Write the gradients at the means, and twice those at the variances."""
     for i in taken(job):
         for n in range(i * ROWS, min((i + 1) * ROWS, slope.shape[0])):
             dmean[n], dvariance[n] = ZERO, ZERO
@@ -144,7 +146,7 @@ def _to_weights(x, dmean, dvariance, dmeans, dvariances):
 @inlined
 def _to_inputs(x, dmean, dvariance, means, variances, dx):
     for d in range(x.size):
-        dx[d] += dmean * means[d] + TWO * x[d] * dvariance * variances[d]
+        dx[d] += dmean * means[d] + x[d] * dvariance * variances[d]
 
 
 @compiled(void(JOB, cube, matrix, cube, cube, matrix))
@@ -203,19 +205,33 @@ def _dense_products_vjp(powers, gradients, x, weights, needs_dx, needs_dweights=
         return dweights, None
     dx, dsquares = dpowers                                   # in place: such arrays are large
     dsquares *= x
-    dsquares *= 2
     dx += dsquares
     return dweights, dx
 
 
-@compiled(void(JOB, indices, vector, vector, cube))
-def _spread(job, places, means, variances, moments):
-    """Write means and variances of kept weights to their places, and zero to all others."""
+@inlined
+def _variances(log_sigma, out):
+    for i in range(out.size):
+        out[i] = exp(TWO * log_sigma[i])
+
+
+@compiled(void(JOB, vector, vector, matrix))
+def _square(job, mu, log_sigma, moments):
+    """Write means and variances of weights."""
     for i in taken(job):
-        kept, moment = means if i == 0 else variances, moments[i].reshape(-1)
+        piece = slice(i * PIECE, (i + 1) * PIECE)
+        moments[0, piece] = mu[piece]
+        _variances(log_sigma[piece], moments[1, piece])
+
+
+@compiled(void(JOB, indices, matrix, cube))
+def _spread(job, places, kept, moments):
+    """Write the moments of kept weights to their places, and zero to all others."""
+    for i in taken(job):
+        moment = moments[i].reshape(-1)
         moment[:] = ZERO
         for j in range(places.size):
-            moment[np.uint64(places[j])] = kept[j]
+            moment[np.uint64(places[j])] = kept[i, j]
 
 
 @compiled(void(JOB, indices, cube, matrix, matrix))
@@ -226,7 +242,7 @@ def _gather(job, places, dmoments, variances, dkept):
         dmoment = dmoments[i].reshape(-1)
         for j in range(places.size):
             at = np.uint64(places[j])
-            dkept[i, j] = dmoment[at] if i == 0 else TWO * variance[at] * dmoment[at]
+            dkept[i, j] = dmoment[at] if i == 0 else variance[at] * dmoment[at]
 
 
 @lru_cache(maxsize=16)
@@ -238,20 +254,19 @@ def _known(bits, shape):
 
 def _moments_of(mu, log_sigma, mask, places):
     """Return means and variances (2, D, K) of the weights under a mask; ``mu`` holds all, or those at ``places``."""
+    kept = mu.size if mu.ndim > 1 else len(places)
+    if not kept == mu.size == log_sigma.size:
+        raise ValueError(f"local_linear.sample: the mask keeps {kept} weights, got {mu.shape} means and "
+                         f"{log_sigma.shape} deviations")
+    moments = np.empty((2, *mu.shape), np.float32)
+    run(_square, parts(mu.size, PIECE), mu.reshape(-1), log_sigma.reshape(-1), moments.reshape(2, mu.size))
     if mu.ndim > 1:
-        moments = np.empty((2, *mu.shape), np.float32)
-        moments[0], moments[1] = mu, log_sigma
-        moments[1] *= 2
-        np.exp(moments[1], out=moments[1])
         if mask is not None:
             moments *= mask
         return moments
-    if not len(places) == mu.size == log_sigma.size:
-        raise ValueError(f"local_linear.sample: the mask keeps {len(places)} weights, got {mu.shape} means and "
-                         f"{log_sigma.shape} deviations")
-    moments = np.empty((2, *mask.shape), np.float32)
-    run(_spread, 2, places, mu, np.exp(2 * log_sigma), moments)
-    return moments
+    spread = np.empty((2, *mask.shape), np.float32)
+    run(_spread, 2, places, moments, spread)
+    return spread
 
 
 @twin_of(reference)
@@ -292,7 +307,6 @@ def sample_vjp(dh, cache, needs_dx=True):
     if places is None:
         dmu, dlog_sigma = dweights                           # of means and variances, so far
         dlog_sigma *= weights[1]
-        dlog_sigma *= 2
         if mask is not None:
             dmu *= mask
     else:
@@ -300,4 +314,4 @@ def sample_vjp(dh, cache, needs_dx=True):
         run(_gather, 2, places, np.ascontiguousarray(dweights), weights[1], dkept)
     if mask is not None:
         dbias_mu = dbias_mu * heard
-    return dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, dbias_mu, 2 * bias_variance * dbias_variance
+    return dx.reshape(x.shape) if needs_dx else None, dmu, dlog_sigma, dbias_mu, bias_variance * dbias_variance
