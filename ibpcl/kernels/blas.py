@@ -6,19 +6,26 @@ from ours.
 
 import numpy as np
 
-from ibpcl.kernels.compilation import compiled, cube, void
+from ibpcl.kernels.compilation import compiled, cube, inlined, void
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.openblas import one_thread
 
-ROWS = 64                                                    # of a product, a piece
+ROWS = 128                                                   # of a product, a piece: for each BLAS lays w out anew
+
+
+@inlined
+def _rows(products):
+    """Return how many rows of each product are a piece: fewer of a single one, which has to be shared."""
+    return ROWS if products > 1 else ROWS // 2
 
 
 @compiled(void(JOB, cube, cube, cube))
 def _multiply(job, x, w, out):
     """Write x w to out (S, N, K), with x (1, N, D) or (S, N, D) and w (S, D, K)."""
-    cuts = parts(out.shape[1], ROWS)
+    size = _rows(out.shape[0])
+    cuts = parts(out.shape[1], size)
     for i in taken(job):
-        s, rows = i // cuts, slice(i % cuts * ROWS, (i % cuts + 1) * ROWS)
+        s, rows = i // cuts, slice(i % cuts * size, (i % cuts + 1) * size)
         np.dot(x[s % x.shape[0], rows], w[s], out[s, rows])
 
 
@@ -38,7 +45,7 @@ def multiply(x, w):
     """Multiply ``x`` (1, N, D) or (S, N, D) by ``w`` (S, D, K), by BLAS."""
     out = np.empty((len(w), x.shape[1], w.shape[2]), np.float32)
     with one_thread():
-        run(_multiply, len(w) * parts(out.shape[1], ROWS), x, w, out)
+        run(_multiply, len(w) * parts(out.shape[1], _rows(len(w))), x, w, out)
     return out
 
 
