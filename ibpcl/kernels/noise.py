@@ -12,12 +12,12 @@ import math
 import numpy as np
 
 from ibpcl import noise as reference
-from ibpcl.kernels.compilation import compiled, cube, inlined, int64, uint64, void
+from ibpcl.kernels.compilation import compiled, cube, inlined, uint64, void
 from ibpcl.kernels.elementary import HALF, ONE, log_of
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.noise import LOW, ROUNDS, STRIP
 
-PIECE = 32                                                   # chunks
+PIECE = 16                                                   # chunks
 KINDS = ("uniform", "normal", "logistic")
 UNIFORM, NORMAL, LOGISTIC = range(3)
 M0, M1 = (np.uint64(m) for m in reference.MULTIPLIERS)
@@ -102,13 +102,14 @@ def _transform(kind, words, values):
             _units(words[j], values[j])
 
 
-@compiled(void(JOB, int64, uint64, uint64, uint64, uint64, cube))
-def _fill(job, kind, step, task, stream, seed, out):
-    """Fill ``out`` (chunks, 4, 512) with noise of a kind."""
+@compiled(void(JOB, uint64[:, ::1], cube))
+def _fill(job, keys, out):
+    """Fill each chunk of ``out`` (chunks, 4, 512): its key is kind, step, task, stream, seed and its first block."""
     words = np.empty((4, STRIP), np.uint32)
     for i in taken(job):
         for chunk in range(i * PIECE, min((i + 1) * PIECE, out.shape[0])):
-            _cipher(words, np.uint64(chunk) * np.uint64(STRIP), step, task, stream, seed)
+            kind, step, task, stream, seed, block = keys[chunk]
+            _cipher(words, block, step, task, stream, seed)
             _transform(kind, words, out[chunk])
 
 
@@ -116,13 +117,20 @@ def draw(wanted, dtype=np.float32):
     """Draw several arrays of noise: the twin of :func:`ibpcl.noise.draw`, which serves float64."""
     if reference.check_dtype("noise.draw", dtype) != np.float32:
         return reference.draw(wanted, dtype)
-    found = []
+    keys, sizes = [np.empty((0, 6), np.uint64)], []
     for kind, key, shape in wanted:
         seed, task, step, stream = reference.check_key(f"noise.{kind}", key)
         shape, size, chunks = reference.check_shape(f"noise.{kind}", shape)
-        out = np.empty((chunks, 4, STRIP), np.float32)
-        run(_fill, parts(chunks, PIECE), KINDS.index(kind), step, task, stream, seed, out)
-        found.append(out.reshape(-1)[:size].reshape(shape))
+        own = np.empty((chunks, 6), np.uint64)
+        own[:, :5], own[:, 5] = (KINDS.index(kind), step, task, stream, seed), np.arange(chunks) * STRIP
+        keys.append(own)
+        sizes.append((shape, size, chunks))
+    keys, found, first = np.concatenate(keys), [], 0
+    out = np.empty((len(keys), 4, STRIP), np.float32)
+    run(_fill, parts(len(keys), PIECE), keys, out)
+    for shape, size, chunks in sizes:
+        found.append(out[first:first + chunks].reshape(-1)[:size].reshape(shape))
+        first += chunks
     return found
 
 
