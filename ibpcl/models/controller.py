@@ -27,16 +27,9 @@ SPREAD = 0.08                                                # Zoph and Le (2017
 
 @dataclass(frozen=True)
 class Controller:
-    """A policy over ``layers`` numbers in 0 ... ``actions`` - 1, and the value of its state before the first of them.
+    """A policy over L = ``layers`` numbers in 0 ... A - 1, and the value of its state before the first of them.
 
-    Parameters
-    ----------
-    layers : int
-        How many numbers are chosen, L.
-    actions : int
-        Among how many, A.
-    units : int
-        Width of both LSTM layers.
+    A is ``actions``, and ``units`` is the width of both LSTM layers.
     """
 
     layers: int

@@ -98,14 +98,9 @@ class Network:
     def initial(self, start, sigma=1.0, alpha=(), dtype=np.float32):
         """Return the parameters before training.
 
-        Parameters
-        ----------
-        start : callable
-            ``start(layer, own)`` draws means of weights and biases into their views: see :mod:`ibpcl.models.starts`.
-        sigma : float
-            Every standard deviation, > 0.
-        alpha : sequence of float
-            The IBP's concentration for each masked layer, > 0: sticks start at their prior.
+        ``start(layer, own)`` draws means of weights and biases into their views: see :mod:`ibpcl.models.starts`.  Every
+        standard deviation is ``sigma`` > 0.  ``alpha`` has the IBP's concentration, > 0, of each masked layer: sticks
+        start at their prior.
         """
         vector = np.zeros(self.layout.size, dtype)
         views = self.layout.layers(vector)

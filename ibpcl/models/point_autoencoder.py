@@ -23,14 +23,8 @@ DARKEST = 0.01                                               # mean pixel from w
 class PointAutoencoder:
     """All that evaluation asks of a latent model; :func:`at_means` makes one.
 
-    Parameters
-    ----------
-    network : ibpcl.models.network.Network
-        The autoencoder.
-    views : dict of str to dict
-        Its parameters by layer and name, of which weights (D, K) and biases (K,) are what is left of them.
-    backend : Backend
-        The backend that computes.
+    ``views`` are the parameters of the ``network`` by layer and name, but weights (D, K) and biases (K,) are those of
+    the units that are left; the ``backend`` computes.
     """
 
     network: Network
