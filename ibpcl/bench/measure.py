@@ -57,9 +57,9 @@ def steps(plan, data_dir):
     def over_step(name):
         return times.ratio(name, "step") if name in others else None
 
-    inputs = {"name": ten.name, "density": problems["step"].density, "always_zero": int((~problems["step"].part.inputs)
-              .sum()), "two_classes_density": problems["step, two classes"].density,
-              "two_classes_always_zero": int((~problems["step, two classes"].part.inputs).sum())}
+    one, two = problems["step"], problems["step, two classes"]
+    inputs = {"name": ten.name, "density": one.density, "always_zero": one.always_zero,
+              "two_classes_density": two.density, "two_classes_always_zero": two.always_zero}
     return {
         "step_ms": times.median("step"), "products_ms": times.median("products"),
         "step_over_products": times.ratio("step", "products"),

@@ -101,6 +101,11 @@ class Problem:
         """The share of the batch's numbers that are not zero."""
         return float(np.count_nonzero(self.x) / self.x.size)
 
+    @property
+    def always_zero(self):
+        """How many inputs are left out, since they are always zero."""
+        return self.whole.inputs - self.model.inputs
+
     def noise(self, step=0):
         """Draw what a step needs."""
         return self.model.noise(Key(0, 0, step, 0), self.sizes.S, self.sizes.N, self.backend, self.x.dtype)

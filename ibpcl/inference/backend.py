@@ -5,21 +5,13 @@ there is one, else that of ``ibpcl.primitives.gaussian``.  One rule: a twin has 
 reference.  Numba is imported, and the twins are compiled, when its backend is first asked for.
 """
 
-import contextlib
 import importlib.util
-import os
-import pkgutil
-import subprocess
 import sys
-import time
 from functools import cache
 from inspect import isfunction
 from types import SimpleNamespace
 
 BACKENDS = ("numba", "numpy")
-COMPILING = "compiling the kernels, once after installing (about ten seconds)"
-# What a second process compiles at the same time: modules that take about half of the seconds.
-ELSEWHERE = ("gaussian", "masked_weights", "noise")
 # References that are not primitives: they have no gradient.
 APART = ("adam", "noise")
 
@@ -69,46 +61,6 @@ def public(module):
             if isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")}
 
 
-def load():
-    """Import all compiled functions; with an empty cache, say on the standard error that they are compiled.
-
-    Returns
-    -------
-    seconds : float
-        What compilation took; 0 where the machine code was on the disk.
-    """
-    from ibpcl import kernels
-    from ibpcl.kernels import compilation, threads
-
-    names = [module.name for module in pkgutil.iter_modules(kernels.__path__)]
-    if compilation.COMPLETE:
-        for name in names:
-            importlib.import_module(f"ibpcl.kernels.{name}")
-        return 0.0
-    began, terminal = time.perf_counter(), sys.stderr.isatty()
-    helper = compiling_elsewhere() if compilation.KEPT and threads.available() > 1 else None
-    for i, name in enumerate(sorted(names, key=ELSEWHERE.__contains__)):
-        if terminal or i == 0:
-            words = f"compiling the kernels, once ({i + 1} of {len(names)})" if terminal else COMPILING
-            print(f"\r{words}" if terminal else words, end="" if terminal else "\n", file=sys.stderr, flush=True)
-        if helper and name in ELSEWHERE:
-            helper.wait()                                    # its machine code is on the disk then
-        importlib.import_module(f"ibpcl.kernels.{name}")
-    compilation.record()
-    if terminal:
-        print("\r" + " " * 60, end="\r", file=sys.stderr, flush=True)
-    return time.perf_counter() - began
-
-
-def compiling_elsewhere():
-    """Start a process that compiles the kernels of some modules; return None where there can be none."""
-    modules = ", ".join(f"ibpcl.kernels.{name}" for name in ELSEWHERE)
-    with contextlib.suppress(OSError):
-        return subprocess.Popen([sys.executable, "-P", "-c", f"import {modules}"], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-
-
 def why_not():
     """Return why there can be no compiled functions, None if there can."""
     try:
@@ -149,4 +101,8 @@ def backend(name="numba"):
     if name == "numba" and (reason := why_not()):
         print(f"ibpcl: {reason}: the NumPy backend computes, some times slower", file=sys.stderr)
         return backend("numpy")
-    return Backend(name, load() if name == "numba" else 0.0)
+    if name == "numpy":
+        return Backend(name)
+    from ibpcl.kernels import compilation
+
+    return Backend(name, compilation.load())

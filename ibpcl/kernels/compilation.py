@@ -7,10 +7,14 @@ seconds for all modules together, later the machine code is read from the disk.
 import contextlib
 import functools
 import hashlib
+import importlib
 import json
 import os
+import pkgutil
 import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +35,9 @@ USERS = Path.home() / ".cache" / "ibpcl"                     # of a package that
 BELOW = Path(numba.config.CACHE_DIR or (HERE / "__pycache__" if os.access(HERE, os.W_OK) else USERS))
 FOLDER = BELOW / f"ibpcl-{DIGEST}"
 RECORD = FOLDER / "digests.json"
+COMPILING = "compiling the kernels, once after installing (about ten seconds)"
+# What a second process compiles at the same time: modules that take about half of the seconds.
+ELSEWHERE = ("gaussian", "masked_weights", "noise")
 # No "nnan" and no "ninf": not-a-numbers must come out again, they are how a diverging run is noticed.  No "reassoc"
 # either: it would undo the exact steps of the elementary functions.
 FASTMATH = {"nsz", "arcp", "contract", "afn"}
@@ -87,6 +94,45 @@ def say_once(words):
     if words not in _said:
         _said.add(words)
         print(f"ibpcl: {words}", file=sys.stderr)
+
+
+def load():
+    """Import all compiled functions; with an empty cache, say on the standard error that they are compiled.
+
+    Returns
+    -------
+    seconds : float
+        What compilation took; 0 where the machine code was on the disk.
+    """
+    from ibpcl.kernels import threads  # which imports this module
+
+    names = [module.name for module in pkgutil.iter_modules([str(HERE)])]
+    if COMPLETE:
+        for name in names:
+            importlib.import_module(f"ibpcl.kernels.{name}")
+        return 0.0
+    began, terminal = time.perf_counter(), sys.stderr.isatty()
+    helper = compiling_elsewhere() if KEPT and threads.available() > 1 else None
+    for i, name in enumerate(sorted(names, key=ELSEWHERE.__contains__)):
+        if terminal or i == 0:
+            words = f"compiling the kernels, once ({i + 1} of {len(names)})" if terminal else COMPILING
+            print(f"\r{words}" if terminal else words, end="" if terminal else "\n", file=sys.stderr, flush=True)
+        if helper and name in ELSEWHERE:
+            helper.wait()                                    # its machine code is on the disk then
+        importlib.import_module(f"ibpcl.kernels.{name}")
+    record()
+    if terminal:
+        print("\r" + " " * 60, end="\r", file=sys.stderr, flush=True)
+    return time.perf_counter() - began
+
+
+def compiling_elsewhere():
+    """Start a process that compiles the kernels of some modules; return None where there can be none."""
+    modules = ", ".join(f"ibpcl.kernels.{name}" for name in ELSEWHERE)
+    with contextlib.suppress(OSError):
+        return subprocess.Popen([sys.executable, "-P", "-c", f"import {modules}"], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
 
 
 def compiled(signature):

@@ -198,7 +198,7 @@ def test_without_numba_numpy_computes_and_a_line_says_why():
     assert done.stdout == "numpy False\n" and done.stderr.startswith("ibpcl: Numba is not installed: the NumPy backend")
 
 
-FEW = ("from types import SimpleNamespace; import ibpcl.inference.backend as few; few.ELSEWHERE = ('adam',); "
+FEW = ("from types import SimpleNamespace; import ibpcl.kernels.compilation as few; few.ELSEWHERE = ('adam',); "
        "few.pkgutil.iter_modules = lambda path: [SimpleNamespace(name=name) for name in ('activations', 'adam')]; ")
 
 
