@@ -107,15 +107,24 @@ def _add_to_variance(dh, h, lean, eps, slope, out):
         out[k] += dh[k] * (ONE if h[k] > ZERO else lean) * eps[k] * slope[k]
 
 
-@compiled(void(JOB, cube, cube, float32, cube, matrix, matrix, matrix))
-def _pull_back(job, dh, h, lean, eps, slope, dmean, dvariance):
-    """Write the gradients at the means, and twice those at the variances."""
+@inlined
+def _add(x, out):
+    for k in range(out.size):
+        out[k] += x[k]
+
+
+@compiled(void(JOB, cube, cube, float32, cube, matrix, matrix, matrix, cube))
+def _pull_back(job, dh, h, lean, eps, slope, dmean, dvariance, sums):
+    """Write the gradients at the means, twice those at the variances, and of each piece their sums (pieces, 2, K)."""
     for i in taken(job):
+        sums[i] = ZERO
         for n in range(i * ROWS, min((i + 1) * ROWS, slope.shape[0])):
             dmean[n], dvariance[n] = ZERO, ZERO
             for r in range(dh.shape[0]):                     # two loops, or the compiler sees too many arrays
                 _add_to_mean(dh[r, n], h[r, n], lean, dmean[n])
                 _add_to_variance(dh[r, n], h[r, n], lean, eps[r, n], slope[n], dvariance[n])
+            _add(dmean[n], sums[i, 0])
+            _add(dvariance[n], sums[i, 1])
 
 
 @summing
@@ -224,14 +233,17 @@ def _square(job, mu, log_sigma, moments):
         _variances(log_sigma[piece], moments[1, piece])
 
 
-@compiled(void(JOB, indices, matrix, cube))
-def _spread(job, places, kept, moments):
-    """Write the moments of kept weights to their places, and zero to all others."""
+@compiled(void(JOB, indices, vector, vector, cube))
+def _spread(job, places, mu, log_sigma, moments):
+    """Write means and variances of kept weights to their places, and zero to all others."""
     for i in taken(job):
-        moment = moments[i].reshape(-1)
+        kept, moment = mu, moments[i].reshape(-1)
+        if i == 1:
+            kept = np.empty_like(mu)
+            _variances(log_sigma, kept)
         moment[:] = ZERO
         for j in range(places.size):
-            moment[np.uint64(places[j])] = kept[i, j]
+            moment[np.uint64(places[j])] = kept[j]
 
 
 @compiled(void(JOB, indices, cube, matrix, matrix))
@@ -258,15 +270,15 @@ def _moments_of(mu, log_sigma, mask, places):
     if not kept == mu.size == log_sigma.size:
         raise ValueError(f"local_linear.sample: the mask keeps {kept} weights, got {mu.shape} means and "
                          f"{log_sigma.shape} deviations")
+    if mu.ndim == 1:
+        moments = np.empty((2, *mask.shape), np.float32)
+        run(_spread, 2, places, mu, log_sigma, moments)
+        return moments
     moments = np.empty((2, *mu.shape), np.float32)
     run(_square, parts(mu.size, PIECE), mu.reshape(-1), log_sigma.reshape(-1), moments.reshape(2, mu.size))
-    if mu.ndim > 1:
-        if mask is not None:
-            moments *= mask
-        return moments
-    spread = np.empty((2, *mask.shape), np.float32)
-    run(_spread, 2, places, moments, spread)
-    return spread
+    if mask is not None:
+        moments *= mask
+    return moments
 
 
 @twin_of(reference)
@@ -300,10 +312,10 @@ def sample_vjp(dh, cache, needs_dx=True):
         pull_activation_back, active = apart
         dh = pull_activation_back(dh, active)
     (N, K), D = slope.shape, weights.shape[1]
-    rows, gradients = x.reshape(N, D), np.empty((2, N, K), np.float32)
-    run(_pull_back, parts(N, ROWS), dh.reshape(noise.shape), h, lean, noise, slope, *gradients)
-    dweights, dx = back(gradients, rows, weights, needs_dx)
-    dbias_mu, dbias_variance = gradients.sum(axis=1)
+    gradients, sums = (np.empty(shape, np.float32) for shape in ((2, N, K), (parts(N, ROWS), 2, K)))
+    run(_pull_back, len(sums), dh.reshape(noise.shape), h, lean, noise, slope, *gradients, sums)
+    dweights, dx = back(gradients, x.reshape(N, D), weights, needs_dx)
+    dbias_mu, dbias_variance = sums.sum(axis=0)
     if places is None:
         dmu, dlog_sigma = dweights                           # of means and variances, so far
         dlog_sigma *= weights[1]
