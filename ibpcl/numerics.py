@@ -47,12 +47,8 @@ def log1mexp(x):
     -46.051701859880914
     """
     x = np.asarray(x)
-    near_zero = x.real > -LOG_2
-    # Each form sees only arguments that it is accurate for, so neither can warn about the other's.
-    small = np.where(near_zero, x, -1.0).astype(x.dtype)
-    large = np.where(near_zero, -1.0, x).astype(x.dtype)
-    with np.errstate(divide="ignore", invalid="ignore"):     # log 0 = -inf is the right value at x = 0
-        return np.where(near_zero, np.log(-np.expm1(small)), np.log1p(-np.exp(large)))[()]
+    with np.errstate(all="ignore"):                          # each form where the other one is taken; and log 0 = -inf
+        return np.where(x.real > -LOG_2, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))[()]
 
 
 def softplus(x):
@@ -76,9 +72,9 @@ def expm1_rest(x):
     """
     x = inexact(x)
     near_zero = np.abs(x.real) < 0.5
-    small, large = np.where(near_zero, x, 0).astype(x.dtype), np.where(near_zero, 1, x).astype(x.dtype)
+    small = np.where(near_zero, x, 0)
     series = small * small * np.polyval(EXPM1_REST_SERIES.astype(x.dtype), small)
-    return np.where(near_zero, series, np.expm1(large) - large)[()]
+    return np.where(near_zero, series, np.expm1(x) - x)[()]
 
 
 def log1p_rest(u):
