@@ -452,7 +452,8 @@ ratios = [np.abs(held_move[group]).mean() / np.abs(free_move[group]).mean() for 
 moves = np.abs(mu_move) / np.exp(log_sigma)
 believed = float((mu_move**2 / (2 * np.exp(2 * log_sigma)) + (np.exp(2 * widening) - 1) / 2).sum())
 
-_, move = change("npbcl", "shared.hidden0.weight.mu")
+_, move = change("npbcl", "shared")
+move = learners["one head", "npbcl"].shared_layout().view(move, "hidden0.weight.mu")
 rested = {name: (move[group] == 0).mean() for name, group in (
     ("used by A/B, dropped by E/F", used & ~masks[1]), ("used by neither", free & ~masks[1]),
     ("dropped by E/F, all of them", ~masks[1]))}

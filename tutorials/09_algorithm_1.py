@@ -330,10 +330,14 @@ for task in tasks:
 
 of_package = {"mu": "weight.mu", "log_sigma": "weight.log_sigma", "bias_mu": "bias.mu",
               "bias_log_sigma": "bias.log_sigma"}
-state, differences = learner.state(), {}
+learned = []
+for t in range(2):
+    network, vector, _ = learner.assemble(t)
+    learned.append(network.layout.layers(vector))
+differences = {}
 for ours, theirs in of_package.items():
-    differences[f"posterior {ours}"] = np.abs(posterior[ours] - state[f"shared.hidden0.{theirs}"]).max()
-    differences[f"both heads {ours}"] = max(np.abs(heads[t][f"head_{ours}"] - state[f"task{t}.own.head.{theirs}"]).max()
+    differences[f"posterior {ours}"] = np.abs(posterior[ours] - learner.posterior["hidden0"][theirs]).max()
+    differences[f"both heads {ours}"] = max(np.abs(heads[t][f"head_{ours}"] - learned[t]["head"][theirs]).max()
                                             for t in range(2))
 differences["predictions"] = max(np.abs(predict(t, posterior, heads[t], masks[t], task.x_test)
                                         - learner.predict(task.x_test, t)).max() for t, task in enumerate(tasks))

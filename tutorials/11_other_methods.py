@@ -184,7 +184,7 @@ plt.show()
 den = {}
 for threshold in (np.inf, 0.05, 0.0):
     learner, R, of_first = learned("den", hidden=(10,), head_epochs=20, split_threshold=threshold)
-    den[threshold] = [width[0] for width in learner.widths], R, np.abs(of_first[-1] - of_first[0]).max()
+    den[threshold] = [learner.widths(t)[0] for t in range(T)], R, np.abs(of_first[-1] - of_first[0]).max()
     print(f"sigma {threshold:4g}: units {den[threshold][0]}, final accuracies {R[-1].round(3)}, "
           f"largest change of A/B's predictions {den[threshold][2]:.1e}")
 

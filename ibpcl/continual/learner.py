@@ -12,7 +12,7 @@ from ibpcl.inference.backend import backend
 from ibpcl.noise import Key
 
 # Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it changes.
-FORM = 3
+FORM = 4
 
 
 class Learner(Protocol):
@@ -158,7 +158,7 @@ def check_form(meta, path):
     >>> check_form({"form": 1, "version": "0.0.9"}, "learner.npz")
     Traceback (most recent call last):
     ...
-    ValueError: learner.npz was written by ibpcl 0.0.9 in form 1, this version reads form 3: run the experiment again
+    ValueError: learner.npz was written by ibpcl 0.0.9 in form 1, this version reads form 4: run the experiment again
     """
     if meta.get("form") != FORM:
         raise ValueError(f"{path} was written by ibpcl {meta.get('version', '0.1.0 or older')} in form "

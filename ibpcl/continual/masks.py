@@ -43,7 +43,7 @@ def union(masks, shape):
     r"""Join masks: :math:`B^o = B^1 \cup \dots \cup B^{t-1}`, in the corner of an array of off; all off for none."""
     joined = np.zeros(shape, bool)
     for mask in masks:
-        joined[tuple(slice(0, size) for size in mask.shape)] |= mask
+        joined[tuple(map(slice, mask.shape))] |= mask
     return joined
 
 

@@ -67,5 +67,5 @@ def assemble(network, posterior, known, sigma, sticks, gaussian=True, others=Non
 
 
 def grown(layer, like):
-    """Return a layer's Gaussian parameters in the corners of arrays as large as those of ``like``."""
-    return {name: embed(layer[name], like[name].shape) for name in GAUSSIAN}
+    """Return a layer's Gaussian parameters in the corners of arrays like those of ``like``; that of one it has not."""
+    return {name: embed(layer[name], like[name].shape) if name in layer else like[name] for name in GAUSSIAN}

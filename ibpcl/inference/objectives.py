@@ -34,7 +34,7 @@ class Weighted(NamedTuple):
     adapt: object = None
 
 
-class Growing(NamedTuple):
+class Growth(NamedTuple):
     """How a network grows in training: every so many steps ``look(network, vector, step)`` may return a larger one.
 
     That is None, or the larger network, its vector, its prior and its ``rest``: see :func:`train`.
@@ -78,7 +78,7 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
     rest : ndarray, shape (P,), optional
         The optimum of all parameters that the task does not say anything of: these are left out of training and set to
         it, see :mod:`ibpcl.models.packing`.  If not given, all are trained.
-    growing : Growing, optional
+    growing : Growth, optional
         Looks every so many steps whether the network has to grow.
 
     Returns

@@ -11,27 +11,22 @@ from ibpcl.models.parameters import Layout
 from ibpcl.noise import generator
 
 
-def trunk(inputs, hidden):
-    """Return the order of the hidden layers' parameters in a network's vector, without the head's.
-
-    >>> trunk(784, (200,)).size
-    157000
-    """
-    return Layout(plain.network(inputs, tuple(hidden), 1).layout.entries[:-2])
-
-
 class Growing(Sequential):
     """Learn tasks in a network that grows; a base of methods, parameters as in :class:`Sequential`.
 
-    A task is predicted with the network that there was after it and its own head.  ``shared`` holds the hidden layers
-    of the newest network.  ``memory`` has ``widths{s}``, the units of each hidden layer after task s; a method's
-    ``train`` puts it there.
+    A task is predicted with the network that there was after it.  ``shared`` is that of the newest network.  ``memory``
+    has ``widths{s}``, the units of each hidden layer after task s; a method puts it there before a task is kept.
     """
 
-    def network(self, outputs, widths=None):
-        """Return the network of the next task, or of the one that was just learned, or of any widths."""
+    @property
+    def hidden(self):
+        """The units of each hidden layer of the newest network."""
         t = self.learned if f"widths{self.learned}" in self.memory else self.learned - 1
-        return plain.network(self.inputs, widths or (self.widths(t) if t >= 0 else self.settings.hidden), outputs)
+        return self.widths(t) if t >= 0 else self.settings.hidden
+
+    def network(self, outputs, widths=None):
+        """Return a network of given widths, of the newest ones if they are not given."""
+        return plain.network(self.inputs, widths or self.hidden, outputs)
 
     def network_of(self, task_id):
         """Return the network of a learned task."""
@@ -41,16 +36,20 @@ class Growing(Sequential):
         """Return the units of each hidden layer of a task's network."""
         return tuple(self.memory[f"widths{task_id}"].tolist())
 
+    def shared_layout(self, task_id=-1):
+        """Return the order of what tasks share in the network of a task, the last one if not given."""
+        entries = self.network_of(task_id % self.learned).layout.entries
+        return Layout(entry for entry in entries if self.shares(entry.name))
+
     def shared_for(self, task_id):
-        """Return the hidden layers of a task's network: a corner of each array of the newest one."""
-        newest, own = (trunk(self.inputs, self.widths(t)) for t in (self.learned - 1, task_id))
-        return self.shared[own.within(newest)]
+        """Return what a task's network has of what tasks share: a corner of each array of the newest one."""
+        return self.shared[self.shared_layout(task_id).within(self.shared_layout())]
 
     def known(self, network):
-        """Return which elements (P,) of a network's vector are those of the last task's hidden layers."""
+        """Return which elements (P,) of a network's vector are those of what the last task's network shares."""
         found = np.zeros(network.layout.size, bool)
         if self.learned:
-            found[trunk(self.inputs, self.widths(self.learned - 1)).within(network.layout)] = True
+            found[self.shared_layout().within(network.layout)] = True
         return found
 
     def start(self, network, phase="initial"):

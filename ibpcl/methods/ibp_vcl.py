@@ -65,10 +65,9 @@ class IBPVCL(VCL):
         return classifier(self.inputs, self.settings.hidden, Softmax(), outputs, Units, self.settings.activation,
                           kl=self.settings.mask_kl)
 
-    def places(self, network):
-        """Return where in a network's vector that is which all tasks share: with one head the offsets are, too."""
-        return network.layout.places(lambda name: self.settings.single_head
-                                     or (not name.startswith("head.") and not name.endswith(".rho")))
+    def shares(self, name):
+        """Return whether all tasks share the parameters of a name: the offsets only with one head."""
+        return self.settings.single_head or not (name.startswith("head.") or name.endswith(".rho"))
 
     def sticks_prior(self, network, vector):
         """Return the prior of the next task's sticks: the last posterior, at first Kumaraswamy(alpha, 1)."""

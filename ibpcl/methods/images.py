@@ -67,7 +67,7 @@ class Generative:
             If the task was not learned.
         """
         check_task_id(f"{self.name}.latent_model", task_id, self.learned)
-        return at_means(*self.assemble(task_id))
+        return at_means(*self.assemble(task_id), backend=self.backend)
 
 
 class OnImages(Generative):
@@ -88,10 +88,10 @@ class OnImages(Generative):
                            of_pixels(settings.likelihood, settings.pixel_sigma),
                            ("plain",) * own + (self.layer,) * settings.shared_layers, settings.activation)
 
-    def places(self, network):
-        """Return where the decoder's last layers are in a network's vector."""
-        shared = tuple(network.layers)[-self.settings.shared_layers:]
-        return network.layout.places(lambda name: name.split(".")[0] in shared)
+    def shares(self, name):
+        """Return whether all tasks share the parameters of a name: the decoder's last layers."""
+        decoder = [*(f"decoder{i}" for i in range(len(self.settings.hidden))), "pixels"]
+        return name.split(".")[0] in decoder[-self.settings.shared_layers:]
 
     def fresh(self, network, task):
         """Return the parameters of an autoencoder that knows no task yet; its pixels start at their means."""

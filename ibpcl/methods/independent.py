@@ -41,9 +41,9 @@ class Independent(Sequential):
         """Return the network of a task: of the next one, unless the width of its inputs is given."""
         return plain.network(inputs or self.inputs, self.settings.hidden, outputs)
 
-    def places(self, network):
-        """Return where in a network's vector that is which tasks share: nowhere."""
-        return slice(0, 0)
+    def shares(self, name):
+        """Return whether all tasks share the parameters of a name: none."""
+        return False
 
     def check(self, task):
         """Refuse a task of another kind."""

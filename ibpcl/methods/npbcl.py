@@ -18,11 +18,12 @@ import numpy as np
 from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.learner import Saved, check_inputs, check_task, under
+from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
-from ibpcl.inference.objectives import Data, Growing, Weighted
+from ibpcl.inference.objectives import Data, Growth, Weighted
+from ibpcl.methods.growing import Growing
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.methods.own import own_prior
 from ibpcl.models import likelihoods, packing, prediction, starts
@@ -39,44 +40,40 @@ OF_WEIGHTS = ("mu", "log_sigma", "noise", "codes", "prior")  # blocks of paramet
 OF_MASKS = ("rho", "sticks", "alpha")
 
 
-class NPBCL(Saved):
+class NPBCL(Growing):
     """Learn tasks one after another in one network, each with its own masks.
 
-    Parameters as in :class:`ibpcl.continual.learner.Saved`.
-
-    Attributes
-    ----------
-    hidden : tuple of int
-        Units of each hidden layer; they grow if the settings say so.
-    alpha : ndarray
-        The next task's concentration in each masked layer.
-    posterior : dict of str to dict
-        The Gaussian parameters of each layer that tasks share, by name.
-    own : list of dict
-        The parameters that each task has for itself, by name: its head, a regression's noise.
-    outputs : list of int
-        Width of each task's outputs.
+    Parameters and attributes as in :class:`ibpcl.methods.growing.Growing`; what tasks share are Gaussian parameters.
+    ``memory`` has ``mask{s}.{i}``, the hard mask of each task and masked layer at one bit a weight, ``x{s}`` and
+    ``y{s}``, the coreset of each task if there are any, and ``alpha``.
     """
 
     settings_type = Settings
-    # The fields of a key beside it: seed and step.
     phases = ("initial", "likelihood", "masked", "cut", "finetune", "coreset", "predict")
+    key = Saved.key                                          # what is sampled draws noise
 
-    def __init__(self, settings=None, seed=0, backend_name="numba"):
-        super().__init__(settings, seed, backend_name)
-        self.kind = None                                     # of the tasks, as of the first one
-        self.hidden, self.alpha = self.settings.hidden, self.settings.alphas
-        self.posterior, self.own, self.outputs = {}, [], []
-        self._masks = []                                     # packed, for each task and layer
-        self._coresets = []                                  # the examples kept from each task
-        self._refined = {}                                   # task -> its parameters after its coreset
+    @property
+    def kind(self):
+        """The kind of the tasks, as of the first one; None before it."""
+        kinds = {None: None, False: "classification", True: "regression"}
+        return kinds[bool(self.memory["regression"]) if "regression" in self.memory else None]
+
+    @property
+    def alpha(self):
+        """The next task's concentration in each masked layer."""
+        return self.memory.get("alpha", self.settings.alphas)
+
+    @property
+    def posterior(self):
+        """The Gaussian parameters that tasks share, by layer and name."""
+        return self.shared_layout().layers(self.shared) if self.learned else {}
 
     def learn(self, task, progress=None):
         """Run one turn of Algorithm 1; return the history of its training.
 
         Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
         """
-        network = self._network(self._accept(task), self.hidden)
+        network = self.network(self._accept(task))
 
         # Observe D_t, and update the coresets (supplement C).
         data, coreset = self._split(task)
@@ -104,47 +101,24 @@ class NPBCL(Saved):
         """Return the ``Classes``, or of a regression the ``Values``, of :mod:`ibpcl.models.likelihoods`."""
         x = check_inputs("npbcl.predict", x, self.inputs, task_id, self.learned)
         network, vector, masks = self.assemble(task_id)
-        if self._coresets:
-            if task_id not in self._refined:
-                self._refined[task_id] = self._refine(network, vector, masks, task_id)
-            vector = self._refined[task_id]
-        return prediction.predict(network, vector, masks, x, self.settings.prediction_samples,
+        if task_id not in self.refined:
+            self.refined[task_id] = self._refine(network, vector, masks, task_id)
+        return prediction.predict(network, self.refined[task_id], masks, x, self.settings.prediction_samples,
                                   self.key("predict", task_id), self.backend)
 
     def masks(self, task_id):
         """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a masked layer."""
-        return tuple(hard_masks.unpack(packed) for packed in self._masks[task_id])
+        return tuple(hard_masks.unpack(hard_masks.PackedMask(self.memory[f"mask{task_id}.{i}"], layer.shape))
+                     for i, layer in enumerate(self.network_of(task_id).masked.values()))
 
-    def state(self):
-        """Return everything that was learned, as a dict of arrays."""
-        arrays = {"inputs": np.array(self.inputs or 0), "alpha": self.alpha, "hidden": np.array(self.hidden),
-                  "outputs": np.array(self.outputs, np.int64), "regression": np.array(self.kind == "regression")}
-        for name, layer in self.posterior.items():
-            arrays |= {f"shared.{name}.{part}": value for part, value in layer.items()}
-        for t, own in enumerate(self.own):
-            arrays |= {f"task{t}.own.{name}": value for name, value in own.items()}
-            for i, packed in enumerate(self._masks[t]):
-                arrays |= {f"task{t}.mask{i}.bits": packed.bits, f"task{t}.mask{i}.shape": np.array(packed.shape)}
-        for t, coreset in enumerate(self._coresets):
-            arrays |= {f"task{t}.coreset.x": coreset.x, f"task{t}.coreset.y": coreset.y}
-        return arrays
-
-    def load_state(self, state):
-        """Become the learner whose :meth:`state` this was."""
-        state = {name: np.array(value) for name, value in state.items()}
-
-        self.inputs, self.alpha = int(state["inputs"]) or None, state["alpha"]
-        self.hidden, self.outputs = (tuple(map(int, state["hidden"])), list(map(int, state["outputs"])))
-        tasks, shared = range(len(self.outputs)), under(state, "shared.")
-        self.kind = None if not tasks else "regression" if state["regression"] else "classification"
-        self.posterior = {name: under(shared, f"{name}.") for name in {full.split(".")[0]: None for full in shared}}
-        self.own = [under(state, f"task{t}.own.") for t in tasks]
-        self._masks = [tuple(hard_masks.PackedMask(state[f"task{t}.mask{i}.bits"],
-                                                   tuple(map(int, state[f"task{t}.mask{i}.shape"])))
-                             for i in range(len(self.alpha))) for t in tasks]
-        self._coresets = [Data(state[f"task{t}.coreset.x"], state[f"task{t}.coreset.y"]) for t in tasks
-                          if f"task{t}.coreset.x" in state]
-        self._refined = {}
+    def assemble(self, task_id):
+        """Build the network of a learned task, as large as it was then, its parameters, and its masks by layer."""
+        network = self.network_of(task_id)
+        masks = dict(zip(network.masked, self.masks(task_id), strict=True))
+        vector = np.zeros(network.layout.size, np.float32)
+        vector[self.places(network)] = self.shared_for(task_id)
+        vector[self._own_places(network, masks)] = self.own[task_id]
+        return network, vector, masks
 
     # What is said otherwise of autoencoders.
 
@@ -153,7 +127,7 @@ class NPBCL(Saved):
         check_task("npbcl", task, self.kind or ("classification", "regression"), self.inputs)
         if task.kind == "regression" and self.settings.prediction_samples < 2:
             raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
-        self._refined, self.inputs, self.kind = {}, task.inputs, task.kind
+        self.inputs, self.memory["regression"] = task.inputs, np.array(task.kind == "regression")
         try:
             width = self._likelihood.width(task.outputs)
         except ValueError as error:
@@ -169,14 +143,26 @@ class NPBCL(Saved):
             return likelihoods.Gaussian(settings.noise_sigma, settings.learn_noise)
         return likelihoods.of_classes(settings.likelihood)
 
-    def _network(self, outputs, hidden):
-        """Return the network with outputs and hidden layers of given widths."""
-        return classifier(self.inputs, hidden, self._likelihood, outputs, Masked, self.settings.activation,
-                          model=self.settings.mask_model)
+    def network(self, outputs, widths=None):
+        """Return a network of given widths, of the newest ones if they are not given."""
+        return classifier(self.inputs, widths or self.hidden, self._likelihood, outputs, Masked,
+                          self.settings.activation, model=self.settings.mask_model)
 
-    def _shared(self, network):
-        """Return the names of the layers that tasks share."""
-        return [*network.masked, *["head"] * self.settings.single_head]
+    @property
+    def _own(self):
+        """How the names begin of parameters that each task has for itself."""
+        return ("noise.",) if self.settings.single_head else ("noise.", "head.")
+
+    def shares(self, name):
+        """Return whether all tasks share the parameters of a name."""
+        return name.endswith(("mu", "log_sigma")) and not name.startswith(self._own)
+
+    def _own_places(self, network, masks):
+        """Return which parameters (P,) a task with hard masks has for itself."""
+        chosen = np.zeros(network.layout.size, bool)
+        for name, view in network.layout.views(chosen).items():
+            view[...] = name.startswith(self._own)
+        return chosen
 
     def _means(self, rng):
         """Return how the means of fresh weights are drawn: see :mod:`ibpcl.models.starts`."""
@@ -200,16 +186,6 @@ class NPBCL(Saved):
         """Return by layer which weights hard masks use."""
         return masks
 
-    def _own(self, network, vector, masks):
-        """Return the parameters that a task keeps for itself, by name."""
-        shared = self._shared(network)
-        return {name: view.copy() for name, view in network.layout.views(vector).items()
-                if name.split(".")[0] not in shared}
-
-    def _own_of(self, network, masks, task_id):
-        """Return the parameters of :meth:`_own` in the shapes that the network has."""
-        return self.own[task_id]
-
     # The lines of the algorithm.
 
     def _split(self, task):
@@ -221,13 +197,13 @@ class NPBCL(Saved):
 
     def _known(self, network):
         """Return by layer which weights have yesterday's posterior as their prior (Eq. 11), (D, K) bool."""
-        known = {}
-        for name in (name for name in network.layers if name in self.posterior):
-            tasks = [np.ones(self.posterior[name]["weight.mu"].shape, bool)]
-            if name in network.masked and self.settings.masked_prior:
-                place = list(network.masked).index(name)
-                tasks = (hard_masks.unpack(masks[place]) for masks in self._masks)
-            known[name] = hard_masks.union(tasks, network.layers[name].shape)
+        tasks, known = [self.masks(t) for t in range(self.learned)], {}
+        for name, layer in self.posterior.items():
+            if name in network.layers:                       # not what an autoencoder's codes have besides layers
+                used = [np.ones(layer["weight.mu"].shape, bool)]
+                if name in network.masked and self.settings.masked_prior:
+                    used = [masks[list(network.masked).index(name)] for masks in tasks]
+                known[name] = hard_masks.union(used, network.layers[name].shape)
         return known
 
     def _prior(self, network):
@@ -246,9 +222,9 @@ class NPBCL(Saved):
         """Start the next task: known weights at the last posterior, all others afresh."""
         rng = generator(self.key("initial")._replace(step=growth))
         vector = network.initial(self._means(rng), self.settings.start_sigma, self.alpha)
-        views = network.layout.layers(vector)
+        views, posterior = network.layout.layers(vector), self.posterior
         for name, known in self._known(network).items():
-            write(views[name], priors.select(known, priors.grown(self.posterior[name], views[name]), views[name]))
+            write(views[name], priors.select(known, priors.grown(posterior[name], views[name]), views[name]))
         self._start_own(network, vector, x, rng)
         return vector
 
@@ -271,7 +247,7 @@ class NPBCL(Saved):
         settings = self.settings
         how = self._how("masked", settings.epochs_for(len(data.x))[0], progress)
         rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(OF_MASKS, settings.mask_rate)
-        growing = Growing(settings.expand_every, self._grow) if settings.expand else None
+        growing = Growth(settings.expand_every, self._grow) if settings.expand else None
         return objectives.train(network, vector, prior, data, how, rates, self._weighted(network), self._given(network),
                                 self._rest(network, vector, prior, relaxed=not self._given(network)), growing)
 
@@ -300,8 +276,8 @@ class NPBCL(Saved):
                 for mask in self._probable_masks(network, vector).values()]
         if not any(more):
             return None
-        self.hidden = tuple(units + extra for units, extra in zip(self.hidden, more, strict=True))
-        larger = self._network(network.outputs, self.hidden)
+        self.memory[f"widths{self.learned}"] = np.array(self.hidden) + more
+        larger = self.network(network.outputs)
         grown = self._start(larger, None, growth=step + 1)
         grown[network.layout.within(larger.layout)] = vector
         prior = self._prior(larger)
@@ -344,16 +320,16 @@ class NPBCL(Saved):
 
     def _keep(self, network, vector, masks, coreset):
         """Keep what was learned: the posterior, what is the task's own, masks, coreset, and the next task's alpha."""
-        views = network.layout.layers(vector)
-        self.alpha = np.array([self._next_alpha(alpha, views[name])
-                               for alpha, name in zip(self.alpha, network.masked, strict=True)])
-        self.own.append(self._own(network, vector, masks))
-        self.posterior = {name: {part: value.copy() for part, value in views[name].items()
-                                 if part.endswith(("mu", "log_sigma"))} for name in self._shared(network)}
-        self.outputs.append(network.outputs)
-        self._masks.append(tuple(hard_masks.pack(mask) for mask in masks.values()))
+        t, views = self.learned, network.layout.layers(vector)
+        self.memory["alpha"] = np.array([self._next_alpha(alpha, views[name])
+                                         for alpha, name in zip(self.alpha, network.masked, strict=True)])
+        self.memory[f"widths{t}"] = np.array(self.hidden)
+        self.memory |= {f"mask{t}.{i}": hard_masks.pack(mask).bits for i, mask in enumerate(masks.values())}
         if coreset is not None:
-            self._coresets.append(coreset)
+            self.memory |= {f"x{t}": coreset.x, f"y{t}": coreset.y}
+        self.shared, self.refined = vector[self.places(network)].copy(), {}
+        self.own.append(vector[self._own_places(network, masks)])
+        self.outputs.append(network.outputs)
 
     def _next_alpha(self, alpha, layer):
         """Choose a layer's concentration for the next task (supplement E)."""
@@ -368,23 +344,13 @@ class NPBCL(Saved):
             return float(weibull.moments(k, scale)[0][0])
         return alpha
 
-    def assemble(self, task_id):
-        """Build the network of a learned task, as large as it was then, its parameters, and its masks by layer."""
-        masks = self.masks(task_id)
-        network = self._network(self.outputs[task_id], tuple(mask.shape[1] for mask in masks[:len(self.hidden)]))
-        masks = dict(zip(network.masked, masks, strict=True))
-        vector = np.zeros(network.layout.size, np.float32)
-        views = network.layout.layers(vector)
-        for name, layer in self.posterior.items():
-            write(views[name], {part: expansion.corner(value, views[name][part].shape)
-                                for part, value in layer.items()})
-        write(network.layout.views(vector), self._own_of(network, masks, task_id))
-        return network, vector, masks
-
     def _refine(self, network, vector, masks, task_id):
         """Refine a copy of the posterior on a task's coreset, its mask fixed; used for predictions only (Sec. 4.3)."""
+        if self.settings.coreset == "none":
+            return vector
         settings, prior = self.settings, Prior.at(network.layout, vector)
+        data = Data(self.memory[f"x{task_id}"], self.memory[f"y{task_id}"])
         how = self._how("coreset", settings.coreset_epochs, False, key=self.key("coreset", task_id), rate_end=1.0)
-        return objectives.train(network, vector, prior, self._coresets[task_id], how,
+        return objectives.train(network, vector, prior, data, how,
                                 dict.fromkeys(OF_WEIGHTS, settings.coreset_rate), self._weighted(network), masks,
                                 vector)[1]

@@ -46,8 +46,6 @@ from ibpcl.primitives.sticks import prior_log_odds
 
 __all__ = ["IMAGE_PRESETS", "ImageNPBCL", "ImageSettings"]
 
-ROWS, BIASES = (("pixels.weight.mu", "pixels.weight.log_sigma"), ("pixels.bias.mu", "pixels.bias.log_sigma"))
-
 
 class ImageNPBCL(Generative, NPBCL):
     """Learn generative models one after another in one autoencoder; parameters and attributes as in :class:`NPBCL`.
@@ -57,6 +55,7 @@ class ImageNPBCL(Generative, NPBCL):
     """
 
     settings_type = ImageSettings
+    kind = "images"
     phases = ("initial", "masked", "cut", "finetune")
 
     def _accept(self, task):
@@ -65,17 +64,26 @@ class ImageNPBCL(Generative, NPBCL):
         self.inputs = task.inputs
         return task.outputs
 
-    def _network(self, outputs, hidden):
+    def network(self, outputs, widths=None):
         """Return the autoencoder."""
         settings = self.settings
-        return autoencoder(self.inputs, hidden, settings.latent, of_pixels(settings.likelihood, settings.pixel_sigma),
-                           None, settings.activation, settings.latent_prior != "standard", model=settings.mask_model)
+        return autoencoder(self.inputs, widths or self.hidden, settings.latent,
+                           of_pixels(settings.likelihood, settings.pixel_sigma), None, settings.activation,
+                           settings.latent_prior != "standard", model=settings.mask_model)
 
-    def _shared(self, network):
-        """Return the names of what tasks share: layers, and a codes' prior that is learned for all."""
+    @property
+    def _own(self):
+        """How the names begin of parameters that each task has for itself."""
         settings = self.settings
-        return [*network.masked, *["pixels"] * (settings.output == "shared"),
-                *["prior"] * (settings.latent_prior == "learned")]
+        return ("codes.", "pixels.bias.", *["pixels.weight."] * (settings.output == "own"),
+                *["prior."] * (settings.latent_prior == "per_task"))
+
+    def _own_places(self, network, masks):
+        """Return which parameters (P,) a task has for itself: of the pixels' weights the rows that it uses."""
+        chosen = super()._own_places(network, masks)
+        for part in ("weight.mu", "weight.log_sigma"):
+            network.layout.layers(chosen)["pixels"][part][~_speaking(network, masks)] = False
+        return chosen
 
     def _known(self, network):
         """Return by layer which weights earlier tasks use; of the pixels' the rows of units that any uses."""
@@ -120,27 +128,6 @@ class ImageNPBCL(Generative, NPBCL):
     def _used(self, network, masks):
         """Return by layer which weights hard masks use: of the pixels' the rows of units with any weight."""
         return masks | {"pixels": np.repeat(_speaking(network, masks)[:, None], network.outputs, axis=1)}
-
-    def _own(self, network, vector, masks):
-        """Return what a task keeps for itself; of the pixels' weights the rows that it uses."""
-        own, rows = super()._own(network, vector, masks), _speaking(network, masks)
-        biases = {name: network.layout.view(vector, name).copy() for name in BIASES}
-        return own | biases | {name: own[name][rows] for name in ROWS if name in own}
-
-    def _own_of(self, network, masks, task_id):
-        """Return what a task keeps for itself, the rows that it does not use at 0."""
-        own, rows = dict(self.own[task_id]), _speaking(network, masks)
-        for name in own.keys() & set(ROWS):
-            own[name] = np.zeros(network.layers["pixels"].shape, np.float32)
-            own[name][rows] = self.own[task_id][name]
-        return own
-
-    def _keep(self, network, vector, masks, coreset):
-        """Keep what was learned; the pixels' biases are no part of the posterior, they are each task's own."""
-        super()._keep(network, vector, masks, coreset)
-        if "pixels" in self.posterior:
-            initial = priors.standard(network.layers["pixels"].shape, self.settings.prior_sigma)
-            self.posterior["pixels"] |= {name: initial[name] for name in ("bias.mu", "bias.log_sigma")}
 
 
 def _towards_unused(known, alpha, mask_model):

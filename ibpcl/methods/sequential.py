@@ -111,9 +111,13 @@ class Sequential(Saved):
         """Return the network of a learned task."""
         return self.network(self.outputs[task_id])
 
+    def shares(self, name):
+        """Return whether all tasks share the parameters of a name."""
+        return self.settings.single_head or not name.startswith("head.")
+
     def places(self, network):
         """Return where in a network's vector that is which all tasks share."""
-        return network.layout.places(lambda name: self.settings.single_head or not name.startswith("head."))
+        return network.layout.places(self.shares)
 
     def fresh(self, network, task):
         """Return the parameters of a network that knows no task yet."""

@@ -144,7 +144,7 @@ def coresets(seed):
     before = {name: np.array(value) for name, value in learner.state().items()}
     for t, turn in enumerate(learner.turns):
         task = tiny_task(seed, t)
-        kept = before[f"task{t}.coreset.x"]
+        kept = learner.memory[f"x{t}"]
         joined = np.concatenate([turn.x, kept])
         overlap += 48 - len(np.unique(joined, axis=0)) + abs(len(joined) - len(task.x_train))
         network, vector, masks = learner.assemble(t)

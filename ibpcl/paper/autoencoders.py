@@ -144,11 +144,12 @@ def masked_networks(seed):
             return h @ (values["weight.mu"] * masks[name]) + values["bias.mu"] * masks[name].any(axis=0)
 
         h = np.maximum(layer("encoder1", np.maximum(layer("encoder0", x), 0)), 0)
-        own = learner.own[t]
+        network, vector, _ = learner.assemble(t)
+        own = network.layout.views(vector)
         mean, log_sigma = layer("mean", h) + own["codes.mu"], layer("scale", h) + own["codes.log_sigma"]
         h = np.maximum(layer("decoder1", np.maximum(layer("decoder0", mean), 0)), 0)
         used = masks["decoder1"].any(axis=0)
-        logits = h[:, used] @ learner.own[t]["pixels.weight.mu"] + learner.own[t]["pixels.bias.mu"]
+        logits = h[:, used] @ own["pixels.weight.mu"][used] + own["pixels.bias.mu"]
         for got, exact in zip((*point.encode(x), point.outputs(mean)), (mean, log_sigma, logits), strict=True):
             differ = max(differ, float(np.abs(got - exact).max()))
     return Outcome(differ < 1e-5, f"codes and pixels of 2 tasks to {differ:.0e}", {"gap": differ})

@@ -19,9 +19,10 @@ HIDDEN, HEAD = 4 * (INPUTS + 1) * 200, 4 * (200 + 1) * 2
     ("imm", HIDDEN, HEAD + 2 * HIDDEN),                      # a solution and an information a task
     ("vcl", 2 * HIDDEN, 2 * HEAD),                           # a mean and a scale
     ("hat", HIDDEN + 4 * 200, HEAD + 4 * 200),               # what is used; the embedding
-    ("den", HIDDEN - 4 * (INPUTS + 1) * 10 - 4 * 60, HEAD + 4 * (INPUTS + 1) * 10 + 4 * 40),    # 10 units a later task
-    # A mean and a scale, the layer's units and alpha; a bit a hidden weight, a head of both, and the mask's shape.
-    ("npbcl", 2 * HIDDEN + 16, INPUTS * 200 // 8 + 2 * HEAD + 16),
+    # Ten units a later task, and how many there are.
+    ("den", HIDDEN - 4 * (INPUTS + 1) * 10 - 4 * 60, HEAD + 4 * (INPUTS + 1) * 10 + 4 * 40 + 8),
+    # A mean and a scale, and alpha; a bit a hidden weight, a head of both, and the layer's units.
+    ("npbcl", 2 * HIDDEN + 8, INPUTS * 200 // 8 + 2 * HEAD + 8),
     ("ibp_vcl", 2 * HIDDEN + 2 * 4 * 200, 2 * HEAD + 4 * 200),    # two sticks a unit; an offset of a task
 ])
 def test_a_method_stores_what_its_equations_say(name, once, per_task):

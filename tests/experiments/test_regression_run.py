@@ -46,7 +46,8 @@ def test_the_result_tells_coverage_and_noise(finished):
         assert told["as_predicted"][t] == calibration.coverage(*arrays).tolist()
         assert told["recalibrated"][t] == calibration.recalibrated_coverage(*arrays).tolist()
         assert told["scales"][t] == calibration.interval_scales(*arrays).tolist()
-        learned = np.exp(finished.learner.own[t]["noise.log_sigma"])
+        network, vector, _ = finished.learner.assemble(t)
+        learned = np.exp(network.layout.view(vector, "noise.log_sigma"))
         np.testing.assert_allclose(values["noise_sigma"][t], learned, rtol=1e-4)
         assert abs(learned[0] / finished.config.settings.noise_sigma - 1) > 0.05
     error = calibration.calibration_error(told["as_predicted"])
@@ -65,7 +66,7 @@ def test_the_folder_holds_the_figures_of_a_regression_too(finished):
 def test_given_noise_stays_as_given():
     result = run(configure("terrain", {"learn_noise": "false", "noise_sigma": "0.45"}, **TINY), progress=False)
     np.testing.assert_allclose(result.result["noise_sigma"], 0.45, rtol=1e-4)
-    assert "noise.log_sigma" not in result.learner.own[0]
+    assert "noise" not in result.learner.assemble(0)[0].layout.blocks
 
 
 @pytest.mark.parametrize("after", [4, 15, 19, 35])

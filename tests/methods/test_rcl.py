@@ -9,7 +9,6 @@ from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import minibatches
-from ibpcl.methods.growing import trunk
 from ibpcl.methods.naive import Naive
 from ibpcl.methods.naive import Settings as NaiveSettings
 from ibpcl.methods.rcl import RCL, Settings
@@ -50,9 +49,10 @@ def test_predictions_of_earlier_tasks_are_the_same_for_ever_bit_for_bit(make_tas
 def test_what_was_there_does_not_move_a_bit_and_what_is_new_is_trained(make_task, monkeypatch):
     choosing(monkeypatch, (3, 2))
     learner = learned(make_task, 1, hidden=(8, 6))
-    old, before = trunk(6, (8, 6)).views(learner.shared), trunk(6, (11, 8))
-    fresh = plain_network(6, (11, 8), 3).start(generator(learner.key()))[:before.size]
+    old, key = learner.shared_layout().views(learner.shared), learner.key()
     learner.learn(make_task(1, classes=3), progress=False)
+    before = learner.shared_layout()
+    fresh = plain_network(6, (11, 8), 3).start(generator(key))[:before.size]
     for name, view in before.views(learner.shared).items():
         inside = np.zeros(view.shape, bool)
         inside[tuple(slice(0, size) for size in old[name].shape)] = True
@@ -72,7 +72,7 @@ def test_without_room_the_shared_part_does_not_move_and_a_task_trains_its_head_a
     assert learner.widths(1) == (8,)
 
     part = with_validation([task], 0.1, 1)[0]
-    weight, bias = trunk(6, (8,)).views(shared).values()
+    weight, bias = learner.shared_layout().views(shared).values()
     features, head = np.maximum(part.x_train @ weight + bias, 0), start[shared.size:]
     state = adam.start(head)
     for epoch in range(settings["epochs"]):

@@ -77,9 +77,8 @@ def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
     npbcl = NPBCL(NPBCLSettings(hidden=(8,), epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian",
                                 alpha=4.0), 1, "numpy")
     npbcl._accept(task)
-    npbcl.inputs, npbcl.kind = task.inputs, type(task)
     vcl.inputs = task.inputs
-    ours, theirs = npbcl._network(2, (8,)), vcl.network(2)
+    ours, theirs = npbcl.network(2), vcl.network(2)
     for a, b in zip(npbcl._prior(ours)[:2], vcl.prior(theirs)[:2], strict=True):
         np.testing.assert_array_equal(a, b)
     vector, noise = vcl.begin(task), ours.noise(Key(1, 0, 0, 0), 2, 120, NUMPY, relaxed=False)
@@ -99,8 +98,8 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
     fresh.inputs = task.inputs
     how = Fit("finetune", 4, 20, 1, fresh.key("elbo", 0), NUMPY, False)
     npbcl = NPBCL(NPBCLSettings(hidden=(8,), prior_sigma=1.0), 1, "numpy")
-    npbcl.inputs, npbcl.kind = task.inputs, type(task)
-    network, start = npbcl._network(2, (8,)), fresh.begin(task)
+    npbcl._accept(task)
+    network, start = npbcl.network(2), fresh.begin(task)
     start = np.concatenate([start, np.zeros(network.layout.size - len(start), np.float32)])
     prior, masks = fresh.prior(fresh.network(2)), {"hidden0": np.ones((6, 8), bool)}
     _, vector, _ = objectives.train(network, start, prior, Data(task.x_train, task.y_train), how,
