@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import fisher
-from ibpcl.methods.images import AutoencoderSettings, OnImages
+from ibpcl.methods.images import AutoencoderSettings, on_images
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.noise import generator
 from ibpcl.options import Presets, option
@@ -103,7 +103,4 @@ class EWC(Sequential):
             self.memory |= {"anchor": self.shared, "fisher": (decayed + found).astype(found.dtype)}
 
 
-class ImageEWC(OnImages, EWC):
-    """Learn generative models with elastic weights; parameters as in :class:`EWC`."""
-
-    settings_type = ImageSettings
+ImageEWC = on_images(EWC, ImageSettings)

@@ -108,3 +108,10 @@ class OnImages(Generative):
     def how(self, progress):
         """Return how the fit of a task goes."""
         return super().how(progress)._replace(samples=self.settings.samples, key=self.key("train"))
+
+
+def on_images(learner, settings):
+    """Return the class of a method that learns images as ``learner`` learns labels: ``ImageEWC`` for ``EWC``."""
+    return type(f"Image{learner.__name__}", (OnImages, learner), {
+        "__doc__": f"Learn generative models; parameters as in :class:`{learner.__name__}`.",
+        "__module__": learner.__module__, "settings_type": settings})

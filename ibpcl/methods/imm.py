@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.methods.ewc import ImageInformation, Information, information
-from ibpcl.methods.images import AutoencoderSettings, OnImages
+from ibpcl.methods.images import AutoencoderSettings, on_images
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.options import Presets, option
 
@@ -100,7 +100,4 @@ class ImageSettings(Merging, ImageInformation, AutoencoderSettings):
     """The settings of IMM for images."""
 
 
-class ImageIMM(OnImages, IMM):
-    """Learn generative models; parameters as in :class:`IMM`."""
-
-    settings_type = ImageSettings
+ImageIMM = on_images(IMM, ImageSettings)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.methods.ewc import ImageInformation, Information, information
-from ibpcl.methods.images import AutoencoderSettings, OnImages
+from ibpcl.methods.images import AutoencoderSettings, on_images
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 from ibpcl.options import Presets, option
 from ibpcl.primitives import quadratic
@@ -64,7 +64,4 @@ class ImageSettings(Gaussian, ImageInformation, AutoencoderSettings):
     """The settings of online Laplace for images."""
 
 
-class ImageLaplace(OnImages, Laplace):
-    """Learn generative models; parameters as in :class:`Laplace`."""
-
-    settings_type = ImageSettings
+ImageLaplace = on_images(Laplace, ImageSettings)

@@ -11,7 +11,7 @@ a head a task, how little.
 
 from dataclasses import dataclass
 
-from ibpcl.methods.images import AutoencoderSettings, OnImages
+from ibpcl.methods.images import AutoencoderSettings, on_images
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 
 
@@ -31,7 +31,4 @@ class ImageSettings(AutoencoderSettings):
     """The settings of naive training on images."""
 
 
-class ImageNaive(OnImages, Naive):
-    """Learn generative models without protection; parameters as in :class:`Naive`."""
-
-    settings_type = ImageSettings
+ImageNaive = on_images(Naive, ImageSettings)

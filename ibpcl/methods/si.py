@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.images import AutoencoderSettings, OnImages
+from ibpcl.methods.images import AutoencoderSettings, on_images
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.options import Presets, option
 
@@ -44,10 +44,7 @@ class SI(Sequential):
     """
 
     settings_type = Settings
-
-    def __init__(self, settings=None, seed=0, backend_name="numba"):
-        super().__init__(settings, seed, backend_name)
-        self.path, self._last = 0.0, None
+    path = 0.0
 
     def penalty(self, vector, places, task):
         """Pull what mattered back to where the last task ended."""
@@ -57,29 +54,20 @@ class SI(Sequential):
         return pull(vector, places, (self.memory["anchor"], precision))
 
     def weighted(self, task):
-        """Return what is maximized; before each step the penalty notes where weights are, and the slope there."""
+        """Return what is maximized; each step of training adds to the path integral."""
         objective, places = super().weighted(task), self.places(self.network(task.outputs))
+        self.path = before = slope = 0.0
 
         def penalty(vector, gradient):
-            self._go_on(vector[places], gradient[places])
+            nonlocal before, slope
+            before, slope = vector[places].copy(), gradient[places].copy()
             return objective.penalty(vector, gradient)
 
-        return objective._replace(penalty=penalty)
+        def adapt(step, vector, state, rates):
+            self.path = self.path - slope * (vector[places] - before)
+            return vector, state, rates
 
-    def train(self, task, progress):
-        """Fit the network and add up the path integral; return the parameters and the history."""
-        self.path, self._last = 0.0, None
-        vector, history = super().train(task, progress)
-        self._go_on(vector[self.places(self.network(task.outputs))])
-        self._last = None
-        return vector, history
-
-    def _go_on(self, here, slope=None):
-        """Add the step that led ``here`` to the path integral; the next one goes down ``slope``."""
-        if self._last is not None:
-            before, slope_before = self._last
-            self.path = self.path - slope_before * (here - before)
-        self._last = here.copy(), None if slope is None else slope.copy()
+        return objective._replace(penalty=penalty, adapt=adapt)
 
     def keep(self, task, vector):
         """Keep what was trained, and turn the path integral into importance."""
@@ -96,7 +84,4 @@ class ImageSettings(Synapses, AutoencoderSettings):
     """The settings of synaptic intelligence for images."""
 
 
-class ImageSI(OnImages, SI):
-    """Learn generative models; parameters as in :class:`SI`."""
-
-    settings_type = ImageSettings
+ImageSI = on_images(SI, ImageSettings)
