@@ -42,6 +42,7 @@ def learn_stream(learner, stream, progress=None, journal=None):
     tests, matrix = [], np.full((len(stream), len(stream)), np.nan)
     finished = list(journal.done) if journal else []
     for t in range(len(stream)):
+        task = None                                          # or its examples are kept while the next one's are read
         task = stream[t]
         tests.append((task.x_test, task.y_test))
         if t < len(finished):
