@@ -9,7 +9,7 @@ import numpy as np
 from fingerprints import values
 
 from ibpcl.continual.task import Task
-from ibpcl.methods import ABOUT, method
+from ibpcl.methods import ABOUT, GENERATIVE, method
 
 LENGTHS = {"epochs": 3, "finetune_epochs": 2, "likelihood_epochs": 1, "coreset_epochs": 3, "head_epochs": 2}
 SMALL = {"hidden": (9, 7), "batch": 25, "samples": 2, "prediction_samples": 10, "fisher_examples": 30, "trials": 3,
@@ -119,7 +119,7 @@ def cases():
             if "domain" in about.can and not variant:
                 found[f"{name}, one head"] = partial(supervised, name, ONE_HEAD, **chosen, single_head=True)
     found["npbcl, regression"] = partial(supervised, "npbcl", [curves(0), curves(1)], start_rho=1.0, alpha=6.0)
-    for name in ("vae_npbcl", "vae_naive", "vae_ewc", "vae_vcl"):
+    for name in GENERATIVE:
         for variant, options in {"": {}, **VARIANTS.get(name, {})}.items():
             found[f"{name} {variant}".strip()] = partial(generative, name, **{**START.get(name, {}), **options})
     return found
