@@ -13,54 +13,36 @@ from typing import NamedTuple
 
 from ibpcl.options import Presets, option, presets_of
 
-# The module of each method, and the class of its learner.
-METHODS = {
-    "npbcl": "NPBCL",
-    "naive": "Naive",
-    "independent": "Independent",
-    "joint": "Joint",
-    "rehearsal": "Rehearsal",
-    "ewc": "EWC",
-    "imm": "IMM",
-    "vcl": "VCL",
-    "den": "DEN",
-    "rcl": "RCL",
-    "si": "SI",
-    "laplace": "Laplace",
-    "hat": "HAT",
-    "ibp_vcl": "IBPVCL",
-}
-
-
 class About(NamedTuple):
-    """Where a method was published, and what it can do.
+    """The class of a method's learner, where the method was published, and what it can do.
 
     ``paper`` is empty where there is none.  ``can``: task (a head for each task), domain (one head for all), grow (add
     units), regression, images (without labels: a generative model).
     """
 
+    learner: str
     paper: str
     can: tuple[str, ...]
 
 
 ABOUT = {
-    "npbcl": About("Kumar et al. (2021)", ("task", "domain", "grow", "regression", "images")),
-    "naive": About("", ("task", "domain", "images")),
-    "independent": About("", ("task",)),
-    "joint": About("Caruana (1997)", ("task", "domain")),
-    "rehearsal": About("Robins (1995)", ("task", "domain")),
-    "ewc": About("Kirkpatrick et al. (2017)", ("task", "domain", "images")),
-    "imm": About("Lee et al. (2017)", ("task", "domain", "images")),
-    "vcl": About("Nguyen et al. (2018)", ("task", "domain", "images")),
-    "den": About("Yoon et al. (2018)", ("task", "grow")),
-    "rcl": About("Xu and Zhu (2018)", ("task", "grow")),
-    "si": About("Zenke et al. (2017)", ("task", "domain", "images")),
-    "laplace": About("Ritter et al. (2018)", ("task", "domain", "images")),
-    "hat": About("Serra et al. (2018)", ("task",)),
-    "ibp_vcl": About("Kessler et al. (2021)", ("task", "domain")),
+    "npbcl": About("NPBCL", "Kumar et al. (2021)", ("task", "domain", "grow", "regression", "images")),
+    "naive": About("Naive", "", ("task", "domain", "images")),
+    "independent": About("Independent", "", ("task",)),
+    "joint": About("Joint", "Caruana (1997)", ("task", "domain")),
+    "rehearsal": About("Rehearsal", "Robins (1995)", ("task", "domain")),
+    "ewc": About("EWC", "Kirkpatrick et al. (2017)", ("task", "domain", "images")),
+    "imm": About("IMM", "Lee et al. (2017)", ("task", "domain", "images")),
+    "vcl": About("VCL", "Nguyen et al. (2018)", ("task", "domain", "images")),
+    "den": About("DEN", "Yoon et al. (2018)", ("task", "grow")),
+    "rcl": About("RCL", "Xu and Zhu (2018)", ("task", "grow")),
+    "si": About("SI", "Zenke et al. (2017)", ("task", "domain", "images")),
+    "laplace": About("Laplace", "Ritter et al. (2018)", ("task", "domain", "images")),
+    "hat": About("HAT", "Serra et al. (2018)", ("task",)),
+    "ibp_vcl": About("IBPVCL", "Kessler et al. (2021)", ("task", "domain")),
 }
-
-
+# The class of each method's learner, in the module of the method's name.
+METHODS = {name: about.learner for name, about in ABOUT.items()}
 # Methods on images, which have settings of their own; a command line leaves "vae_" out.
 GENERATIVE = tuple(f"vae_{name}" for name, about in ABOUT.items() if "images" in about.can)
 # The name of each method by the class of its learner.
