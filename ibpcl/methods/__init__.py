@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ibpcl.options import Presets, option, presets_of
 
+
 class About(NamedTuple):
     """The class of a method's learner, where the method was published, and what it can do.
 

@@ -21,9 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.inference import objectives
-from ibpcl.inference.objectives import Weighted
 from ibpcl.methods.vcl import VCL, PosteriorSettings
-from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import MASK_KLS, sticks
 from ibpcl.models.network import classifier
@@ -85,10 +83,10 @@ class IBPVCL(VCL):
                 write(layer, {"raw_a": inverse_softplus(float(self.settings.alpha)), "raw_b": inverse_softplus(1.0)})
         return vector
 
-    def maximize(self, network, vector, prior, data, how):
-        """Fit weights, sticks and offsets."""
+    def maximize(self, network, vector, prior, data, how, weighted):
+        """Fit weights, sticks and offsets; return them and the history."""
         settings = self.settings
         rates = {"mu": settings.rate, "log_sigma": settings.rate, "sticks": settings.mask_rate,
                  "rho": settings.mask_rate * settings.offsets}
         how = how._replace(tau=(settings.tau_start, settings.tau_end))
-        return objectives.train(network, vector, prior, data, how, rates, Weighted(GRADIENT))[1:]
+        return objectives.train(network, vector, prior, data, how, rates, weighted)[1:]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ibpcl.continual.learner import Saved, check_inputs, check_task_id
 from ibpcl.methods import OneRate
 from ibpcl.models import starts
-from ibpcl.models.elbo import Elbo
+from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_PIXELS, of_pixels
 from ibpcl.models.network import autoencoder
@@ -30,8 +30,7 @@ class AutoencoderSettings(OneRate):
     activation: str = option("leaky_relu", "Activation of hidden units.", choices=ACTIVATIONS)
     likelihood: str = option("bernoulli", "Likelihood of the pixels.", choices=OF_PIXELS)
     pixel_sigma: float = option(0.1, "Standard deviation of gaussian pixels.", above=0)
-    samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1,
-                           at_most=1000)
+    samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1, at_most=1000)
     epochs: int = option(50, "Epochs per task, as many as those of both phases of NPBCL.")
     batch: int = option(128, "Images in a minibatch.")
     rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
@@ -102,7 +101,7 @@ class OnImages(Generative):
 
     def weighted(self, task):
         """Return what is maximized; the weight of the codes' divergence rises."""
-        return super().weighted(task)._replace(weights=Elbo(1.0, -1.0, kl_latent=-self.settings.beta),
+        return super().weighted(task)._replace(weights=GRADIENT._replace(kl_latent=-self.settings.beta),
                                                warm_up=self.settings.warm_up)
 
     def how(self, progress):

@@ -80,15 +80,14 @@ class IMM(Sequential):
 
     def remember(self, task, vector):
         """Keep the solution, and for the mode what it is known with."""
-        t = len(self.outputs) - 1
+        t = self.learned - 1
         self.memory[f"solution{t}"] = self.shared
         if self.settings.merge == "mode":
             self.memory[f"fisher{t}"] = information(self, task, vector)
 
     def shared_for(self, task_id):
         """Return the merged weights; they are of all tasks so far, whichever is predicted."""
-        tasks = range(len(self.outputs))
-        weights = alphas(len(tasks), self.settings.alpha_last)
+        tasks, weights = range(self.learned), alphas(self.learned, self.settings.alpha_last)
         solutions = np.stack([self.memory[f"solution{t}"] for t in tasks])
         if self.settings.merge == "mean":
             return merge_mean(solutions, weights).astype(np.float32)

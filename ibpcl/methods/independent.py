@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.learner import check_inputs, check_task, check_task_id
+from ibpcl.continual.learner import check_task
 from ibpcl.methods import OneRate
 from ibpcl.methods.sequential import Sequential
 from ibpcl.models import plain
@@ -37,9 +37,9 @@ class Independent(Sequential):
 
     settings_type = Settings
 
-    def network(self, outputs, inputs=None):
-        """Return the network of a task: of the next one, unless the width of its inputs is given."""
-        return plain.network(inputs or self.inputs, self.settings.hidden, outputs)
+    def network_of(self, task_id):
+        """Return the network of a learned task, with the task's own width of the inputs."""
+        return plain.network(int(self.memory[f"inputs{task_id}"]), self.settings.hidden, self.outputs[task_id])
 
     def shares(self, name):
         """Return whether all tasks share the parameters of a name: none."""
@@ -53,10 +53,3 @@ class Independent(Sequential):
     def remember(self, task, vector):
         """Keep the width of the inputs."""
         self.memory[f"inputs{self.learned - 1}"] = np.array(task.inputs)
-
-    def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        check_task_id(f"{self.name}.predict", task_id, self.learned)
-        inputs = int(self.memory[f"inputs{task_id}"])
-        x = check_inputs(f"{self.name}.predict", x, inputs, task_id, self.learned)
-        return self.network(self.outputs[task_id], inputs).predict(self.own[task_id], x, self.backend)

@@ -18,9 +18,8 @@ import numpy as np
 
 from ibpcl.methods.ewc import ImageInformation, Information, information
 from ibpcl.methods.images import AutoencoderSettings, on_images
-from ibpcl.methods.sequential import Sequential, SequentialSettings
+from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.options import Presets, option
-from ibpcl.primitives import quadratic
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,7 @@ class Laplace(Sequential):
         mean, precision = np.zeros_like(vector), np.full_like(vector, self.settings.prior_sigma**-2)
         if self.memory:
             mean[places], precision[places] = self.memory["mean"], self.memory["precision"]
-        value, cache = quadratic.penalty(vector, mean, self.settings.weight * precision)
-        return value, quadratic.penalty_vjp(1.0, cache)[0]
+        return pull(vector, slice(None), (mean, self.settings.weight * precision))
 
     def remember(self, task, vector):
         """Move the Gaussian to the solution and add the task's information, of all its examples, to its precision."""

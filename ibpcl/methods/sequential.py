@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.learner import Saved, check_inputs, check_task, under
+from ibpcl.continual.learner import Saved, check_inputs, check_task, check_task_id, under
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit, fit
 from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods import OneRate
 from ibpcl.models import plain
-from ibpcl.models.elbo import Elbo
+from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.starts import STARTS
 from ibpcl.noise import Key, generator
 from ibpcl.options import option
@@ -63,11 +63,6 @@ class Sequential(Saved):
         self.own, self.outputs, self.memory = [], [], {}
         self.refined = {}                                    # what predictions are made with, until more is learned
 
-    @property
-    def learned(self):
-        """How many tasks were learned."""
-        return len(self.outputs)
-
     def learn(self, task, progress=None):
         """Train on the next task and remember what the method wants to; return the history of the training.
 
@@ -80,8 +75,9 @@ class Sequential(Saved):
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
-        x = check_inputs(f"{self.name}.predict", x, self.inputs, task_id, self.learned)
+        check_task_id(f"{self.name}.predict", task_id, self.learned)
         network, vector = self.assemble(task_id)
+        x = check_inputs(f"{self.name}.predict", x, network.inputs, task_id, self.learned)
         return network.predict(vector, x, self.backend)
 
     def state(self):
@@ -144,14 +140,18 @@ class Sequential(Saved):
     def weighted(self, task):
         """Return what is maximized: the ELBO, less the penalty."""
         places = self.places(self.network(task.outputs))
-        return Weighted(Elbo(1.0, -1.0), penalty=lambda vector, gradient: self.penalty(vector, places, task))
+        return Weighted(GRADIENT, penalty=lambda vector, gradient: self.penalty(vector, places, task))
 
     def train(self, task, progress):
         """Fit the network to a task; return its parameters and the history."""
-        network, settings = self.network(task.outputs), self.settings
-        return objectives.train(network, self.begin(task), self.prior(network), Data(task.x_train, task.targets),
-                                self.how(progress), dict.fromkeys(("plain", "mu", "log_sigma"), settings.rate),
-                                self.weighted(task), {})[1:]
+        network = self.network(task.outputs)
+        return self.maximize(network, self.begin(task), self.prior(network), Data(task.x_train, task.targets),
+                             self.how(progress), self.weighted(task))
+
+    def maximize(self, network, vector, prior, data, how, weighted):
+        """Fit a network to data from ``vector`` on; return its parameters and the history."""
+        rates = dict.fromkeys(("plain", "mu", "log_sigma"), self.settings.rate)
+        return objectives.train(network, vector, prior, data, how, rates, weighted, {})[1:]
 
     def keep(self, task, vector):
         """Keep what was trained: what tasks share, and the task's own part."""

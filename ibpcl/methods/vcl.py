@@ -35,7 +35,7 @@ from ibpcl.methods import OneRate
 from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential
 from ibpcl.models import prediction, starts
-from ibpcl.models.elbo import Elbo, Prior
+from ibpcl.models.elbo import GRADIENT, Prior
 from ibpcl.models.layers import ACTIVATIONS, Drawn, Gaussian
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import classifier
@@ -99,8 +99,7 @@ class VCL(Sequential):
     def fresh(self, network, task):
         """Return the parameters of a network that knows no task yet."""
         settings = self.settings
-        return network.initial(starts.normal(generator(self.key("initial")), settings.start_spread),
-                               settings.start_sigma)
+        return network.initial(starts.normal(generator(self.key()), settings.start_spread), settings.start_sigma)
 
     def train(self, task, progress):
         """Turn the posterior into that of one more task; return the parameters and the history of the training."""
@@ -112,16 +111,15 @@ class VCL(Sequential):
         if settings.likelihood_epochs and not self.learned:
             first = how._replace(phase="likelihood", epochs=settings.likelihood_epochs, key=self.key("likelihood"))
             _, vector, warming = objectives.maximize_likelihood(network, vector, prior, data, first, settings.rate)
-        vector, history = self.maximize(network, vector, prior, data, how)
+        vector, history = self.maximize(network, vector, prior, data, how, self.weighted(task))
         if coreset is not None:
             self.memory |= {f"x{self.learned}": coreset.x, f"y{self.learned}": coreset.y}
         return vector, [*warming, *history]
 
-    def maximize(self, network, vector, prior, data, how):
-        """Fit means and scales of all weights."""
+    def maximize(self, network, vector, prior, data, how, weighted):
+        """Fit means and scales of all weights; return them and the history."""
         network = network if self.settings.local else self.network(network.outputs, Drawn)
-        rates = dict.fromkeys(("mu", "log_sigma"), self.settings.rate)
-        return objectives.train(network, vector, prior, data, how, rates, Weighted(Elbo(1.0, -1.0)), {})[1:]
+        return super().maximize(network, vector, prior, data, how, weighted)
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task."""
@@ -145,7 +143,7 @@ class VCL(Sequential):
         coreset = Data(*(np.concatenate([self.memory[f"{side}{t}"] for t in kept]) for side in "xy"))
         how = Fit("coreset", self.settings.coreset_epochs, len(coreset.x), self.settings.samples,
                   self.key("coreset", task_id), self.backend, False)
-        return self.maximize(network, vector, Prior.at(network.layout, vector), coreset, how)[0]
+        return self.maximize(network, vector, Prior.at(network.layout, vector), coreset, how, Weighted(GRADIENT))[0]
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,7 @@ class ImageVCL(OnImages, VCL):
     """Learn generative models by Bayes' rule in the shared decoder; parameters as in :class:`VCL`."""
 
     settings_type = ImageSettings
-    train = Sequential.train                                 # no start from maximum likelihood, no coreset
+    train, maximize = Sequential.train, Sequential.maximize  # no start from maximum likelihood, no coreset
 
     def begin(self, task):
         """Start at the last posterior's means, with ``start_sigma`` everywhere."""
