@@ -34,25 +34,6 @@ class Weighted(NamedTuple):
     adapt: object = None
 
 
-class Growth(NamedTuple):
-    """How a network grows in training: every so many steps ``look(network, vector, step)`` may return a larger one.
-
-    That is None, or the larger network, its vector, its prior and its ``rest``: see :func:`train`.
-    """
-
-    every: int
-    look: object
-
-
-class Trained(NamedTuple):
-    """What is trained: a network, the part of it that takes part, the prior of that part, and all other parameters."""
-
-    network: object
-    part: packing.Part
-    prior: object
-    rest: np.ndarray
-
-
 def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=None, growing=None):
     """Maximize the ELBO, its parts weighted, over the parameters of a network.
 
@@ -65,74 +46,66 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
         Where to start.
     prior : Prior or None
         Of the weights; None for a network of plain layers.
-    data : Data
-        The task.
-    how : Fit
-        How the fit goes.
+    data, how, weighted : Data, Fit, Weighted
+        The task, how the fit goes, and what is maximized.
     rates : dict of str to float
         Learning rate of each block of the layout; 0 where none is named.
-    weighted : Weighted
-        What is maximized.
     masks : dict of str to ndarray of bool, shape (D, K), optional
         Hard masks by layer, empty for a network without; if not given, masks are sampled, and relaxed.
     rest : ndarray, shape (P,), optional
         The optimum of all parameters that the task does not say anything of: these are left out of training and set to
         it, see :mod:`ibpcl.models.packing`.  If not given, all are trained.
-    growing : Growth, optional
-        Looks every so many steps whether the network has to grow.
+    growing : (int, callable), optional
+        After every so many steps ``look(network, vector, step)`` may return a larger network, with its vector, its
+        prior and its ``rest``; or None.
 
     Returns
     -------
-    network : Network
-        The network, larger than before if it grew.
-    vector : ndarray, shape (P,)
-        Its parameters.
+    network, vector : Network, ndarray of shape (P,)
+        The network, larger than before if it grew, and its parameters.
     history : list of Record
         One row per epoch.
     """
     def begin(network, vector, prior, rest):
-        part = packing.whole(network) if rest is None else (
-            packing.masked_part(network, data.x) if masks is None else packing.fixed_part(network, masks, data.x))
+        part = packing.cut(network, {})._replace(masks=masks) if rest is None else packing.part(network, data.x, masks)
         element_rates = np.zeros(network.layout.size, np.float32)
         for block in rates.keys() & set(network.layout.blocks):
             element_rates[network.layout.block(block)] = rates[block]
         if weighted.held is not None:
             element_rates[weighted.held] = 0
-        found = Trained(network, part, packing.cut_prior(part, network, prior), vector if rest is None else rest)
-        return found, vector[part.index], element_rates[part.index]
+        return part, packing.cut_prior(part, network, prior), vector[part.index], element_rates[part.index]
 
-    now, start, element_rates = begin(network, vector, prior, rest)
+    part, prior, start, element_rates = begin(network, vector, prior, rest)
     # A network that grows reads the same; row after row, or each minibatch would be taken from a copy of all.
-    examples, x = len(data.x), np.ascontiguousarray(now.part.columns(data.x))
-    masks_now = None if masks is None else packing.cut(masks, now.part.kept)
+    examples, x = len(data.x), np.ascontiguousarray(part.columns(data.x))
     downhill = Elbo(*(-weight / examples for weight in weighted.weights))
 
     def objective(vector, rows, step, steps):
-        network, tau_now = now.part.network, 0.0 if masks is not None else geometric(*how.tau, step, steps)
-        drawn = network.noise(how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=masks is None)
-        parts, cache = elbo(network, vector, now.prior, x.take(rows, axis=0), data.y[rows], drawn, examples,
-                            how.backend, masks_now, tau_now)
-        weights = downhill._replace(kl_latent=downhill.kl_latent * rising(step, steps, weighted.warm_up))
-        gradient = elbo_vjp(weights, cache)
+        small, relaxed = part.network, masks is None
+        tau = geometric(*how.tau, step, steps) if relaxed else 0.0
+        drawn = small.noise(how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=relaxed)
+        parts, cache = elbo(small, vector, prior, x.take(rows, axis=0), data.y[rows], drawn, examples, how.backend,
+                            part.masks, tau)
+        rise = min(1.0, step / (weighted.warm_up * steps)) if weighted.warm_up > 0 else 1.0
+        gradient = elbo_vjp(downhill._replace(kl_latent=downhill.kl_latent * rise), cache)
         if weighted.penalty is not None:
             value, dpenalty = weighted.penalty(vector, gradient)
             if dpenalty is not None:                         # the loss that falls is in nats per example
                 parts, gradient = parts._replace(kl_weights=parts.kl_weights + value), gradient + dpenalty / examples
-        return parts, gradient, tau_now
+        return parts, gradient, tau
 
     def grow(step, vector, state, element_rates):
-        nonlocal now
-        grown = None
-        if (step + 1) % growing.every == 0:
-            grown = growing.look(now.network, now.part.write_back(vector, now.rest), step)
-        if grown is None:
+        nonlocal network, part, prior, rest
+        every, look = growing
+        found = None if (step + 1) % every else look(network, part.write_back(vector, rest), step)
+        if found is None:
             return vector, state, element_rates
-        layout = now.part.network.layout
-        now, vector, element_rates = begin(*grown)
-        return vector, _larger_state(layout, state, now.part.network.layout), element_rates
+        layout, (network, _, _, rest) = part.network.layout, found
+        part, prior, vector, element_rates = begin(*found)
+        return vector, _larger_state(state, layout.within(part.network.layout), len(vector)), element_rates
 
     trained, history = fit(start, objective, element_rates, examples, how, grow if growing else weighted.adapt)
-    return now.network, now.part.write_back(trained, now.rest), history
+    return network, part.write_back(trained, rest), history
 
 
 def maximize_likelihood(network, vector, prior, data, how, rate):
@@ -141,19 +114,11 @@ def maximize_likelihood(network, vector, prior, data, how, rate):
                  Weighted(Elbo(1.0)), {})
 
 
-def rising(step, steps, warm_up):
-    """Return the factor of a weight that rises evenly from 0 to 1 within a share of the steps, and stays there.
-
-    >>> [rising(step, 8, 0.5) for step in (0, 1, 4, 7)]
-    [0.0, 0.25, 1.0, 1.0]
-    """
-    return min(1.0, step / (warm_up * steps)) if warm_up > 0 else 1.0
-
-
-def _larger_state(layout, state, larger):
+def _larger_state(state, places, size):
     """Grow Adam's state with its network: what it knows of old parameters stays, new ones start without a history."""
-    parts = []
-    for part in (state.first, state.second, np.broadcast_to(state.step, state.first.shape)):
-        parts.append(np.zeros(larger.size, part.dtype))
-        parts[-1][layout.within(larger)] = part
-    return State(*parts)
+    def larger(values):
+        grown = np.zeros(size, np.asarray(values).dtype)
+        grown[places] = values
+        return grown
+
+    return State(*map(larger, state))

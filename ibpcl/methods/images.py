@@ -14,7 +14,7 @@ from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.layers import ACTIVATIONS
 from ibpcl.models.likelihoods import OF_PIXELS, of_pixels
 from ibpcl.models.network import autoencoder
-from ibpcl.models.point_autoencoder import at_means, pixel_biases
+from ibpcl.models.point_autoencoder import PointAutoencoder, pixel_biases
 from ibpcl.noise import generator
 from ibpcl.options import option
 
@@ -66,7 +66,7 @@ class Generative:
             If the task was not learned.
         """
         check_task_id(f"{self.name}.latent_model", task_id, self.learned)
-        return at_means(*self.assemble(task_id), backend=self.backend)
+        return PointAutoencoder(*self.assemble(task_id), backend=self.backend)
 
 
 class OnImages(Generative):

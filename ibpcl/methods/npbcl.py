@@ -22,7 +22,7 @@ from ibpcl.continual.learner import Saved, check_inputs, check_task
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
-from ibpcl.inference.objectives import Data, Growth, Weighted
+from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods.growing import Growing
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.methods.own import own_prior
@@ -247,7 +247,7 @@ class NPBCL(Growing):
         settings = self.settings
         how = self._how("masked", settings.epochs_for(len(data.x))[0], progress)
         rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(OF_MASKS, settings.mask_rate)
-        growing = Growth(settings.expand_every, self._grow) if settings.expand else None
+        growing = (settings.expand_every, self._grow) if settings.expand else None
         return objectives.train(network, vector, prior, data, how, rates, self._weighted(network), self._given(network),
                                 self._rest(network, vector, prior, relaxed=not self._given(network)), growing)
 

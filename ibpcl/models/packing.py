@@ -29,19 +29,20 @@ from ibpcl.models.masked import Masked
 from ibpcl.models.network import INPUTS
 
 ZERO_AT_ZERO = ("relu", "leaky_relu", "tanh")
-MASKS_ALONE = ("rho", "sticks", "alpha")                     # blocks that matter only while masks are sampled
 
 
 class Part(NamedTuple):
     """A part of a network, smaller but of the same kind.
 
     ``network``: the smaller one; element i of its vector is element ``index[i]`` of the larger one's.  ``kept``: which
-    rows (D,) and columns (K,) of each layer of the larger one it has, boolean arrays by name.
+    rows (D,) and columns (K,) of each layer of the larger one it has, boolean arrays by name.  ``masks``: what is left
+    between them of the hard masks by layer; None if there are none, and masks are sampled.
     """
 
     network: object
     index: np.ndarray
     kept: dict
+    masks: dict | None
 
     def columns(self, x):
         """Return the kept columns of inputs (N, D)."""
@@ -49,76 +50,57 @@ class Part(NamedTuple):
         return x if inputs.all() else np.compress(inputs, x, axis=1)
 
     def write_back(self, vector, rest):
-        """Return a copy of ``rest``, a vector of the larger network, with the part's parameters in their places."""
-        whole = rest.copy()
+        """Return a copy of ``rest``, a vector of the larger network, with the part's parameters in their places.
+
+        ``rest`` may be None if the part has all of them.
+        """
+        whole = np.empty_like(vector) if rest is None else rest.copy()
         whole[self.index] = vector
         return whole
 
 
-def part(network, inputs, units=None, masks=None):
-    """Cut out the part of a network with the given inputs and hidden units; all codes and all outputs stay.
+def cut(network, outputs, masks=None):
+    """Cut out the part of a network that has the given inputs and units; all codes and all outputs stay.
 
-    Parameters
-    ----------
-    network : ibpcl.models.network.Network
-    inputs : ndarray of bool, shape (D,)
-        Which inputs to keep, at least one.
-    units : dict of str to ndarray of bool, shape (K,), optional
-        Which units of hidden layers to keep, at least one of each; all of them if not given.
-    masks : dict of str to ndarray of bool, shape (D, K), optional
-        Which weights of each masked layer to keep, of those between what is kept; then no parameters of masks.
+    ``outputs`` says by name which inputs (D,) and which units (K,) of hidden layers to keep, boolean arrays with at
+    least one each; all of those that it does not name.  ``masks`` (D, K) by masked layer say which weights to keep of
+    those between them; there are then no parameters of masks.
 
-    Examples
-    --------
     >>> from ibpcl.models.likelihoods import Softmax
     >>> from ibpcl.models.network import classifier
-    >>> small = part(classifier(4, (3,), Softmax(), 2, Masked), np.array([True, False, False, True]))
+    >>> small = cut(classifier(4, (3,), Softmax(), 2, Masked), {"inputs": np.array([True, False, False, True])})
     >>> small.network.inputs, small.index[:6].tolist()
     (2, [0, 1, 2, 9, 10, 11])
     """
-    kept = sides(network, inputs, units or {})
-    on = cut(masks or {}, kept)
-
-    def smaller(layer):
-        rows, columns = (int(side.sum()) for side in kept[layer.name])
-        return replace(layer, inputs=rows, units=columns,
-                       **({"kept": int(on[layer.name].sum())} if layer.name in on else {}))
-
-    stages = tuple(replace(stage, mean=smaller(stage.mean), scale=smaller(stage.scale)) if isinstance(stage, Codes)
-                   else smaller(stage) for stage in network.stages)
-    index = []
-    for entry, places in zip(network.layout.entries, network.layout.views(np.arange(network.layout.size)).values(),
-                             strict=True):
-        layer = entry.name.split(".", 1)[0]
-        if layer in on and entry.block in MASKS_ALONE:
-            continue
+    every = {name: np.ones(layer.units, bool) for name, layer in network.layers.items()}
+    outputs = {INPUTS: np.ones(network.inputs, bool)} | every | outputs
+    if network.codes:
+        outputs["codes"] = every["mean"]
+    kept = {name: (outputs[source], outputs[name]) for name, source in network.sources.items()}
+    on = {name: mask[kept[name][0]][:, kept[name][1]] for name, mask in (masks or {}).items()}
+    layers = {}
+    for name, layer in network.layers.items():
+        rows, columns = (int(side.sum()) for side in kept[name])
+        layers[name] = replace(layer, inputs=rows, units=columns,
+                               **({"kept": int(on[name].sum())} if name in on else {}))
+    smaller = replace(network, stages=tuple(
+        replace(stage, mean=layers["mean"], scale=layers["scale"]) if isinstance(stage, Codes) else layers[stage.name]
+        for stage in network.stages))
+    views, index = network.layout.views(np.arange(network.layout.size)), []
+    for entry in smaller.layout.entries:
+        layer, places = entry.name.split(".", 1)[0], views[entry.name]
         if layer in kept and places.ndim > 0:
             rows, columns = kept[layer]
             places = (places[rows] if places.ndim == 2 else places)[..., columns]
         index.append(places[on[layer]] if layer in on and places.ndim == 2 else places.ravel())
-    return Part(replace(network, stages=stages), np.concatenate(index), kept)
-
-
-def sides(network, inputs, units):
-    """Return which rows (D,) and columns (K,) of each layer are kept, by name: see :func:`part`."""
-    every = {name: np.ones(layer.units, bool) for name, layer in network.layers.items()}
-    outputs = every | units | {INPUTS: inputs}
-    if network.codes:
-        outputs["codes"] = every["mean"]
-    return {name: (outputs[source], outputs[name]) for name, source in network.sources.items()}
-
-
-def cut(masks, kept):
-    """Return what is left of masks, by layer, between the rows and columns that are kept."""
-    return {layer: mask[kept[layer][0]][:, kept[layer][1]] for layer, mask in masks.items()}
+    return Part(smaller, np.concatenate(index), kept, None if masks is None else on)
 
 
 def cut_prior(part, network, prior):
-    """Return the prior of a part of a network."""
-    if prior is None or "mu" not in network.layout.blocks:
-        return prior
-    block = network.layout.block("mu")
-    kept = part.index[(part.index >= block.start) & (part.index < block.stop)] - block.start
+    """Return the prior of a part of a network; None if it has none."""
+    if prior is None:
+        return None
+    kept = part.index[part.network.layout.block("mu")] - network.layout.block("mu").start
     informative = None if prior.informative is None else np.flatnonzero(np.isin(kept, prior.informative))
     return prior._replace(mu=prior.mu[kept], log_sigma=prior.log_sigma[kept], informative=informative)
 
@@ -131,69 +113,48 @@ def at_rest(network, vector, prior):
     return resting
 
 
-def whole(network):
-    """Return the part that is the whole network."""
-    return part(network, np.ones(network.inputs, bool))
+def live(values):
+    """Return which columns of an array have a number that is not zero; the first one if there is none."""
+    columns = values.any(axis=0)
+    columns[0] |= not columns.any()
+    return columns
 
 
-def live_inputs(x):
-    """Return which inputs (D,) are not zero in all of the examples (N, D); the first one if there is none."""
-    live = x.any(axis=0)
-    live[0] |= not live.any()
-    return live
+def live_units(network, masks):
+    """Return which units (K,) have any weight under hard masks, by layer where the others output zero."""
+    return {name: live(mask) for name, mask in masks.items() if network.layers[name].activation in ZERO_AT_ZERO}
 
 
-def masked_part(network, x):
-    """Return the part of a network that has to be trained while its masks are sampled."""
-    first = next(iter(network.layers.values()))
-    rests = isinstance(first, Masked) and first.model.structured and not (
-        first.model.row_sticks and first.model.learns_alpha)
-    return part(network, live_inputs(x)) if rests else whole(network)
-
-
-def fixed_part(network, masks, x):
-    """Return the weights of a network that inputs (N, D) can reach under hard masks (D, K) by layer.
+def part(network, x, masks=None):
+    """Return the part of a network that a task with inputs (N, D) can use, under hard masks (D, K) by layer if given.
 
     A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
     """
-    units = {}
-    for name, mask in masks.items():
-        if network.layers[name].activation in ZERO_AT_ZERO:
-            units[name] = mask.any(axis=0)
-            units[name][0] |= not units[name].any()
-    inputs, first = live_inputs(x), next(iter(network.layers))
+    inputs, (first, layer) = live(x), next(iter(network.layers.items()))
+    if masks is None:
+        rests = isinstance(layer, Masked) and layer.model.structured and not (
+            layer.model.row_sticks and layer.model.learns_alpha)
+        return cut(network, {INPUTS: inputs} if rests else {})
     if first in masks and (inputs & masks[first].any(axis=1)).any():
         inputs &= masks[first].any(axis=1)                   # what no weight reads is no better than a dead input
-    outputs = units | {INPUTS: inputs}
+    outputs = {INPUTS: inputs} | live_units(network, masks)
     for name, mask in masks.items():
         source = outputs.get(network.sources[name])
         if source is not None:
             stranded = mask.any(axis=0) & ~mask[source].any(axis=0)
             source[mask[:, stranded].argmax(axis=0)] = True
-    return part(network, inputs, units, masks)
+    return cut(network, outputs, masks)
 
 
 def useful(network, masks, x):
     """Switch off every weight of hard masks that changes nothing: no signal reaches it, or nothing reads its unit.
 
     First columns are on for all rows, also those of inputs that are always zero and of units that output zero; such
-    weights are not used by the task, and shall be free for the next one.
-
-    Parameters
-    ----------
-    network : ibpcl.models.network.Network
-    masks : dict of str to ndarray of bool, shape (D, K)
-        The hard masks.
-    x : ndarray, shape (N, D)
-        The task's inputs.
-
-    Returns
-    -------
-    masks : dict of str to ndarray of bool, shape (D, K)
-        Subsets.  On these inputs they make the same model, but for units that dead inputs alone lead to: those said
-        their bias, a constant that the next layer's biases can say.
+    weights are not used by the task, and shall be free for the next one.  From hard masks (D, K) by layer and the
+    task's inputs (N, D) it makes subsets of the masks.  On these inputs they make the same model, but for units that
+    dead inputs alone lead to: those said their bias, a constant that the next layer's biases can say.
     """
-    kept, reached = {}, {INPUTS: live_inputs(x)}
+    kept, reached = {}, {INPUTS: live(x)}
     for name in (name for name in network.layers if name in masks):
         layer, source = network.layers[name], network.sources[name]
         kept[name] = masks[name] & reached.get(source, np.ones(layer.inputs, bool))[:, None]

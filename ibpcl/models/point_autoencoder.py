@@ -4,8 +4,6 @@ Weights are at their posterior means and masks are hard, so hidden units without
 :math:`f(0) = 0` (under all activations but softplus) and are left out, and so are unused rows and columns.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ibpcl import primitives
@@ -13,23 +11,29 @@ from ibpcl.models import packing
 from ibpcl.models.codes import PARTS
 from ibpcl.models.layers import activate
 from ibpcl.models.likelihoods import Bernoulli
-from ibpcl.models.network import Network
 from ibpcl.numerics import logit
 
 DARKEST = 0.01                                               # mean pixel from which a bias starts, at least
 
 
-@dataclass(frozen=True)
 class PointAutoencoder:
-    """All that evaluation asks of a latent model; :func:`at_means` makes one.
+    """All that evaluation asks of a latent model: an autoencoder whose weights are the means in a vector (P,), copied.
 
-    ``views`` are the parameters of the ``network`` by layer and name, but weights (D, K) and biases (K,) are those of
-    the units that are left; the ``backend`` computes.
+    ``masks`` are the hard masks (D, K) of the masked layers by name, if there are any; the ``backend`` computes.
     """
 
-    network: Network
-    views: dict
-    backend: object
+    def __init__(self, network, vector, masks=None, backend=primitives):
+        masks = masks or {}
+        part = packing.cut(network, packing.live_units(network, masks))
+        self.network, self.backend = part.network, backend
+        self.views = self.network.layout.layers(vector[part.index])
+        for name, mask in masks.items():
+            rows, columns = part.kept[name]
+            self.views[name]["weight.mu"] *= mask[rows][:, columns]
+            self.views[name]["bias.mu"] *= mask.any(axis=0)[columns]
+        if "codes" in self.views:
+            for layer, name in zip(network.codes.layers, PARTS, strict=True):
+                self.views[layer.name]["bias.mu"] += self.views["codes"][name]
 
     @property
     def latent(self):
@@ -77,31 +81,3 @@ def pixel_biases(x, likelihood):
     """Return the biases (D,) with which the decoder's output is the mean of images (N, D), cut at 1 % and 99 %."""
     mean = x.mean(axis=0)
     return logit(mean.clip(DARKEST, 1 - DARKEST)) if isinstance(likelihood, Bernoulli) else mean
-
-
-def at_means(network, vector, masks=None, backend=primitives):
-    """Return the :class:`PointAutoencoder` whose weights are the means of an autoencoder's, as copies.
-
-    Parameters
-    ----------
-    network : ibpcl.models.network.Network
-        What the parameters mean.
-    vector : ndarray, shape (P,)
-        The parameters.
-    masks : dict of str to ndarray of bool, shape (D, K), optional
-        The hard masks of the masked layers.
-    backend : Backend, optional
-        The backend that computes; the NumPy reference if not given.
-    """
-    masks, views = masks or {}, network.layout.layers(vector.copy())
-    units = {name: mask.any(axis=0) for name, mask in masks.items()
-             if network.layers[name].activation in packing.ZERO_AT_ZERO}
-    for name, (rows, columns) in packing.sides(network, np.ones(network.inputs, bool), units).items():
-        weight, bias = views[name]["weight.mu"], views[name]["bias.mu"]
-        if name in masks:
-            weight, bias = weight * masks[name], bias * masks[name].any(axis=0)
-        views[name] = {"weight.mu": weight[rows][:, columns], "bias.mu": bias[columns]}
-    if "codes" in views:
-        for layer, part in zip(network.codes.layers, PARTS, strict=True):
-            views[layer.name]["bias.mu"] += views["codes"][part]
-    return PointAutoencoder(network, views, backend)

@@ -16,38 +16,14 @@ CHUNK = 16384                                                # rows (sample time
 
 @on_one_thread
 def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
-    """Predict with fixed masks.
+    """Return the ``Classes`` or ``Values`` of :mod:`ibpcl.models.likelihoods` that a network predicts of inputs (N, D).
 
-    Every example has samples of its own, drawn at the pre-activations.
-
-    Parameters
-    ----------
-    network : ibpcl.models.network.Network
-        What the parameters mean.
-    vector : ndarray, shape (P,)
-        The variational parameters.
-    masks : dict of str to ndarray of bool, shape (D, K), or None
-        The task's masks by layer, none where a layer is not named; None to sample binary ones for each example.
-    x : ndarray, shape (N, D)
-        Inputs.
-    samples : int
-        Number of samples S; at least two for values, whose deviation is predicted.
-    key : Key
-        Of the noise; the result is a function of it and the inputs.
-    backend : Backend
-        The backend that computes: numba or numpy.
-    chunk : int
-        Rows evaluated at once.
-
-    Returns
-    -------
-    prediction : ibpcl.models.likelihoods.Classes or Values
-        As the network's likelihood predicts.
+    Every example has samples of its own, S = ``samples`` of them, drawn at the pre-activations; values, whose deviation
+    is predicted, need two.  ``vector`` (P,) has the variational parameters, ``masks`` the task's hard masks (D, K) by
+    layer, none where a layer is not named; they are None to sample binary ones for each example.  The result is a
+    function of the inputs and of the noise's ``key``; ``chunk`` rows are evaluated at once.
     """
-    part, sticks = packing.whole(network), {}
-    if masks is not None:                                    # nothing else can be seen in the outputs
-        part = packing.fixed_part(network, masks, x)
-        masks = packing.cut(masks, part.kept)
+    part, sticks = packing.part(network, x, masks), {}       # nothing else can be seen in the outputs
     small, vector = part.network, vector[part.index]
     views, rows, found = small.layout.layers(vector), max(1, chunk // samples), []
     for i, start in enumerate(range(0, max(1, len(x)), rows)):
@@ -56,6 +32,6 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
         # Sticks belong to the model: they are those of the first chunk for all.
         sticks = sticks or {name: drawn.stick for name, drawn in noise.items() if hasattr(drawn, "stick")}
         noise |= {name: noise[name]._replace(stick=stick) for name, stick in sticks.items()}
-        (outputs, _), _ = small.forward(vector, some, noise, Pass(backend, masks, 0.0))
+        (outputs, _), _ = small.forward(vector, some, noise, Pass(backend, part.masks, 0.0))
         found.append(small.likelihood.predict(views, outputs))
     return type(found[0])(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

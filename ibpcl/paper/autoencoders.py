@@ -15,7 +15,7 @@ from ibpcl.models.elbo import Elbo, Prior
 from ibpcl.models.layers import Pass
 from ibpcl.models.likelihoods import Bernoulli, of_pixels
 from ibpcl.models.network import autoencoder
-from ibpcl.models.point_autoencoder import at_means
+from ibpcl.models.point_autoencoder import PointAutoencoder
 from ibpcl.noise import Key
 from ibpcl.paper.checks import Outcome, agrees, proves
 from ibpcl.paper.definitions import gaussian_layer, masked_layer, sticks_divergence
@@ -104,7 +104,7 @@ def bound(seed):
     """Eq. 10 with all weights known is a bound: log p(x) - ELBO = KL[q(z|x) || p(z|x)] >= 0, by integrating over z."""
     rng, model = np.random.default_rng(seed), autoencoder(4, (3,), 1, Bernoulli(), ("plain",) * 5, "tanh")
     vector, x = rng.normal(scale=0.5, size=model.layout.size), rng.random((3, 4))
-    point = at_means(model, vector)
+    point = PointAutoencoder(model, vector)
     mean, log_sigma = point.encode(x)
     wide = max(20.0, 12 * np.exp(log_sigma).max())           # q may be wider than the prior
     step, z = wide / 4000, np.linspace(-wide, wide, 8001)[:, None, None] * np.ones((1, 3, 1))

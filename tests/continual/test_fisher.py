@@ -9,7 +9,7 @@ from ibpcl.models.layers import Pass
 from ibpcl.models.likelihoods import Bernoulli, of_pixels
 from ibpcl.models.network import autoencoder
 from ibpcl.models.plain import network as plain_network
-from ibpcl.models.point_autoencoder import at_means
+from ibpcl.models.point_autoencoder import PointAutoencoder
 from ibpcl.numerics import sigmoid
 
 
@@ -98,7 +98,7 @@ def test_of_an_autoencoder_it_is_the_mean_of_squared_slopes_of_the_decoder(likel
     vector, x = rng.normal(scale=0.5, size=model.layout.size), rng.random((4, 6))
     views = model.layout.views(vector)
     views["scale.weight.mu"][...], views["scale.bias.mu"][...] = 0, -60
-    point, squares = at_means(model, vector), np.zeros_like(vector)
+    point, squares = PointAutoencoder(model, vector), np.zeros_like(vector)
     behind = np.arange(len(vector))[model.layout.places(lambda name: name.startswith(("decoder", "pixels")))]
     for image in x:
         z = point.encode(image[None])[0]
@@ -106,7 +106,7 @@ def test_of_an_autoencoder_it_is_the_mean_of_squared_slopes_of_the_decoder(likel
             kept, values = vector[i], []
             for step in (1e-5, -1e-5):
                 vector[i] = kept + step
-                values.append(at_means(model, vector).log_likelihood(image[None], z[None])[0, 0])
+                values.append(PointAutoencoder(model, vector).log_likelihood(image[None], z[None])[0, 0])
             vector[i] = kept
             squares[i] += ((values[0] - values[1]) / 2e-5)**2 / len(x)
     found = fisher.diagonal(model, vector, x, x, "empirical", rng)

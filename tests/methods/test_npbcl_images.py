@@ -10,7 +10,7 @@ from ibpcl.errors import NonFiniteError, TrainingError
 from ibpcl.evaluation.latent import importance_sampled
 from ibpcl.methods.npbcl_images import IMAGE_PRESETS, ImageNPBCL, ImageSettings, _towards_unused
 from ibpcl.models.masked import MaskModel
-from ibpcl.models.point_autoencoder import at_means
+from ibpcl.models.point_autoencoder import PointAutoencoder
 from ibpcl.primitives.sticks import prior_log_odds
 
 SMALL = ImageSettings(hidden=(10, 8), latent=3, epochs=8, finetune_epochs=4, batch=32, alpha=5.0, latent_alpha=3.0,
@@ -142,7 +142,7 @@ def test_held_weights_leave_old_tasks_bit_for_bit(make_images, output, activatio
 def test_what_is_kept_is_the_model_that_was_trained(make_images, output, activation):
     class Watched(ImageNPBCL):
         def _keep(self, network, vector, masks, coreset):
-            self.trained = at_means(network, vector.copy(), masks)
+            self.trained = PointAutoencoder(network, vector.copy(), masks)
             super()._keep(network, vector, masks, coreset)
 
     learner = Watched(dataclasses.replace(SMALL, output=output, activation=activation, hidden=(16, 20)), 1)

@@ -10,7 +10,7 @@ from ibpcl.models.elbo import GRADIENT, Prior, elbo, elbo_vjp
 from ibpcl.models.layers import Pass
 from ibpcl.models.likelihoods import Bernoulli, Gaussian
 from ibpcl.models.network import autoencoder
-from ibpcl.models.point_autoencoder import at_means, pixel_biases
+from ibpcl.models.point_autoencoder import PointAutoencoder, pixel_biases
 from ibpcl.noise import Key
 from ibpcl.paper.autoencoders import MIXED, network
 
@@ -115,7 +115,7 @@ def test_at_its_means_it_is_the_network_without_noise(likelihood):
     model, vector, _, x, masks = network(likelihood=likelihood, learns_prior=True, activation="leaky_relu")
     masks["encoder0"][:, 1], masks["decoder1"][:, 2] = False, False      # units that are left out
     vector[model.layout.block("log_sigma")] = -40
-    point, noise = at_means(model, vector, masks), draw(model, x, False)
+    point, noise = PointAutoencoder(model, vector, masks), draw(model, x, False)
     (outputs, _), _ = model.forward(vector, x, noise, Pass(NUMPY, masks))
     mean, log_sigma = point.encode(x)
     z = mean + np.exp(log_sigma) * noise["codes"][0]

@@ -162,7 +162,7 @@ def test_an_input_that_is_always_zero_may_rest_with_its_own_sticks():
     gradient = hidden(model, elbo_vjp(GRADIENT._replace(kl_weights=0.0), cache))
     for name in ("rho", "raw_a", "raw_b"):
         np.testing.assert_allclose(gradient[name][dead], 0, atol=1e-9)
-    part = packing.masked_part(model, x)
+    part = packing.part(model, x)
     kept, drawn = part.kept["hidden0"][0], noise["hidden0"]
     smaller = noise | {"hidden0": drawn._replace(weight=drawn.weight[:, kept], stick=drawn.stick[:, kept],
                                                  mask=drawn.mask[:, kept])}

@@ -9,7 +9,7 @@ from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.likelihoods import Bernoulli, Gaussian
 from ibpcl.models.masked import Masked
 from ibpcl.models.network import autoencoder, classifier
-from ibpcl.models.point_autoencoder import at_means
+from ibpcl.models.point_autoencoder import PointAutoencoder
 from ibpcl.noise import Key
 from ibpcl.paper import autoencoders, networks
 
@@ -21,7 +21,7 @@ def assert_same_part(model, vector, prior, x, targets, masks, part, who):
     small, whole = part.network, model.noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64, relaxed=False)
     noise = whole | {name: (whole[name][0][..., columns],) for name, (_, columns) in part.kept.items()}
     parts, cache = elbo(small, vector[part.index], packing.cut_prior(part, model, prior), part.columns(x), targets,
-                        noise, 70, who, packing.cut(masks, part.kept))
+                        noise, 70, who, part.masks)
     expected, whole_cache = elbo(model, vector, prior, x, targets, whole, 70, who, masks)
     assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
     assert parts.kl_latent == pytest.approx(expected.kl_latent, rel=1e-12)
@@ -41,11 +41,10 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
     masks["hidden0"][:, 0] = False
     masks["hidden0"][:, 1] = [False, False, True, False, False, False]       # to an input that is always zero alone
     masks["hidden0"][4] = False                              # no weight reads this input
-    part = packing.fixed_part(model, masks, x)
+    part = packing.part(model, x, masks)
     assert not part.kept["hidden0"][0][4]
-    kept = packing.cut(masks, part.kept)
     assert {name: layer.kept for name, layer in part.network.masked.items()} == {
-        name: mask.sum() for name, mask in kept.items()}
+        name: mask.sum() for name, mask in part.masks.items()}
     assert_same_part(model, vector, prior, x, labels, masks, part, backend(who))
 
 
@@ -55,7 +54,7 @@ def test_the_part_of_an_autoencoder_that_a_task_can_use_computes_the_same(activa
     x[:, 2] = 0
     masks["encoder1"][:, 0] = masks["decoder0"][:, 3] = False
     masks["encoder0"][:, 4] = [False, False, True, False, False, False]      # connected to the dead input alone
-    part = packing.fixed_part(model, masks, x)
+    part = packing.part(model, x, masks)
     assert {name: layer.units for name, layer in part.network.layers.items()} == {
         "encoder0": 5, "encoder1": 3, "mean": 3, "scale": 3, "decoder0": 3, "decoder1": 5, "pixels": 6}
     assert_same_part(model, vector, prior, x, x, masks, part, NUMPY)
@@ -65,7 +64,7 @@ def test_a_learned_noise_stays_where_masks_are_given():
     model = classifier(3, (2,), Gaussian(0.25, True), 1, Masked)
     vector = model.initial(lambda layer, own: None, 0.1, (2.0,))
     mask = np.array([[True, False], [False, False], [True, True]])
-    part = packing.fixed_part(model, {"hidden0": mask}, np.ones((1, 3)))
+    part = packing.part(model, np.ones((1, 3)), {"hidden0": mask})
     assert part.network.layers["hidden0"].kept == 3
     assert part.network.layout.view(vector[part.index], "noise.log_sigma").tolist() == [np.log(np.float32(0.25))]
 
@@ -88,7 +87,7 @@ def test_weights_that_change_nothing_are_switched_off_and_no_others(activation, 
     kept = packing.useful(model, masks, x)
 
     def outputs(chosen):
-        point = at_means(model, vector, chosen)
+        point = PointAutoencoder(model, vector, chosen)
         mean, log_sigma = point.encode(x)
         return np.concatenate([mean, log_sigma, point.outputs(mean + np.exp(log_sigma))], axis=1)
 

@@ -19,7 +19,7 @@ from ibpcl.models.masked import Masked, MaskModel
 from ibpcl.models.network import autoencoder as autoencoder_of
 from ibpcl.models.network import classifier
 from ibpcl.models.plain import network as plain_of
-from ibpcl.models.point_autoencoder import at_means
+from ibpcl.models.point_autoencoder import PointAutoencoder
 from ibpcl.models.prediction import predict
 from ibpcl.models.units import Units
 from ibpcl.noise import Key
@@ -86,9 +86,9 @@ def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_
         hard = hard_masks(model)
         hard["hidden1"][:, 3] = False
     if masks == "packed":
-        part = packing.fixed_part(model, hard, x)
+        part = packing.part(model, x, hard)
         belief, vector = packing.cut_prior(part, model, belief), vector[part.index]
-        x, hard, model = part.columns(x), packing.cut(hard, part.kept), part.network
+        x, hard, model = part.columns(x), part.masks, part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, relaxed=False)
     if masks == "none":
         drawn = {name: (np.zeros_like(eps[:1]),) for name, (eps,) in drawn.items()}
@@ -97,7 +97,7 @@ def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_
 
 def masked_part(who, dtype):
     model, x = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, Masked), inputs(dtype)
-    part, vector = packing.masked_part(model, x), point(model, dtype)
+    part, vector = packing.part(model, x), point(model, dtype)
     drawn = part.network.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
     belief = packing.cut_prior(part, model, prior_of(model, dtype, (4.0, 2.5)))
     y = rng("y").integers(0, OUTPUTS, EXAMPLES)
@@ -135,14 +135,14 @@ def autoencoder(kinds, pixels, masked, who, dtype, *, packed=False, **options):
         tau = None
     read, whole = x, model
     if packed:
-        part = packing.masked_part(model, x) if masked else packing.fixed_part(model, masks, x)
+        part = packing.part(model, x, masks)
         belief, vector, read = packing.cut_prior(part, model, belief), vector[part.index], part.columns(x)
-        masks, model = None if masked else packing.cut(masks, part.kept), part.network
+        masks, model = part.masks, part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, masked)
     found = answer(model, vector, belief, read, x, drawn, TASK, who, masks, tau)
     if masked or packed:
         return found
-    fixed = at_means(whole, vector, masks)
+    fixed = PointAutoencoder(whole, vector, masks)
     z = values("z.mu", (3, EXAMPLES, 4), dtype)
     mean, log_sigma = fixed.encode(x)
     return found | {"encoded": mean, "scale": log_sigma, "point": fixed.log_likelihood(x, z),
