@@ -27,7 +27,6 @@ import ibpcl
 from ibpcl.data.subsets import limited
 from ibpcl.data.tasks import SplitStream
 from ibpcl.evaluation.metrics import average_accuracy, backward_transfer
-from ibpcl.numerics import sigmoid
 
 
 def shrunk(x):
@@ -144,7 +143,7 @@ for task in tasks:
 
 # %%
 hat, R_hat, of_first = learned("hat")
-gates = np.array([sigmoid(400.0 * hat.memory[f"embedding{t}"].astype(float)) for t in range(T)])
+gates = np.array([hat.gates_of(t) for t in range(T)])
 print("units with an open gate:", (gates > 0.5).sum(axis=1), "by any task:", int((gates > 0.5).any(axis=0).sum()))
 hat_change = np.abs(of_first[-1] - of_first[0]).max()
 print(f"largest change of a predicted probability on A/B since it was learned: {hat_change:.1e}")

@@ -26,15 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.continual.learner import check_inputs
 from ibpcl.methods.sequential import Sequential, SequentialSettings
-from ibpcl.models import gated
+from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
-from ibpcl.models.gated import capacity, capacity_vjp, freedom, gates, gates_vjp
-from ibpcl.models.layers import Pass
+from ibpcl.models.gated import Gated, freedom, gates, gates_vjp, prices
 from ibpcl.noise import generator
-from ibpcl.numerics import logsumexp
-from ibpcl.openblas import on_one_thread
 from ibpcl.options import option
 
 LARGEST_EMBEDDING = 6.0                                      # Serra et al. (2018), Sec. 2.5
@@ -77,60 +73,55 @@ def compensation(embedding, scale, largest):
 class HAT(Sequential):
     """Learn tasks behind gates; parameters as in :class:`Sequential`.
 
-    ``memory`` has ``used``, the largest gate of each unit so far, and ``embedding{s}`` of each task.
+    A task's embedding is among what it has for itself.
     """
 
     settings_type = Settings
 
+    def network(self, outputs):
+        """Return the network of a task behind its gates."""
+        return plain.network(self.inputs, self.settings.hidden, outputs, Gated, largest=self.settings.scale)
+
+    def shares(self, name):
+        """Return whether all tasks share the parameters of a name: all but the head and the embedding."""
+        return super().shares(name) and not name.endswith("embedding")
+
+    def fresh(self, network, task):
+        """Return the parameters of a network that knows no task yet; its embedding is normal."""
+        vector = super().fresh(network, task)
+        vector[network.layout.block("gates")] = generator(self.key("gates")).normal(size=sum(self.settings.hidden))
+        return vector
+
     def train(self, task, progress):
         """Fit weights and embedding; return both in one vector, and the history."""
-        settings, model, examples = self.settings, self.gated(task.outputs), len(task.x_train)
-        gates_block, used, per_epoch = model.layout.block("gates"), self.used, -(-examples // settings.batch)
-        embedding = generator(self.key("gates")).normal(size=len(used)).astype(np.float32)
-        begin = np.concatenate([self.begin(task), embedding])
+        settings, network, examples = self.settings, self.network(task.outputs), len(task.x_train)
+        block, per_epoch, costs = network.layout.block("gates"), -(-examples // settings.batch), prices(self.used)
 
         def objective(vector, rows, step, steps):
-            scale = scale_at(step, per_epoch, settings.scale)
-            parts, cache = elbo(model, vector, None, task.x_train[rows], task.y_train[rows], {}, examples, self.backend,
-                                {}, 1 / scale)
-            gradient, embedding = elbo_vjp(Elbo(-1 / examples), cache), vector[gates_block]
-            opened, gates_cache = gates(embedding, scale)
-            share, capacity_cache = capacity(opened, used)
-            dembedding = gradient[gates_block] + gates_vjp(capacity_vjp(settings.sparsity, capacity_cache), gates_cache)
-            gradient[gates_block] = dembedding * compensation(embedding, scale, settings.scale)
-            return parts._replace(kl_masks=settings.sparsity * share * examples), gradient, 0.0
+            scale, embedding = scale_at(step, per_epoch, settings.scale), vector[block]
+            parts, cache = elbo(network, vector, None, task.x_train[rows], task.y_train[rows], {}, examples,
+                                self.backend, {}, 1 / scale)
+            gradient, (opened, gates_cache) = elbo_vjp(Elbo(-1 / examples), cache), gates(embedding, scale)
+            gradient[block] += gates_vjp(settings.sparsity * costs, gates_cache)
+            gradient[block] *= compensation(embedding, scale, settings.scale)
+            return parts._replace(kl_masks=settings.sparsity * (opened @ costs) * examples), gradient, 0.0
 
         def clamp(step, vector, state, rates):
             vector = vector.copy()
-            vector[gates_block] = vector[gates_block].clip(-LARGEST_EMBEDDING, LARGEST_EMBEDDING)
+            vector[block] = vector[block].clip(-LARGEST_EMBEDDING, LARGEST_EMBEDDING)
             return vector, state, rates
 
-        rates = np.full(len(begin), settings.rate, np.float32) * freedom(model, used)
-        rates[gates_block] = settings.embedding_rate
-        return self.fit(begin, objective, examples, progress, rates, clamp)
+        rates = np.float32(settings.rate) * freedom(network, self.used)
+        rates[block] = settings.embedding_rate
+        return self.fit(self.begin(task), objective, examples, progress, rates, clamp)
 
-    def keep(self, task, vector):
-        """Keep weights, head and embedding, and mark the units that the task uses."""
-        weights, embedding = np.split(vector, [self.network(task.outputs).layout.size])
-        opened, _ = gates(embedding, self.settings.scale)
-        self.memory |= {"used": np.maximum(self.used, opened), f"embedding{len(self.outputs)}": embedding.copy()}
-        super().keep(task, weights)
-
-    @on_one_thread
-    def predict(self, x, task_id):
-        """Return class probabilities (N, C) for inputs (N, D) of a learned task, behind its gates."""
-        x = check_inputs("hat.predict", x, self.inputs, task_id, len(self.outputs))
-        embedding = self.memory[f"embedding{task_id}"]
-        vector = np.concatenate([self.shared, self.own[task_id], embedding])
-        how = Pass(self.backend, {}, 1 / self.settings.scale)
-        (logits, _), _ = self.gated(self.outputs[task_id]).forward(vector, x, {}, how)
-        return np.exp(logits[0] - logsumexp(logits[0], axis=-1, keepdims=True))
-
-    def gated(self, outputs):
-        """Return the network of a task behind gates: the same parameters, then the embedding."""
-        return gated.network(self.inputs, self.settings.hidden, outputs)
+    def gates_of(self, task_id):
+        """Return the gates (K,) of a learned task, those of all hidden layers."""
+        network, vector = self.assemble(task_id)
+        return gates(vector[network.layout.block("gates")], self.settings.scale)[0]
 
     @property
     def used(self):
-        """The largest gate that any task had, for each hidden unit; 0 before the first."""
-        return self.memory.get("used", np.zeros(sum(self.settings.hidden), np.float32))
+        """The largest gate that any task has, for each hidden unit; 0 before the first."""
+        unused = np.zeros(sum(self.settings.hidden), np.float32)
+        return np.max([unused, *map(self.gates_of, range(self.learned))], axis=0)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.models.layers import Plain
-from ibpcl.models.likelihoods import Softmax
-from ibpcl.models.network import classifier
 from ibpcl.models.parameters import Entry
 from ibpcl.numerics import sigmoid
 
@@ -36,30 +34,26 @@ def gates_vjp(da, cache):
     return scale * sigmoid(x) * sigmoid(-x) * da
 
 
-def capacity(a, used):
-    r"""Measure which share of the units that no task uses yet a task's gates open.
+def prices(used):
+    r"""Compute which share of the units that no task uses yet each gate (K,) opens: its price p.
 
-    .. math:: R = \frac{\sum_k a_k (1 - a^{<t}_k)}{\sum_k (1 - a^{<t}_k)}
+    .. math:: R = \frac{\sum_k a_k (1 - a^{<t}_k)}{\sum_k (1 - a^{<t}_k)} = \sum_k a_k p_k
 
-    Serra et al. (2018), Eq. 5, over the gates a (K,) of all layers; ``used`` (K,) are the largest that an earlier task
-    had, in [0, 1].  A number in [0, 1]; 0 when no unit is left.
+    Serra et al. (2018), Eq. 5, over the gates a of all layers; ``used`` (K,) are the largest that an earlier task had,
+    in [0, 1].  So R is in [0, 1], and all prices are 0 when no unit is left.
 
-    >>> float(capacity(np.array([1.0, 0.5, 0.0]), np.array([1.0, 0.0, 0.0]))[0])
-    0.25
+    >>> prices(np.array([1.0, 0.5, 0.5])).tolist()
+    [0.0, 0.5, 0.5]
     """
     free = 1 - used
-    weights = free / free.sum() if free.any() else np.zeros_like(free)
-    return (a * weights).sum(), weights
-
-
-def capacity_vjp(dshare, cache):
-    """Pull the gradient back: each gate counts by its unit's freedom."""
-    return dshare * cache
+    return free / free.sum() if free.any() else np.zeros_like(free)
 
 
 @dataclass(frozen=True)
 class Gated(Plain):
-    """A plain layer with gates; their scale s is one over the temperature of a pass."""
+    """A plain layer with gates; their scale s is one over the temperature of a pass, ``largest`` without one."""
+
+    largest: float = 400.0                                   # the paper's s_max
 
     def entries(self):
         """Return weights and biases, then the embedding (K,)."""
@@ -68,7 +62,7 @@ class Gated(Plain):
     def forward(self, views, x, noise, how):
         """Evaluate the layer and multiply its outputs by the gates."""
         (raw, divergences), cache = super().forward(views, x, noise, how)
-        a, gates_cache = gates(views[self.name]["embedding"], 1 / how.tau)
+        a, gates_cache = gates(views[self.name]["embedding"], self.largest if how.tau is None else 1 / how.tau)
         return (raw * a, divergences), (cache, raw, a, gates_cache)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
@@ -80,17 +74,12 @@ class Gated(Plain):
         return dx, found
 
 
-def network(inputs, hidden, outputs):
-    """Return a network of gated hidden layers with ReLU, and a plain head under the softmax."""
-    return classifier(inputs, hidden, Softmax(), outputs, Gated, head=Plain)
-
-
 def freedom(network, used):
     r"""Return how freely each parameter (P,) may move without changing earlier tasks, in [0, 1].
 
     .. math:: 1 - \min(a^{<t}_{out}, a^{<t}_{in})
 
-    Serra et al. (2018), Eq. 2; ``used`` (K,) as for :func:`capacity`, for the units of all hidden layers.  Inputs count
+    Serra et al. (2018), Eq. 2; ``used`` (K,) as for :func:`prices`, for the units of all hidden layers.  Inputs count
     as used, so a weight of the first layer is as free as its unit, and so is a bias.  The head and the embedding belong
     to one task and are free.
     """

@@ -1,7 +1,6 @@
-"""The network of methods without a distribution over weights: plain layers with ReLU, under the softmax."""
+"""The network of methods without a distribution over weights: layers with ReLU, under the softmax."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -9,14 +8,14 @@ from ibpcl.models import starts
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.layers import Pass, Plain
 from ibpcl.models.likelihoods import Softmax
-from ibpcl.models.network import Network
+from ibpcl.models.network import Network, classifier
 from ibpcl.numerics import logsumexp
 from ibpcl.openblas import on_one_thread
 
 
 @dataclass(frozen=True)
 class PlainNetwork(Network):
-    """Plain layers under the softmax; :func:`network` makes one."""
+    """Layers whose weights are numbers, under the softmax; :func:`network` makes one."""
 
     @property
     def hidden(self):
@@ -39,7 +38,7 @@ class PlainNetwork(Network):
 
     def start(self, rng, kind="uniform"):
         """Draw the parameters before training; ``kind`` is a word of :data:`ibpcl.models.starts.STARTS`."""
-        return self.initial(starts.of(kind, rng))
+        return self.initial(starts.STARTS[kind](rng))
 
     @on_one_thread
     def log_likelihood(self, vector, x, labels, backend):
@@ -58,11 +57,10 @@ class PlainNetwork(Network):
         return np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
 
 
-def network(inputs, hidden, outputs):
-    """Return the network with the given widths, hidden layers ``hidden0``, ... and a ``head``.
+def network(inputs, hidden, outputs, kind=Plain, **options):
+    """Return the network with the given widths: hidden layers ``hidden0``, ... of a kind, and a plain ``head``.
 
     >>> network(784, (200,), 2).layout.size
     157402
     """
-    layers = [Plain(f"hidden{i}", *shape, "relu") for i, shape in enumerate(pairwise((inputs, *hidden)))]
-    return PlainNetwork((*layers, Plain("head", hidden[-1], outputs)), Softmax())
+    return PlainNetwork(classifier(inputs, hidden, Softmax(), outputs, kind, head=Plain, **options).stages, Softmax())

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-STARTS = ("uniform", "he")
 # Factors of the spread in an autoencoder.  Codes start near their prior, pixels near their biases: else all the decoder
 # gets at first is noise of the width of its inputs, it learns not to listen, and the codes are never used.
 QUIET = {"mean": 0.1, "scale": 0.1, "pixels": 0.3}
@@ -36,6 +35,5 @@ def uniform(rng):
     return start
 
 
-def of(kind, rng):
-    """Return the start of plain layers by its name, a word of :data:`STARTS`."""
-    return uniform(rng) if kind == "uniform" else he(rng)
+# The starts of plain layers by their names.
+STARTS = {"uniform": uniform, "he": he}

@@ -10,7 +10,7 @@ from ibpcl.models import elbo as bounds
 from ibpcl.models import likelihoods, plain, starts
 from ibpcl.models.controller import Controller
 from ibpcl.models.elbo import Flat, Prior
-from ibpcl.models.gated import Gated, capacity, capacity_vjp, gates, gates_vjp
+from ibpcl.models.gated import Gated, gates, gates_vjp
 from ibpcl.models.layers import Drawn, Gaussian, Pass, Plain, activate, activate_vjp
 from ibpcl.models.masked import Masked, MaskModel
 from ibpcl.models.network import classifier
@@ -168,13 +168,6 @@ def check_gates(seed=0):
     return check(lambda e: gates(e, 1.7), gates_vjp, {"e": e}, seed=seed)
 
 
-def check_capacity(seed=0):
-    """Check the share of unused units that gates open."""
-    rng = np.random.default_rng(seed)
-    a, used = rng.uniform(size=5), rng.uniform(size=5)
-    return check(lambda a: capacity(a, used), capacity_vjp, {"a": a}, seed=seed)
-
-
 def check_policy(seed=0):
     """Check the log probabilities of a policy for three sequences of choices."""
     rng, policy = np.random.default_rng(seed), Controller(3, 4, 5)
@@ -226,7 +219,6 @@ CHECKS = {
     "ibpcl.models.controller.Controller.log_probabilities_vjp": check_policy,
     "ibpcl.models.controller.Controller.loss_vjp": check_reinforce,
     "ibpcl.models.gated.gates_vjp": check_gates,
-    "ibpcl.models.gated.capacity_vjp": check_capacity,
     "ibpcl.models.gated.Gated.forward_vjp": lambda seed=0: check_layer(Gated, seed),
 }
 

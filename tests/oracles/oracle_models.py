@@ -12,8 +12,7 @@ from fingerprints import rng, values
 from ibpcl.continual import fisher
 from ibpcl.models import likelihoods, packing
 from ibpcl.models.elbo import Elbo, Flat, Prior, elbo, elbo_vjp
-from ibpcl.models.gated import capacity, capacity_vjp, freedom, gates, gates_vjp
-from ibpcl.models.gated import network as gated_network
+from ibpcl.models.gated import Gated, freedom, gates, gates_vjp, prices
 from ibpcl.models.layers import Drawn, Gaussian
 from ibpcl.models.masked import Masked, MaskModel
 from ibpcl.models.network import autoencoder as autoencoder_of
@@ -178,14 +177,14 @@ def heads(who, dtype):
 
 
 def gated(who, dtype):
-    model = gated_network(INPUTS, HIDDEN, OUTPUTS)
+    model = plain_of(INPUTS, HIDDEN, OUTPUTS, Gated)
     vector, used = point(model, dtype), rng("used").random(sum(HIDDEN)).astype(dtype)
     y, block = rng("y").integers(0, OUTPUTS, EXAMPLES), model.layout.block("gates")
     parts, cache = elbo(model, vector, None, inputs(dtype), y, {}, EXAMPLES, who, {}, 1 / 1.7)
     gradient = elbo_vjp(Elbo(1.0), cache)
     opened, gates_cache = gates(vector[block], 1.7)
-    share, capacity_cache = capacity(opened, used)
-    dembedding = gradient[block] + gates_vjp(capacity_vjp(-2.0, capacity_cache), gates_cache)
+    share = opened @ prices(used)
+    dembedding = gradient[block] + gates_vjp(-2.0 * prices(used), gates_cache)
     found = {name: view for name, view in model.layout.views(gradient).items() if not name.endswith("embedding")}
     return found | {"embedding": dembedding, "total": parts.log_likelihood, "share": share,
                     "freedom": freedom(model, used)}
