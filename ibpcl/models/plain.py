@@ -1,6 +1,7 @@
 """The network of methods without a distribution over weights: layers with ReLU, under the softmax."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from ibpcl.models import starts
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.layers import Pass, Plain
 from ibpcl.models.likelihoods import Softmax
-from ibpcl.models.network import Network, classifier
+from ibpcl.models.network import Network
 from ibpcl.numerics import logsumexp
 from ibpcl.openblas import on_one_thread
 
@@ -63,4 +64,5 @@ def network(inputs, hidden, outputs, kind=Plain, **options):
     >>> network(784, (200,), 2).layout.size
     157402
     """
-    return PlainNetwork(classifier(inputs, hidden, Softmax(), outputs, kind, head=Plain, **options).stages, Softmax())
+    layers = [kind(f"hidden{i}", *shape, "relu", **options) for i, shape in enumerate(pairwise((inputs, *hidden)))]
+    return PlainNetwork((*layers, Plain("head", hidden[-1], outputs)), Softmax())
