@@ -24,19 +24,3 @@ def growth(mask, target):
     (1, 0)
     """
     return max(0, target - empty_units(mask))
-
-
-def embed(value, shape):
-    """Put an array into the corner of a larger one, zeros elsewhere.
-
-    >>> embed(np.ones((1, 1)), (2, 3)).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
-    """
-    grown = np.zeros(shape, np.asarray(value).dtype)
-    grown[tuple(slice(0, size) for size in np.shape(value))] = value
-    return grown
-
-
-def corner(value, shape):
-    """Take the corner of an array that :func:`embed` would have been given."""
-    return value[tuple(slice(0, size) for size in shape)]

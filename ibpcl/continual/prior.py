@@ -7,7 +7,6 @@ unit, which is used as soon as one of its weights is.
 
 import numpy as np
 
-from ibpcl.continual.expansion import embed
 from ibpcl.models.elbo import Prior
 from ibpcl.models.layers import GAUSSIAN
 from ibpcl.models.parameters import write
@@ -16,26 +15,25 @@ from ibpcl.models.parameters import write
 def select(used, chosen, other):
     """Take one layer's Gaussian parameters from ``chosen`` where ``used`` (D, K) says so, from ``other`` elsewhere.
 
-    >>> layer = {name: np.ones((2, 2) if name.startswith("weight") else 2) for name in GAUSSIAN}
-    >>> zero = {name: 0 * value for name, value in layer.items()}
-    >>> select(np.array([[True, False], [True, False]]), layer, zero)["bias.mu"]
-    array([1., 0.])
+    A bias follows its unit.  Arrays of ``chosen`` may be smaller, in the corner of those of ``other``, or missing.
+
+    >>> layer = {name: np.ones((2, 1) if name.startswith("weight") else 1) for name in GAUSSIAN}
+    >>> zero = {name: np.zeros((2, 2) if name.startswith("weight") else 2) for name in GAUSSIAN}
+    >>> select(np.array([[True, False], [False, False]]), layer, zero)["weight.mu"].tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
     """
-    unit = used.any(axis=0)
-    return {name: np.where(used if name.startswith("weight") else unit, chosen[name], other[name])
-            for name in GAUSSIAN}
-
-
-def standard(shape, sigma, dtype=np.float32):
-    r"""Return the initial prior :math:`p_0 = \mathcal N(0, \sigma_0^2)` of a layer whose weights are of ``shape``."""
-    return {
-        "weight.mu": np.zeros(shape, dtype), "weight.log_sigma": np.full(shape, np.log(sigma), dtype),
-        "bias.mu": np.zeros(shape[1], dtype), "bias.log_sigma": np.full(shape[1], np.log(sigma), dtype),
-    }
+    found = {name: other[name].copy() for name in GAUSSIAN}
+    for name in chosen.keys() & GAUSSIAN:
+        corner = tuple(map(slice, chosen[name].shape))
+        which = (used if name.startswith("weight") else used.any(axis=0))[corner]
+        found[name][corner][which] = chosen[name][which]
+    return found
 
 
 def assemble(network, posterior, known, sigma, sticks, gaussian=True, others=None):
     r"""Return the prior of a network's next task by Eq. 11: :math:`q_{t-1}` of known weights, else :math:`p_0`.
+
+    .. math:: p_0(V_{dk}) = \mathcal N(0, \sigma_0^2)
 
     Parameters
     ----------
@@ -54,18 +52,13 @@ def assemble(network, posterior, known, sigma, sticks, gaussian=True, others=Non
     others : object, optional
         See :class:`ibpcl.models.elbo.Prior`.
     """
-    values, informative = np.zeros(network.layout.size, np.float32), np.zeros(network.layout.size, bool)
+    values, informative = np.zeros(network.layout.size, np.float32), np.ones(network.layout.size, bool)
+    values[network.layout.block("log_sigma")] = np.log(sigma)
     views, flags = network.layout.layers(values), network.layout.layers(informative)
-    for name, layer in network.layers.items():
-        used, initial = known.get(name, np.zeros(layer.shape, bool)), standard(layer.shape, sigma)
-        write(views[name], select(used, grown(posterior[name], initial), initial) if name in known else initial)
-        if name not in network.masked:
-            used = np.ones(layer.shape, bool)
+    for name, used in known.items():
+        write(views[name], select(used, posterior[name], views[name]))
+    for name, layer in network.masked.items():
+        used = known.get(name, np.zeros(layer.shape, bool))
         write(flags[name], {"weight.mu": used, "bias.mu": used.any(axis=0)})
     informative = None if gaussian else np.flatnonzero(informative[network.layout.block("mu")])
     return Prior.at(network.layout, values, sticks, informative, others)
-
-
-def grown(layer, like):
-    """Return a layer's Gaussian parameters in the corners of arrays like those of ``like``; that of one it has not."""
-    return {name: embed(layer[name], like[name].shape) if name in layer else like[name] for name in GAUSSIAN}

@@ -108,7 +108,7 @@ class NPBCL(Growing):
 
     def masks(self, task_id):
         """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a masked layer."""
-        return tuple(hard_masks.unpack(hard_masks.PackedMask(self.memory[f"mask{task_id}.{i}"], layer.shape))
+        return tuple(hard_masks.unpack(self.memory[f"mask{task_id}.{i}"], layer.shape)
                      for i, layer in enumerate(self.network_of(task_id).masked.values()))
 
     def assemble(self, task_id):
@@ -224,7 +224,7 @@ class NPBCL(Growing):
         vector = network.initial(self._means(rng), self.settings.start_sigma, self.alpha)
         views, posterior = network.layout.layers(vector), self.posterior
         for name, known in self._known(network).items():
-            write(views[name], priors.select(known, priors.grown(posterior[name], views[name]), views[name]))
+            write(views[name], priors.select(known, posterior[name], views[name]))
         self._start_own(network, vector, x, rng)
         return vector
 
@@ -324,7 +324,7 @@ class NPBCL(Growing):
         self.memory["alpha"] = np.array([self._next_alpha(alpha, views[name])
                                          for alpha, name in zip(self.alpha, network.masked, strict=True)])
         self.memory[f"widths{t}"] = np.array(self.hidden)
-        self.memory |= {f"mask{t}.{i}": hard_masks.pack(mask).bits for i, mask in enumerate(masks.values())}
+        self.memory |= {f"mask{t}.{i}": np.packbits(mask) for i, mask in enumerate(masks.values())}
         if coreset is not None:
             self.memory |= {f"x{t}": coreset.x, f"y{t}": coreset.y}
         self.shared, self.refined = vector[self.places(network)].copy(), {}

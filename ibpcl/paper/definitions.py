@@ -125,7 +125,7 @@ def masked_prior(seed):
     for mask in masks:
         mask[:, 3] = False                                   # a unit that no task uses
     old = {name: rng.normal(size=shape if name.startswith("weight") else 4) for name in priors.GAUSSIAN}
-    new = priors.standard(shape, 0.3, np.float64)
+    new = {name: np.full_like(value, np.log(0.3) if "sigma" in name else 0.0) for name, value in old.items()}
     prior = priors.select(hard_masks.union(masks, shape), old, new)
     wrong = 0
     for d in range(5):
@@ -142,9 +142,9 @@ def masked_prior(seed):
 def mask_storage(seed):
     """Sec. 4.5: a mask costs one bit a weight, and comes back as it was."""
     mask = np.random.default_rng(seed).random((784, 200)) < 0.15
-    packed = hard_masks.pack(mask)
-    bits = 8 * packed.bits.nbytes / mask.size
-    same = bool((hard_masks.unpack(packed) == mask).all())
+    packed = np.packbits(mask)
+    bits = 8 * packed.nbytes / mask.size
+    same = bool((hard_masks.unpack(packed, mask.shape) == mask).all())
     return Outcome(bits == 1 and same, f"{bits:g} bit a weight", {"bits": bits})
 
 

@@ -22,12 +22,12 @@ TABLE = r"""
     = primitives.masked_linear.apply, primitives.masked_weights.sample
     : definitions/masked-weights, gradients/masked_linear.apply, gradients/masked_weights.sample.bernoulli
 3.1          159          inline   proved     V_dk ~ N(0, sigma_0^2)
-    = continual.prior.standard  : densities/gaussian.log_density, definitions/algorithm.prior
+    = continual.prior.assemble  : densities/gaussian.log_density, definitions/algorithm.prior
 3.1          159          inline   proved     B^l ~ IBP(alpha)
     = primitives.stick_breaking.sample_prior
     : samplers/stick_breaking.sample_prior, samplers/stick_breaking.masks, divergences/stick_breaking.expected_active
 3.1          159          inline   proved     W_out ~ N(0, sigma_0^2)
-    = continual.prior.standard  : definitions/algorithm.prior
+    = continual.prior.assemble  : definitions/algorithm.prior
 3.1          165  Eq. 2   display  proved     y_n ~ Lik(W_out phi_NN(x_n))
     = primitives.likelihoods.categorical, primitives.likelihoods.gaussian, models.network.Network.forward
     : densities/likelihoods.categorical, densities/likelihoods.gaussian, gradients/network.Network.forward
@@ -90,7 +90,7 @@ TABLE = r"""
     = primitives.latent.sample, models.network.Network.forward
     : gradients/latent.sample, definitions/autoencoder.masked-networks, definitions/autoencoder.elbo
 4.1          248  Eq. 11  display  corrected  p_t(V_dk) = B^o_dk q_{t-1}(V_dk) + (1 - B^o_dk) p_0(V_dk)
-    = continual.prior.select, continual.prior.standard
+    = continual.prior.select, continual.prior.assemble
     : errata/masked-prior, definitions/masked-prior, definitions/algorithm.prior
 4.1          250          inline   corrected  B^o = B^1 u B^2 ... u B^{t-1}
     = continual.masks.union  : errata/union-order, definitions/masked-prior
@@ -100,7 +100,7 @@ TABLE = r"""
 4.3          286          claim    proved     a coreset refines only its own task's subset of weights
     = methods.npbcl.NPBCL.predict, inference.objectives.train  : definitions/algorithm.coresets
 4.5          296          claim    proved     one bit for each weight and task
-    = continual.masks.pack  : definitions/mask-storage
+    = continual.masks.unpack  : definitions/mask-storage
 4.5          298          inline   proved     u_i = 1[exists d: B_di = 1]; in practice max_d B_di
     = primitives.masked_linear.column_activity  : definitions/masked-weights, gradients/masked_linear.column_activity
 4.5          301          claim    proved     fine-tuning with masks and sticks fixed
@@ -122,7 +122,7 @@ B.1          469          claim    corrected  alpha = 30, then the maximum of th
 B.2          472          inline   proved     alpha = 40, 40 (encoder, decoder) and 20 (latent)
     = methods.npbcl.NPBCL.learn, methods.npbcl_settings.ImageSettings  : definitions/autoencoder.alphas
 Algorithm 1  479          step     proved     p_new <- p_0(Theta)
-    = continual.prior.standard, methods.npbcl.NPBCL.learn  : definitions/algorithm.prior
+    = continual.prior.assemble, methods.npbcl.NPBCL.learn  : definitions/algorithm.prior
 Algorithm 1  482          step     proved     update coresets
     = methods.npbcl.NPBCL.learn, continual.coresets.random  : definitions/algorithm.coresets
 Algorithm 1  486          step     proved     L_t <- ELBO with prior p_new
@@ -212,11 +212,11 @@ F.2          612          claim    corrected  table: Acc, FWT and BWT of five me
 G            628          display  proved     B^l ~ IBP(alpha)
     = primitives.stick_breaking.sample_prior  : samplers/stick_breaking.sample_prior, samplers/stick_breaking.masks
 G            629          display  proved     V_dk^l ~ N(0, sigma_0^2)
-    = continual.prior.standard  : densities/gaussian.log_density
+    = continual.prior.assemble  : densities/gaussian.log_density
 G            630          display  proved     W^l = B^l o V^l
     = primitives.masked_linear.apply  : definitions/masked-weights
 G            631          display  proved     W_out ~ N(0, sigma_0^2)
-    = continual.prior.standard  : densities/gaussian.log_density
+    = continual.prior.assemble  : densities/gaussian.log_density
 G            632          display  proved     Z_n ~ N(mu_z, sigma_z^2)
     = models.codes.Codes.prior, primitives.latent.kl
     : definitions/autoencoder.latent-divergence, gradients/latent.kl, gradients/autoencoder.elbo.learned-prior

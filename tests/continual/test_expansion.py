@@ -20,15 +20,8 @@ def test_growth_restores_the_empty_units_by_the_paper_s_recursion(mask, target):
     assert expansion.empty_units(mask) == sum(c[1:])
     extra = expansion.growth(mask, target)
     assert extra == max(0, target - sum(c[1:]))
-    grown = expansion.embed(mask, (mask.shape[0], mask.shape[1] + extra))
+    grown = np.pad(mask, ((0, 0), (0, extra)))
     assert expansion.empty_units(grown) == max(target, sum(c[1:]))
-
-
-@given(MASKS, st.integers(0, 3), st.integers(0, 3))
-def test_the_corner_of_what_was_embedded_is_what_it_was(mask, down, right):
-    grown = expansion.embed(mask, (mask.shape[0] + down, mask.shape[1] + right))
-    np.testing.assert_array_equal(expansion.corner(grown, mask.shape), mask)
-    assert grown.sum() == mask.sum()
 
 
 def test_every_parameter_is_in_the_corner_of_a_larger_array():
@@ -37,5 +30,5 @@ def test_every_parameter_is_in_the_corner_of_a_larger_array():
     old, new = np.arange(1.0, 11.0), np.zeros(large.size)
     new[small.within(large)] = old
     for name, value in small.views(old).items():
-        np.testing.assert_array_equal(expansion.corner(large.views(new)[name], value.shape), value)
+        np.testing.assert_array_equal(large.views(new)[name][tuple(map(slice, value.shape))], value)
     assert np.count_nonzero(new) == 10

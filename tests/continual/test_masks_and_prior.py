@@ -3,18 +3,23 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from ibpcl.continual import masks, prior
+from ibpcl.inference.backend import backend
+from ibpcl.noise import Key, uniform
+from ibpcl.numerics import softplus
+from ibpcl.paper.networks import network
 
 MASKS = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=20))
 
 
 @given(MASKS)
 def test_a_packed_mask_is_the_same_mask_at_one_bit_a_weight(mask):
-    packed = masks.pack(mask)
-    np.testing.assert_array_equal(masks.unpack(packed), mask)
-    assert packed.bits.nbytes == -(-mask.size // 8)
+    packed = np.packbits(mask)
+    np.testing.assert_array_equal(masks.unpack(packed, mask.shape), mask)
+    assert packed.nbytes == -(-mask.size // 8)
 
 
 def test_the_union_is_all_that_any_task_uses():
@@ -29,17 +34,40 @@ def test_the_cut_follows_rho_and_the_sticks():
     u = np.full((4, 3), 0.5)
     probability = masks.posterior_probability(rho, np.full(3, 3.0), np.ones(3), u)
     np.testing.assert_allclose(probability[0], np.cumprod(np.full(3, 0.5 ** (1 / 3))), rtol=1e-9)
-    np.testing.assert_array_equal(masks.threshold(probability), [[1, 1, 0], [1, 1, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(probability > 0.5, [[1, 1, 0], [1, 1, 1], [0, 0, 0]])
 
 
 @given(MASKS)
 def test_the_masked_prior_is_a_choice_between_two(used):
     shape = used.shape
     posterior = {name: np.full(shape if name.startswith("weight") else shape[1], 7.0) for name in prior.GAUSSIAN}
-    masked = prior.select(used, posterior, prior.standard(shape, 0.5))
+    initial = {name: np.full_like(value, np.log(0.5) if "sigma" in name else 0.0) for name, value in posterior.items()}
+    masked = prior.select(used, posterior, initial)
     np.testing.assert_array_equal(masked["weight.mu"], np.where(used, 7.0, 0.0))
     np.testing.assert_allclose(masked["weight.log_sigma"], np.where(used, 7.0, np.log(0.5)), rtol=1e-6)
     np.testing.assert_array_equal(masked["bias.mu"], np.where(used.any(axis=0), 7.0, 0.0))
+
+
+@given(MASKS, st.integers(0, 3), st.integers(0, 3))
+def test_a_smaller_posterior_is_in_the_corner_of_the_prior(used, down, right):
+    small, large = used.shape, (used.shape[0] + down, used.shape[1] + right)
+    posterior, initial = ({name: np.full(shape if name.startswith("weight") else shape[1], value)
+                           for name in prior.GAUSSIAN} for shape, value in ((small, 7.0), (large, 2.0)))
+    del posterior["weight.log_sigma"]                        # what it does not have is that of the other
+    masked = prior.select(masks.union([used], large), posterior, initial)
+    np.testing.assert_array_equal(masked["weight.mu"][:small[0], :small[1]], np.where(used, 7.0, 2.0))
+    assert (masked["weight.mu"] == 7).sum() == used.sum() and (masked["weight.log_sigma"] == 2).all()
+    np.testing.assert_array_equal(masked["bias.mu"], [*np.where(used.any(axis=0), 7.0, 2.0), *[2.0] * right])
+
+
+def test_the_cut_is_where_a_weight_is_more_likely_on_than_off():
+    model, vector, _, _, _, _ = network()
+    found = masks.probable(model, vector, 5, Key(0, 0, 0, 0), backend("numpy"))
+    for i, name in enumerate(model.masked):
+        own, u = model.layout.layers(vector)[name], uniform(Key(0, 0, 0, i), (5, *model.masked[name].shape[1:]))
+        a, b = softplus(own["raw_a"]), softplus(own["raw_b"])
+        np.testing.assert_array_equal(found[name], masks.posterior_probability(own["rho"], a, b, u) > 0.5)
+        assert found[name].any() and not found[name].all()
 
 
 def test_a_task_of_another_width_is_named():

@@ -59,7 +59,7 @@ def union_order(seed):
     rng = np.random.default_rng(seed)
     mask, shape = rng.random((6, 5)) < 0.4, (6, 5)
     posterior = {name: rng.normal(size=shape if name.startswith("weight") else 5) for name in priors.GAUSSIAN}
-    initial = priors.standard(shape, 0.3, np.float64)
+    initial = {name: np.zeros_like(value) for name, value in posterior.items()}
 
     def kept(masks):
         prior = priors.select(hard_masks.union(masks, shape), posterior, initial)
@@ -74,7 +74,7 @@ def masked_prior(seed):
     """The divergence of a used weight's unchanged posterior from both priors; it must be 0."""
     old = {"weight.mu": np.array([[0.4]]), "weight.log_sigma": np.array([[-1.5]]),
            "bias.mu": np.zeros(1), "bias.log_sigma": np.zeros(1)}
-    initial = priors.standard((1, 1), 0.3, np.float64)
+    initial = {name: np.full_like(value, np.log(0.3) if "sigma" in name else 0.0) for name, value in old.items()}
     chosen = priors.select(np.array([[True]]), old, initial)
     q, p0 = ((layer["weight.mu"], layer["weight.log_sigma"]) for layer in (old, initial))
     right = gaussian.kl(*q, chosen["weight.mu"], chosen["weight.log_sigma"])[0]
