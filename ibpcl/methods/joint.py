@@ -27,11 +27,6 @@ class Joint(Pooled):
 
     settings_type = Settings
 
-    @property
-    def restarts(self):
-        """Whether every task starts from fresh parameters."""
-        return self.settings.restart
-
     def pool_size(self, task):
         """Return the number of examples of all tasks."""
         return len(task.x_train) + sum(len(self.memory[f"y{t}"]) for t in range(self.learned))

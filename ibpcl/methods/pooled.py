@@ -1,6 +1,6 @@
 """What joint training and rehearsal have in common: the loss is of several tasks, and all their heads are trained."""
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -22,21 +22,23 @@ class Group(NamedTuple):
 class Pooled(Sequential):
     """Train one network on examples of several tasks at once; a base of methods.
 
-    A method says how many examples an epoch passes over (``pool_size``), and which groups of examples a step's rows
-    are and how many there are in the whole (``groups``).
+    A method says how many examples an epoch passes over (:meth:`pool_size`), and ``groups(task, rows)``: which groups
+    of examples a step's rows are, and how many there are in the whole.
     """
-
-    restarts = False                                         # whether every task starts from fresh parameters
 
     def train(self, task, progress):
         """Fit the network and all heads; return what tasks share, then what each has of its own, and the history."""
         return self.fit(self.begin_all(task), self.objective(task), self.pool_size(task), progress)
 
+    def pool_size(self, task):
+        """Return the number of examples that an epoch passes over."""
+        return len(task.x_train)
+
     def begin_all(self, task):
         """Return the parameters before training: those of the tasks before, and a fresh part of the task's own."""
-        fresh, shared = self.begin(task), self.shared_size(task.outputs)
-        vector = np.concatenate([fresh[:shared], *self.own, fresh[shared:]])
-        if self.restarts:
+        fresh, shared = self.begin(task), self.places(self.network(task.outputs))
+        vector = np.concatenate([fresh[shared], *self.own, np.delete(fresh, shared)])
+        if self.settings.restart:
             for t, (network, places) in reversed(list(enumerate(self.parts(task.outputs)))):     # the first one's stays
                 vector[places] = network.start(generator(self.key(task_id=t)), self.settings.start)
         return vector
@@ -60,22 +62,17 @@ class Pooled(Sequential):
 
     def parts(self, outputs):
         """Return the network of each task so far, and of one with so many outputs, and its places in the vector."""
-        networks, shared = [self.network(count) for count in (*self.outputs, outputs)], self.shared_size(outputs)
+        networks = [self.network(count) for count in (*self.outputs, outputs)]
+        shared = self.places(networks[0]).stop               # the first ones of each network's vector, and of all
         ends = accumulate((network.layout.size - shared for network in networks), initial=shared)
-        return [(network, np.r_[:shared, start:start + network.layout.size - shared])
-                for network, start in zip(networks, ends, strict=False)]
-
-    def shared_size(self, outputs):
-        """Return how many parameters all tasks share, the first ones of the vector."""
-        network = self.network(outputs)
-        return network.layout.size - (0 if self.settings.single_head else network.head_size)
+        return [(network, np.r_[:shared, start:end]) for network, (start, end) in
+                zip(networks, pairwise(ends), strict=True)]
 
     def keep(self, task, vector):
-        """Keep what was trained: the hidden layers and every head."""
-        shared = self.shared_size(task.outputs)
-        self.own = [vector[places[shared:]] for _, places in self.parts(task.outputs)]
-        self.shared, self.outputs = vector[:shared].copy(), [*self.outputs, task.outputs]
-        self.remember(task, vector)
+        """Keep what was trained: what tasks share, and what each has of its own."""
+        *before, (_, last) = self.parts(task.outputs)
+        self.own = [np.delete(vector[places], self.places(network)) for network, places in before]
+        super().keep(task, vector[last])
 
     def remembered(self, task_id, scale=1.0):
         """Return the examples that are kept of a task."""

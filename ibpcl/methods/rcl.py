@@ -19,7 +19,7 @@ tried before is rewarded without training.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import itemgetter
 
 import numpy as np
 
@@ -27,12 +27,11 @@ from ibpcl import adam
 from ibpcl.data.subsets import with_validation
 from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
-from ibpcl.inference import objectives
 from ibpcl.inference.objectives import Data, Weighted
 from ibpcl.methods.growing import Growing
 from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.models.controller import Controller
-from ibpcl.models.elbo import Elbo
+from ibpcl.models.elbo import GRADIENT
 from ibpcl.noise import Key, generator, uniform
 from ibpcl.openblas import on_one_thread
 from ibpcl.options import option
@@ -57,25 +56,6 @@ class Settings(SequentialSettings):
     value_rate: float = option(0.01, "Adam's learning rate of the value, the controller's baseline.", at_least=0)
 
 
-class Search(NamedTuple):
-    """A task after some of its trials.
-
-    ``vector`` and ``state``: the controller and its Adam.  ``trials``: a row a trial, the units it added to each layer,
-    then its reward.  ``best`` and ``history``: the parameters of the network to keep, and how it was trained.
-    """
-
-    vector: np.ndarray
-    state: adam.State
-    trials: np.ndarray
-    best: np.ndarray
-    history: list
-
-    @property
-    def added(self):
-        """The units that the network to keep added to each layer: the first of the largest rewards."""
-        return self.trials[self.trials[:, -1].argmax(), :-1].astype(np.int64)
-
-
 class RCL(Growing):
     """Learn tasks in a network that grows; parameters and attributes as in :class:`ibpcl.methods.growing.Growing`.
 
@@ -86,71 +66,63 @@ class RCL(Growing):
 
     def train(self, task, progress):
         """Fit the first network, or search for the next one; return its parameters and the history of its training."""
-        t, hidden = len(self.outputs), np.array(self.settings.hidden)
-        if t == 0:
+        added = 0
+        if self.learned == 0:
             vector, history = super().train(task, progress)
         else:
-            found = self.search(task, progress)
-            vector, history, hidden = found.best, found.history, self.memory[f"widths{t - 1}"] + found.added
-            self.memory[f"trials{t}"] = found.trials
-        self.memory[f"widths{t}"] = hidden
+            added, vector, history = self.search(task, progress)
+        self.memory[f"widths{self.learned}"] = np.array(self.hidden) + added
         return vector, history
 
     @on_one_thread
     def search(self, task, progress=None):
-        """Make all trials of a task and return the :class:`Search`."""
-        settings, t = self.settings, len(self.outputs)
-        controller = Controller(len(settings.hidden), settings.most_units + 1, settings.controller_units)
-        rates = np.full(controller.layout.size, settings.controller_rate)
-        rates[controller.layout.block("value")] = settings.value_rate
+        """Make all trials of a task; return the units that the best one added, its parameters and its history.
+
+        The best one is the first of those with the largest reward.
+        """
+        settings, t = self.settings, self.learned
         try:
-            parts = with_validation([task], settings.held_out, self.seed)[0]
+            parts = with_validation([task], settings.held_out, self.seed)[0]     # what is held out is its test set
         except ValueError as error:                          # one side would be empty
             raise TrainingError(f"rcl: held_out = {settings.held_out} of the {len(task.x_train)} training examples of "
                                 f"task {task.name!r} leaves none to train on, or none to reward trials on; change "
                                 "held_out, or give the task more examples") from error
+        controller = Controller(len(settings.hidden), settings.most_units + 1, settings.controller_units)
+        value = controller.layout.block("value")
+        rates = np.full(controller.layout.size, settings.controller_rate)
+        rates[value] = settings.value_rate
         vector = controller.initial(generator(Key(self.seed, t, 0, CONTROLLER_STREAM)))
-        search = Search(vector, adam.start(vector), np.empty((0, controller.layers + 1)), None, [])
+        state, trials, rewards, best = adam.start(vector), [], {}, (-np.inf,)
         for trial in range(settings.trials):
             noise = uniform(Key(self.seed, t, trial, CHOICE_STREAM), controller.layers, np.float64)
-            search = self.step(search, controller, controller.sample(search.vector, noise), rates, parts, progress)
-        return search
-
-    def step(self, search, controller, added, rates, parts, progress=None):
-        """Reward one choice, let the controller learn from it, and return the :class:`Search` after it.
-
-        ``parts`` is the task without its held-out examples, which stand in the place of its test set.
-        """
-        vector, best, history = search.vector.copy(), search.best, search.history
-        before = search.trials[(search.trials[:, :-1] == added).all(axis=1)]
-        if len(before):
-            reward = before[0, -1]
-        else:
-            network, fitted, records = self.grow(parts, added, progress)
-            right = accuracy(network.predict(fitted, parts.x_test, self.backend), parts.y_test)
-            reward = right - self.settings.unit_cost * added.sum()
-            if reward > search.trials[:, -1].max(initial=-np.inf):
-                best, history = fitted, records
-        if len(search.trials) == 0:                          # the first reward says where rewards are, not what is good
-            vector[controller.layout.block("value")] = reward
-        _, cache = controller.loss(vector, added[None], np.array([reward]), controller.value(vector))
-        vector, state = adam.update(vector, controller.loss_vjp(1.0, cache), search.state, rates)
-        return Search(vector, state, np.vstack([search.trials, [*added, reward]]), best, history)
+            added = controller.sample(vector, noise)
+            choice = tuple(added.tolist())
+            if choice not in rewards:
+                network, fitted, history = self.grow(parts, added, progress)
+                right = accuracy(network.predict(fitted, parts.x_test, self.backend), parts.y_test)
+                rewards[choice] = right - settings.unit_cost * added.sum()
+                best = max(best, (rewards[choice], added, fitted, history), key=itemgetter(0))
+            if trial == 0:                                   # the first reward says where rewards are, not what is good
+                vector[value] = rewards[choice]
+            _, cache = controller.loss(vector, added[None], np.array([rewards[choice]]), controller.value(vector))
+            vector, state = adam.update(vector, controller.loss_vjp(1.0, cache), state, rates)
+            trials.append([*choice, rewards[choice]])
+        self.memory[f"trials{t}"] = np.array(trials)
+        return best[1:]
 
     def grow(self, task, added, progress=None):
         """Add units to the network of the last task and train them, and nothing else, on a task.
 
         Returns
         -------
-        network : Network
+        network : PlainNetwork
             Of the new widths.
         vector : ndarray, shape (P,)
             Its parameters; those of the old network are the same bit for bit.
         history : list of Record
             Of the training.
         """
-        widths = tuple((self.memory[f"widths{self.learned - 1}"] + added).tolist())
-        network = self.network(task.outputs, widths)
-        weighted = Weighted(Elbo(1.0), held=self.known(network))
-        return objectives.train(network, self.start(network), None, Data(task.x_train, task.y_train),
-                                self.how(progress), {"plain": self.settings.rate}, weighted, {})
+        network = self.network(task.outputs, tuple((np.array(self.hidden) + added).tolist()))
+        weighted = Weighted(GRADIENT, held=self.known(network))
+        return network, *self.maximize(network, self.start(network), None, Data(task.x_train, task.y_train),
+                                       self.how(progress), weighted)

@@ -31,18 +31,16 @@ class Settings(SequentialSettings):
     buffer_size: int = option(200, "Examples kept of each task, at most; every step learns all of them again.",
                               at_least=1)
 
+    restart = False                                          # no choice here
+
 
 class Rehearsal(Pooled):
     """Learn tasks while rehearsing others; parameters as in :class:`ibpcl.methods.sequential.Sequential`."""
 
     settings_type = Settings
 
-    def pool_size(self, task):
-        """Return the number of examples of the task; buffers are in every step."""
-        return len(task.x_train)
-
     def groups(self, task, rows):
-        """Return the task's minibatch and every buffer, and how many examples they stand for."""
+        """Return the task's minibatch and the whole of every buffer, and how many examples they stand for."""
         size = len(task.x_train)
         groups = [Group(task.x_train[rows], task.y_train[rows], self.learned, size / len(rows))]
         for t in range(self.learned):
