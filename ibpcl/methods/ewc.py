@@ -20,16 +20,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import fisher
-from ibpcl.methods.images import AutoencoderSettings, on_images
+from ibpcl.methods.images import on_images
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.noise import generator
-from ibpcl.options import Presets, option
+from ibpcl.options import option
 
 VARIANTS = ("separate", "online")
 
 
 @dataclass(frozen=True)
-class Information(Presets):
+class Information(SequentialSettings):
     """The settings of methods that need the Fisher information."""
 
     fisher: str = option("exact", "Labels of the Fisher information; exact: all of them.", choices=fisher.DEFINITIONS)
@@ -37,12 +37,9 @@ class Information(Presets):
                                          at_least=1)
 
 
-@dataclass(frozen=True)
-class ImageInformation(Information):
-    """The same of images."""
-
-    fisher: str = option("sampled", "Pixels of the Fisher information: drawn (sampled), or the images' (empirical).",
-                         choices=fisher.DEFINITIONS_OF_IMAGES)
+# Its labels are pixels where a method learns images.
+OF_PIXELS = {"default": "sampled", "choices": fisher.DEFINITIONS_OF_IMAGES,
+             "doc": "Pixels of the Fisher information: drawn (sampled), or the images' (empirical)."}
 
 
 def information(learner, task, vector):
@@ -58,25 +55,13 @@ def information(learner, task, vector):
 
 
 @dataclass(frozen=True)
-class Elastic(Presets):
-    """The settings of EWC whatever it learns."""
+class Settings(Information):
+    """The settings of EWC."""
 
     weight: float = option(100.0, "Lambda, for the mean information per example, with a half in front.", at_least=0)
     variant: str = option("online", "An anchor per task (separate), or the last one and a sum of Fishers (online).",
                           choices=VARIANTS)
     decay: float = option(1.0, "Gamma: factor of the online sum when a task is added.", at_least=0, at_most=1)
-
-
-@dataclass(frozen=True)
-class Settings(Elastic, Information, SequentialSettings):
-    """The settings of EWC."""
-
-
-@dataclass(frozen=True)
-class ImageSettings(Elastic, ImageInformation, AutoencoderSettings):
-    """The settings of EWC for images."""
-
-    weight: float = 10.0
 
 
 class EWC(Sequential):
@@ -103,4 +88,4 @@ class EWC(Sequential):
             self.memory |= {"anchor": self.shared, "fisher": (decayed + found).astype(found.dtype)}
 
 
-ImageEWC = on_images(EWC, ImageSettings)
+ImageEWC, ImageSettings = on_images(EWC, fisher=OF_PIXELS, weight={"default": 10.0})

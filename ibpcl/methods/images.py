@@ -5,10 +5,11 @@ its own first layers of the decoder; the decoder's last layers are shared, so th
 to hold what is shared, and what it remembers, is as for classes; the loss is the negative ELBO an image.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, make_dataclass
 
 from ibpcl.continual.learner import Saved, check_inputs, check_task_id
 from ibpcl.methods import OneRate
+from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.models import starts
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.layers import ACTIVATIONS
@@ -109,8 +110,17 @@ class OnImages(Generative):
         return super().how(progress)._replace(samples=self.settings.samples, key=self.key("train"))
 
 
-def on_images(learner, settings):
-    """Return the class of a method that learns images as ``learner`` learns labels: ``ImageEWC`` for ``EWC``."""
+def on_images(learner, **changes):
+    """Return the class that learns images as ``learner`` learns labels, ``ImageEWC`` for ``EWC``, and its settings.
+
+    These are the settings of autoencoders and the method's own options; ``changes`` has by name what an option declares
+    otherwise for images.
+    """
+    own = [(one.name, one.type, option(**{"default": one.default, **one.metadata, **changes.get(one.name, {})}))
+           for one in fields(learner.settings_type) if one.name not in SequentialSettings.__dataclass_fields__]
+    settings = make_dataclass("ImageSettings", own, bases=(AutoencoderSettings,), frozen=True, namespace={
+        "__doc__": f"The settings of :class:`{learner.__name__}` for images."})
+    settings.__module__ = learner.__module__
     return type(f"Image{learner.__name__}", (OnImages, learner), {
         "__doc__": f"Learn generative models; parameters as in :class:`{learner.__name__}`.",
-        "__module__": learner.__module__, "settings_type": settings})
+        "__module__": learner.__module__, "settings_type": settings}), settings

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.ewc import ImageInformation, Information, information
-from ibpcl.methods.images import AutoencoderSettings, on_images
-from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
-from ibpcl.options import Presets, option
+from ibpcl.methods.ewc import OF_PIXELS, Information, information
+from ibpcl.methods.images import on_images
+from ibpcl.methods.sequential import Sequential, pull
+from ibpcl.options import option
 
 MERGES = ("mode", "mean")
 # Where no task has any information the mode is undetermined; this makes it the mean.
@@ -27,18 +27,13 @@ FLOOR = 1e-8
 
 
 @dataclass(frozen=True)
-class Merging(Presets):
-    """The settings of IMM whatever it learns."""
+class Settings(Information):
+    """The settings of IMM."""
 
     merge: str = option("mode", "How solutions are merged; mode: weighted by information.", choices=MERGES)
     alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.",
                                       at_least=0, at_most=1)
     transfer: float = option(0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0)
-
-
-@dataclass(frozen=True)
-class Settings(Merging, Information, SequentialSettings):
-    """The settings of IMM."""
 
 
 def alphas(tasks, last=None):
@@ -94,9 +89,4 @@ class IMM(Sequential):
         return merge_mode(solutions, [self.memory[f"fisher{t}"] for t in tasks], weights).astype(np.float32)
 
 
-@dataclass(frozen=True)
-class ImageSettings(Merging, ImageInformation, AutoencoderSettings):
-    """The settings of IMM for images."""
-
-
-ImageIMM = on_images(IMM, ImageSettings)
+ImageIMM, ImageSettings = on_images(IMM, fisher=OF_PIXELS)

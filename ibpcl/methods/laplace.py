@@ -16,23 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.ewc import ImageInformation, Information, information
-from ibpcl.methods.images import AutoencoderSettings, on_images
-from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
-from ibpcl.options import Presets, option
+from ibpcl.methods.ewc import OF_PIXELS, Information, information
+from ibpcl.methods.images import on_images
+from ibpcl.methods.sequential import Sequential, pull
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)
-class Gaussian(Presets):
-    """The settings of online Laplace whatever it learns."""
+class Settings(Information):
+    """The settings of online Laplace."""
 
     weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.", at_least=0)
     prior_sigma: float = option(1.0, "Standard deviation sigma_0 of the first prior of a weight.", above=0)
-
-
-@dataclass(frozen=True)
-class Settings(Gaussian, Information, SequentialSettings):
-    """The settings of online Laplace."""
 
 
 class Laplace(Sequential):
@@ -57,9 +52,4 @@ class Laplace(Sequential):
         self.memory = {"mean": self.shared, "precision": (precision + found).astype(found.dtype)}
 
 
-@dataclass(frozen=True)
-class ImageSettings(Gaussian, ImageInformation, AutoencoderSettings):
-    """The settings of online Laplace for images."""
-
-
-ImageLaplace = on_images(Laplace, ImageSettings)
+ImageLaplace, ImageSettings = on_images(Laplace, fisher=OF_PIXELS)

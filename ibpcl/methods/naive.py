@@ -11,7 +11,7 @@ a head a task, how little.
 
 from dataclasses import dataclass
 
-from ibpcl.methods.images import AutoencoderSettings, on_images
+from ibpcl.methods.images import on_images
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 
 
@@ -26,9 +26,4 @@ class Naive(Sequential):
     settings_type = Settings
 
 
-@dataclass(frozen=True)
-class ImageSettings(AutoencoderSettings):
-    """The settings of naive training on images."""
-
-
-ImageNaive = on_images(Naive, ImageSettings)
+ImageNaive, ImageSettings = on_images(Naive)

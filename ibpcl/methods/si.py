@@ -18,22 +18,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.images import AutoencoderSettings, on_images
+from ibpcl.methods.images import on_images
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
-from ibpcl.options import Presets, option
+from ibpcl.options import option
 
 
 @dataclass(frozen=True)
-class Synapses(Presets):
-    """The settings of synaptic intelligence whatever it learns."""
+class Settings(SequentialSettings):
+    """The settings of synaptic intelligence."""
 
     weight: float = option(1.0, "Weight c of the penalty, without a half.", at_least=0)
     damping: float = option(0.001, "Xi, which bounds the importance of a weight that hardly moved.", above=0)
-
-
-@dataclass(frozen=True)
-class Settings(Synapses, SequentialSettings):
-    """The settings of synaptic intelligence."""
 
 
 class SI(Sequential):
@@ -79,9 +74,4 @@ class SI(Sequential):
         self.memory = {"anchor": self.shared, "importance": importance.astype(vector.dtype)}
 
 
-@dataclass(frozen=True)
-class ImageSettings(Synapses, AutoencoderSettings):
-    """The settings of synaptic intelligence for images."""
-
-
-ImageSI = on_images(SI, ImageSettings)
+ImageSI, ImageSettings = on_images(SI)
