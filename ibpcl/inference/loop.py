@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from ibpcl import adam
 from ibpcl.errors import NonFiniteError
+from ibpcl.models.elbo import Elbo
 from ibpcl.noise import generator
 from ibpcl.numerics import finite
 from ibpcl.openblas import one_thread
@@ -21,7 +22,7 @@ ORDER_STREAM = 2**32 - 1
 class Record(NamedTuple):
     """One row of the history: means over the steps of an epoch, in nats for the whole task; the ELBO at weights one.
 
-    A divergence that a model does not have is 0.
+    The parts are those of :class:`ibpcl.models.elbo.Elbo`, in its order; a divergence that a model does not have is 0.
     """
 
     task: int
@@ -93,31 +94,13 @@ class Fit(NamedTuple):
 
 
 def fit(vector, objective, rates, examples, how, adapt=None):
-    """Minimize a loss that is estimated from minibatches.
+    """Minimize a loss that is estimated from minibatches; return the parameters (P,) and the history, a list of Record.
 
-    Parameters
-    ----------
-    vector : ndarray, shape (P,)
-        Where to start.
-    objective : callable
-        ``objective(vector, rows, step, steps) -> (parts, gradient, tau)``: the parts of the ELBO, under their names in
-        :class:`Record` and the log likelihood first, the gradient of the loss that shall fall, and the temperature, for
-        the examples in ``rows``.
-    rates : ndarray, shape (P,)
-        Learning rate of each element.
-    examples : int
-        Number of examples.
-    how : Fit
-        How the fit goes.
-    adapt : callable, optional
-        ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step; it may change them all.
-
-    Returns
-    -------
-    vector : ndarray, shape (P,)
-        The fitted parameters.
-    history : list of Record
-        One row per epoch.
+    ``objective(vector, rows, step, steps) -> (parts, gradient, tau)`` gives, for the examples in ``rows``, the parts of
+    the ELBO, an :class:`ibpcl.models.elbo.Elbo`, the gradient (P,) of the loss that shall fall, and the temperature.
+    It starts at ``vector`` (P,), with a learning rate of each element in ``rates`` (P,); ``examples`` is their number
+    and ``how`` a :class:`Fit`.  ``adapt(step, vector, state, rates) -> (vector, state, rates)`` is called after each
+    step, and may change them all.
 
     Raises
     ------
@@ -134,7 +117,7 @@ def fit(vector, objective, rates, examples, how, adapt=None):
             for i, rows in enumerate(minibatches(examples, how.batch, how.key._replace(step=epoch))):
                 step = epoch * per_epoch + i
                 parts, gradient, tau = objective(vector, rows, step, steps)
-                _refuse_non_finite(parts, finite(gradient), how.phase, epoch, step)
+                _refuse_non_finite(parts, gradient, f"{how.phase}, epoch {epoch + 1}, step {step}")
                 vector, state = how.backend.adam.update(vector, gradient, state, rates,
                                                         factor=geometric(1.0, how.rate_end, step, steps))
                 if adapt is not None:
@@ -142,43 +125,25 @@ def fit(vector, objective, rates, examples, how, adapt=None):
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))
                 rows_of_epoch.append(parts)
                 bar.update()
-            means = [float(np.mean(part)) for part in zip(*rows_of_epoch, strict=True)]
-            elbo, names = means[0] - sum(means[1:]), type(parts)._fields
-            history.append(Record(how.key.task, how.phase, epoch, per_epoch, float(tau), elbo,
-                                  **dict(zip(names, means, strict=True))))
+            means = Elbo(*(float(np.mean(part)) for part in zip(*rows_of_epoch, strict=True)))
+            history.append(Record(how.key.task, how.phase, epoch, per_epoch, float(tau), means.total, *means))
             if watch.on_epoch is not None:
                 watch.on_epoch(history[-1], vector)
-            bar.set_postfix_str(f"ELBO/N {elbo / examples:.4f}")
+            bar.set_postfix_str(f"ELBO/N {means.total / examples:.4f}")
     return (vector if mean is None else mean), history
 
 
 def geometric(start, end, step, steps):
-    r"""Interpolate geometrically from ``start`` at the first step to ``end`` at the last.
+    r"""Interpolate geometrically from ``start`` > 0 at the first step to ``end`` > 0 at the last, or at a single one.
 
     .. math:: \tau_i = \tau_0 \Bigl(\frac{\tau_1}{\tau_0}\Bigr)^{i / (n - 1)}, \qquad i = 0 \ldots n - 1
 
     Kumar et al. (2021), supplement, "Hyperparameter settings": from 10 to 0.25.
 
-    Parameters
-    ----------
-    start, end : float
-        Both > 0.
-    step, steps : int
-        The step i and their number n; with a single step the temperature is ``end``.
-
-    Returns
-    -------
-    tau : float
-        The temperature of this step.
-
-    Examples
-    --------
     >>> [round(geometric(10.0, 0.1, i, 3), 6) for i in range(3)]
     [10.0, 1.0, 0.1]
     """
-    if steps <= 1:
-        return end
-    return start * (end / start) ** (step / (steps - 1))
+    return start * (end / start) ** (step / (steps - 1)) if steps > 1 else end
 
 
 def running_mean(mean, vector, count):
@@ -192,12 +157,10 @@ def running_mean(mean, vector, count):
     return vector.copy() if count == 1 else mean + (vector - mean) / vector.dtype.type(count)
 
 
-def _refuse_non_finite(parts, finite_gradient, phase, epoch, step):
-    if finite_gradient and all(math.isfinite(part) for part in parts):
+def _refuse_non_finite(parts, gradient, where):
+    finite_elbo = all(map(math.isfinite, parts))
+    if finite_elbo and finite(gradient):
         return
-    named = ", ".join(f"{name} {float(part):g}" for name, part in zip(type(parts)._fields, parts, strict=True))
-    culprit = "the gradient" if all(math.isfinite(part) for part in parts) else "the ELBO"
-    raise NonFiniteError(
-        f"{phase}, epoch {epoch + 1}, step {step}: {culprit} is not finite ({named}). "
-        "Lower the learning rates, or check the scale of the inputs."
-    )
+    named = ", ".join(f"{name} {float(part):g}" for name, part in parts._asdict().items())
+    raise NonFiniteError(f"{where}: {'the gradient' if finite_elbo else 'the ELBO'} is not finite ({named}). "
+                         "Lower the learning rates, or check the scale of the inputs.")
