@@ -25,22 +25,15 @@ class Learner(Protocol):
     def learn(self, task, progress=None):
         """Learn the next task; return its history, a list of :class:`ibpcl.inference.loop.Record`.
 
-        Parameters
-        ----------
-        task : ibpcl.continual.task.Task
-            All tasks of a learner are of one kind, with inputs of one width; with one head for all also of one number
-            of classes.
-        progress : bool or ibpcl.inference.loop.Watch, optional
-            Show progress bars: yes, no, or (None) on a terminal only; or who watches every epoch.
+        All tasks of a learner are of one kind, with inputs of one width; with one head for all also of one number of
+        classes.  ``progress`` shows progress bars: yes, no, or (None) on a terminal only; or it is a
+        :class:`ibpcl.inference.loop.Watch`, who sees every epoch.
 
         Raises
         ------
-        TypeError
-            If the task is of a kind that the method does not learn.
-        ValueError
-            If the task does not fit the network.
-        TrainingError
-            If the objective is not finite, or no weight is left.
+        TypeError, ValueError, TrainingError
+            If the method does not learn tasks of this kind; if the task does not fit the network; if the objective is
+            not finite, or no weight is left.
         """
 
     def predict(self, x, task_id):
@@ -102,19 +95,15 @@ class Saved:
         >>> NPBCL(Settings(hidden=(50,)), seed=3)
         NPBCL(Settings(hidden=(50,)), seed=3, backend_name='numba'), 0 tasks learned
         """
-        kind = type(self.settings).__name__
-        settings = ", ".join(f"{one.name}={getattr(self.settings, one.name)!r}"
-                             for one in dataclasses.fields(self.settings)
-                             if getattr(self.settings, one.name) != one.default)
-        return (f"{type(self).__name__}({kind}({settings}), seed={self.seed}, backend_name={self.backend.name!r}), "
-                f"{self.learned} tasks learned")
+        changed = ", ".join(f"{one.name}={getattr(self.settings, one.name)!r}"
+                            for one in dataclasses.fields(self.settings)
+                            if getattr(self.settings, one.name) != one.default)
+        return (f"{type(self).__name__}({type(self.settings).__name__}({changed}), seed={self.seed}, "
+                f"backend_name={self.backend.name!r}), {self.learned} tasks learned")
 
     def save(self, path):
         """Write the learner to one file, atomically: settings, seed, backend and all that it learned."""
-        settings = dataclasses.asdict(self.settings)
-        checkpoints.save(path, self.state(), {"method": type(self).__name__, "class": class_of(self),
-                                              "settings": settings, "seed": self.seed, "backend": self.backend.name,
-                                              **form()})
+        checkpoints.save(path, self.state(), about(self, self.settings, self.seed, self.backend.name))
 
     @classmethod
     def load(cls, path):
@@ -135,26 +124,20 @@ class Saved:
         return learner
 
 
-def class_of(learner):
-    """Return the class of a learner as ``package.module:Class``."""
-    return f"{type(learner).__module__}:{type(learner).__qualname__}"
-
-
 def form():
     """Return what a file with a learner's state says of its form: see :func:`check_form`."""
     return {"form": FORM, "version": ibpcl.__version__}
 
 
+def about(learner, settings, seed, backend_name):
+    """Return what a file with a learner's state says of the learner: its class, and what that was made with."""
+    return {"method": type(learner).__name__, "class": f"{type(learner).__module__}:{type(learner).__qualname__}",
+            "settings": dataclasses.asdict(settings), "seed": seed, "backend": backend_name, **form()}
+
+
 def check_form(meta, path):
-    """Refuse a file whose learner's state is in the form of another version.
+    """Refuse a file whose learner's state is in the form of another version, which the ValueError names.
 
-    Raises
-    ------
-    ValueError
-        Naming the version that wrote it.
-
-    Examples
-    --------
     >>> check_form({"form": 1, "version": "0.0.9"}, "learner.npz")
     Traceback (most recent call last):
     ...
@@ -169,11 +152,7 @@ def check_task(caller, task, kinds, inputs):
     """Refuse a task of a kind that the method does not learn, or of another width than the first task's.
 
     ``kinds`` is one of the :attr:`ibpcl.continual.task.Task.kind`, or several; ``inputs`` None before the first task.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Naming ``caller``, what is allowed and what came.
+    The TypeError or ValueError names ``caller``, what is allowed and what came.
     """
     if not isinstance(task, Task):
         raise TypeError(f"{caller}: task must be a Task, got {type(task).__name__}")
@@ -194,13 +173,7 @@ def under(state, start):
 
 
 def check_inputs(caller, x, inputs, task_id, learned):
-    """Return the inputs of a prediction as float32 (N, D); refuse others, and tasks that were not learned.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Saying what is allowed and what came.
-    """
+    """Return the inputs of a prediction as float32 (N, D); refuse others, and tasks that were not learned."""
     check_task_id(caller, task_id, learned)
     x = real_rows(x, f"{caller}: x")
     if x.shape[1] != inputs:

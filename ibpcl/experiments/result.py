@@ -4,14 +4,14 @@ import importlib.metadata
 import math
 import platform
 import sys
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 import ibpcl
 from ibpcl import checkpoints, storage
-from ibpcl.continual.learner import class_of, form
+from ibpcl.continual.learner import about
 from ibpcl.evaluation import calibration, metrics, structure
 from ibpcl.experiments.folder import IMAGES, LEARNER
 from ibpcl.inference.backend import backend
@@ -160,9 +160,8 @@ def write_state(run):
     """Write the history of a run and everything that was learned; of images, also what its figures show."""
     storage.write_csv(run.folder / "history.csv", run.history)
     # As any learner saves itself; one of the user's own need not know how.
-    checkpoints.save(run.folder / LEARNER, run.learner.state(), {
-        "method": type(run.learner).__name__, "class": class_of(run.learner), "settings": asdict(run.config.settings),
-        "seed": run.config.seed, "backend": run.result["backend"], **form()})
+    checkpoints.save(run.folder / LEARNER, run.learner.state(),
+                     about(run.learner, run.config.settings, run.config.seed, run.result["backend"]))
     # Its predecessor is of the same run, or of one that is being replaced.
     Path(run.folder, f"{LEARNER}.previous").unlink(missing_ok=True)
     if run.images is not None:
