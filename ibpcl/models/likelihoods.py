@@ -49,7 +49,9 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True)
 class Likelihood:
-    """The contract; this one has no entries of its own."""
+    """The contract; this one has no entries of its own, and a ``density`` of :mod:`ibpcl.primitives.likelihoods`."""
+
+    density = None
 
     def width(self, classes):
         """Return how many outputs a task of so many classes (or targets) needs."""
@@ -68,7 +70,8 @@ class Likelihood:
         ``views`` are the parameters by layer and name, ``outputs`` (S, N, C) the network's; ``backend`` computes.  The
         cache is for :meth:`log_density_vjp`.
         """
-        raise NotImplementedError
+        log_p, cache = getattr(backend.likelihoods, self.density)(outputs, targets)
+        return log_p, (getattr(backend.likelihoods, f"{self.density}_vjp"), cache)
 
     def log_density_vjp(self, dlog_p, cache):
         """Pull the gradient back to the outputs; and to the own entries, a dict by layer and name."""
@@ -88,10 +91,7 @@ class Likelihood:
 class Softmax(Likelihood):
     """Classes, an output each: :func:`ibpcl.primitives.likelihoods.categorical`."""
 
-    def log_density(self, views, outputs, targets, backend):
-        """Evaluate the log probability of the labels (N,)."""
-        log_p, cache = backend.likelihoods.categorical(outputs, targets)
-        return log_p, (backend.likelihoods.categorical_vjp, cache)
+    density = "categorical"
 
     def predict(self, views, outputs):
         """Return the :class:`Classes`."""
@@ -117,6 +117,11 @@ class Bernoulli(Likelihood):
         if self.link not in LINKS:
             raise ValueError(f"Bernoulli: link must be one of {', '.join(LINKS)}, got {self.link!r}")
 
+    @property
+    def density(self):
+        """The name of the density."""
+        return f"bernoulli_{self.link}"
+
     def width(self, classes):
         """Return the one output of two classes."""
         if classes != 2:
@@ -126,9 +131,7 @@ class Bernoulli(Likelihood):
     def log_density(self, views, outputs, targets, backend):
         """Evaluate the log probability of labels (N,), 0 or 1, or of pixels (N, D)."""
         targets = targets if targets.ndim == 2 else targets[:, None].astype(outputs.real.dtype)
-        functions = backend.likelihoods if self.link == "logistic" else likelihoods      # the probit has no twin
-        log_p, cache = getattr(functions, f"bernoulli_{self.link}")(outputs, targets)
-        return log_p, (getattr(functions, f"bernoulli_{self.link}_vjp"), cache)
+        return super().log_density(views, outputs, targets, backend)
 
     def predict(self, views, outputs):
         """Return the :class:`Classes` of one output, 0 and 1."""
