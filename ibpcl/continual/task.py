@@ -6,7 +6,6 @@ are asked for, so a long stream needs the memory of one task.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -173,16 +172,6 @@ class Task:
                                  f"got {len(y)} for {len(x)}")
 
 
-class Stream(Protocol):
-    """What a sequence of tasks offers; any object that has these is a stream."""
-
-    name: str
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, t: int) -> Task: ...
-
-
 def _at_least(least, value, what):
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{what} must be an integer, got {value!r}")
@@ -206,15 +195,8 @@ def _filled(values, what):
 
 
 def real_rows(values, what):
-    """Return an array of float32 (N, D), finite; ``what`` it is stands in the error.
+    """Return an array of float32 (N, D), finite; the error for anything else says ``what`` it is.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
-
-    Examples
-    --------
     >>> real_rows([[1.0, np.nan]], "x")
     Traceback (most recent call last):
     ...

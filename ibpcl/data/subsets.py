@@ -1,12 +1,12 @@
 """Streams and data sets made of the examples of others: with a validation set, with fewer examples, or cut anew."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ibpcl.continual.task import Stream, Task
+from ibpcl.continual.task import Task
 from ibpcl.data.tasks import check_index
 
 
@@ -14,7 +14,7 @@ from ibpcl.data.tasks import check_index
 class DerivedStream:
     """A stream whose tasks are ``change(task, t)`` of another's, made when they are asked for."""
 
-    stream: Stream
+    stream: Sequence[Task]
     name: str
     change: Callable[[Task, int], Task]
 
@@ -32,7 +32,7 @@ def with_validation(stream, fraction=0.1, seed=0):
 
     Parameters
     ----------
-    stream : Stream
+    stream : sequence of Task
     fraction : float, strictly between 0 and 1
         The share of each class that becomes the test set, rounded.
     seed : int, at least 0
@@ -67,7 +67,7 @@ def limited(stream, train=None, test=None):
 
     Parameters
     ----------
-    stream : Stream
+    stream : sequence of Task
     train, test : int, at least 1, optional
         At most so many training and test examples per task; all if not given.
 
