@@ -124,8 +124,8 @@ class Course:
         self.learner, self.task, self.settings = learner, task, learner.settings
         self.how, self.history = learner.how(progress), []
         self.network = learner.network(task.outputs)
-        self.widths, self.vector = self.network.hidden, learner.start(self.network)
-        self.before = [(weight.copy(), bias.copy()) for weight, bias in self.network.weights(self.vector)[:-1]]
+        self.vector = learner.start(self.network)
+        self.old, self.before = self.network, self.vector
 
     def fit_new(self, phase, epochs, groups=()):
         """Train what the last task did not have, sparsely: weights alone, and ``groups`` of what enters a unit."""
@@ -140,7 +140,7 @@ class Course:
         decay, drift = (np.float32(weight) * trained for weight in (self.settings.decay, self.settings.drift))
         drift[-self.network.head_size:] = 0                  # the new head was nowhere
         self._fit("selected", self.settings.epochs, trained,
-                  pulls=((np.zeros_like(decay), decay), (self.learner.start(self.network), drift)))
+                  pulls=((np.zeros_like(decay), decay), (self.before, drift)))
 
     def loss(self):
         """Return the mean negative log likelihood of the training data, nats per example."""
@@ -149,21 +149,21 @@ class Course:
 
     def expand(self):
         """Add units to every layer, train them, and remove those that nothing enters."""
-        larger = self.network.resized(tuple(width + self.settings.expand_units for width in self.widths))
+        larger = self.network.resized(tuple(width + self.settings.expand_units for width in self.old.hidden))
         vector = self.learner.start(larger, "growth")
         vector[self.network.layout.within(larger.layout)] = self.vector
         self.network, self.vector = larger, vector
-        groups = expandable.incoming(larger, self.widths)
+        groups = expandable.incoming(larger, self.old.hidden)
         self.fit_new("expanded", self.settings.epochs, groups)
         keep = tuple(np.append(np.ones(width, bool), self.vector[places].any(axis=0))
-                     for width, places in zip(self.widths, groups, strict=True))
+                     for width, places in zip(self.old.hidden, groups, strict=True))
         self.network, self.vector = expandable.kept_units(larger, self.vector, keep)
 
     def split(self):
         """Put back the units that moved too far, and copy them; return how many."""
-        distances = expandable.drift(self.network.weights(self.vector)[:-1], self.before)
+        distances = expandable.drift(self.network, self.vector, self.old, self.before)
         moved = [np.flatnonzero(distance > self.settings.split_threshold) for distance in distances]
-        self.network, self.vector = expandable.split(self.network, self.vector, self.before, moved)
+        self.network, self.vector = expandable.split(self.network, self.vector, self.old, self.before, moved)
         return sum(map(len, moved))
 
     def _fit(self, phase, epochs, trained, kinks=None, pulls=()):

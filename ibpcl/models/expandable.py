@@ -3,30 +3,17 @@ r"""Plain networks that grow: which units a task reaches, what is new, which uni
 Yoon, Yang, Lee and Hwang (2018), "Lifelong Learning with Dynamically Expandable Networks".  Units are only ever added
 behind those that are there, so the network that a task knew is the leading block of every weight matrix: the stamp of a
 unit is its place.
-
-Hidden layers are a list of pairs, weights (D, K) and biases (K,); a task's head is one such pair.
 """
 
 import numpy as np
 
 
 def reached(layers):
-    """Follow the weights that are not zero from the outputs down to the units of each hidden layer.
+    """Return which units (K,) of each hidden layer a path of weights that are not zero leads from to the outputs.
 
-    Yoon et al. (2018), Algorithm 2: breadth-first search from the outputs.
+    Yoon et al. (2018), Algorithm 2: breadth-first search from the outputs, here over ``layers``, a list of pairs of
+    weights (D, K) and biases (K,), the head last.
 
-    Parameters
-    ----------
-    layers : list of pair of ndarray
-        Hidden layers and the head.
-
-    Returns
-    -------
-    units : tuple of ndarray of bool, shape (K,)
-        One array a hidden layer.
-
-    Examples
-    --------
     >>> head = (np.array([[0.0], [2.0]]), np.zeros(1))
     >>> reached([(np.ones((3, 2)), np.zeros(2)), head])[0].tolist()
     [False, True]
@@ -67,70 +54,40 @@ def kept_units(network, vector, keep):
     return smaller, vector[between(network, keep)]
 
 
-def drift(layers, before):
-    r"""Measure how far the incoming weights and the bias of each unit have moved.
+def drift(network, vector, old, before):
+    r"""Measure how far the incoming weights and the bias of each unit of an ``old`` network have moved.
 
     .. math:: \rho_k = \sqrt{\textstyle\sum_d (w_{dk} - w'_{dk})^2 + (b_k - b'_k)^2}
 
-    Yoon et al. (2018), Algorithm 4.
-
-    Parameters
-    ----------
-    layers, before : list of pair of ndarray
-        Hidden layers now and then; those of then may be smaller.
-
-    Returns
-    -------
-    distances : list of ndarray, shape (K,)
-        For the units of then.
+    Yoon et al. (2018), Algorithm 4; a list of distances (K,), one a hidden layer, in the units of the weights.  The
+    parameters are ``vector`` now, and were ``before``.
     """
-    found = []
-    for (weight, bias), (old_weight, old_bias) in zip(layers, before, strict=True):
-        rows, columns = old_weight.shape
-        moved = np.vstack([weight[:rows, :columns] - old_weight, bias[:columns] - old_bias])
-        found.append(np.sqrt((moved * moved).sum(axis=0)))
-    return found
+    moved = vector[old.layout.within(network.layout)] - before
+    return [np.sqrt((weight * weight).sum(axis=0) + bias * bias) for weight, bias in old.weights(moved)[:-1]]
 
 
-def split(network, vector, before, moved):
-    """Put units back where they were, and let copies go on from where they are now.
+def split(network, vector, old, before, moved):
+    """Put units back where they were ``before`` in the ``old`` network, and let copies go on from where they are now.
 
     A copy has the incoming weights and the bias that its unit has now, and takes over its place in the head and in
     other copies.  Its weights into units that stay are 0: those units listen to the one that was put back.  With one
     hidden layer the new network is the same function.
 
-    Parameters
-    ----------
-    network : ibpcl.models.plain.PlainNetwork
-        The network.
-    vector : ndarray, shape (P,)
-        Its parameters.
-    before : list of pair of ndarray
-        The hidden layers as they were; they may be smaller.
-    moved : sequence of ndarray of int
-        For each hidden layer, which of the units of ``before`` are put back.
-
-    Returns
-    -------
-    network : ibpcl.models.plain.PlainNetwork
-        With a unit more for each of them, behind all others.
-    vector : ndarray, shape (P',)
-        Its parameters.
+    ``moved`` has, for each hidden layer, which units are put back, an array of int.  Returns the network with a unit
+    more for each of them, behind all others, and its parameters (P',).
     """
     larger = network.resized(tuple(width + len(units) for width, units in zip(network.hidden, moved, strict=True)))
     split_vector = np.zeros(larger.layout.size, vector.dtype)
-    split_vector[network.layout.within(larger.layout)] = vector
-    none = np.zeros(0, int)
+    none, layers, old_layers = np.zeros(0, int), network.weights(vector), old.weights(before)
     for i, (weight, bias) in enumerate(larger.weights(split_vector)):
-        rows, columns = network.weights(vector)[i][0].shape
-        sources = moved[i - 1] if i else none
-        targets = moved[i] if i < len(moved) else none
-        weight[:rows, columns:], bias[columns:] = weight[:rows, targets], bias[targets]
-        taken = np.arange(columns, weight.shape[1]) if i < len(moved) else np.arange(columns)
-        weight[rows:, taken] = weight[np.ix_(sources, taken)]
-        weight[np.ix_(sources, taken)] = 0
-        if i < len(moved):
-            old_weight, old_bias = before[i]
-            weight[:, targets] = 0
-            weight[: len(old_weight), targets], bias[targets] = old_weight[:, targets], old_bias[targets]
+        (now, now_bias), sources, targets = layers[i], [none, *moved][i], [*moved, none][i]
+        rows, columns = now.shape
+        units = np.r_[:columns, targets]
+        weight[...], bias[...] = now[np.ix_(np.r_[:rows, sources], units)], now_bias[units]
+        listens = np.arange(len(units)) >= (columns if i < len(moved) else 0)    # to copies: other copies, and the head
+        weight[np.ix_(sources, listens)] = 0
+        weight[rows:, ~listens] = 0
+        was, was_bias = old_layers[i]
+        weight[:, targets] = 0
+        weight[:len(was), targets], bias[targets] = was[:, targets], was_bias[targets]
     return larger, split_vector

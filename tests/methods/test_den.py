@@ -42,9 +42,14 @@ def same(one, other):
         np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
 
 
-def layers(learner, task_id=-1):
-    """Return weights and biases of each layer of the network after a task, the newest if not given; copies."""
-    network, vector = learner.assemble(task_id % learner.learned)
+def newest(learner):
+    """Return the network of the last task and its parameters; copies."""
+    return learner.assemble(learner.learned - 1)
+
+
+def layers(learner):
+    """Return weights and biases of each layer of the network of the last task; copies."""
+    network, vector = newest(learner)
     return network.weights(vector)
 
 
@@ -54,7 +59,7 @@ def widths(learner):
 
 def widths_drifted(learner, before):
     """Check the promise of the threshold: return how far each unit of an earlier task has moved."""
-    return [distance for layer in expandable.drift(layers(learner)[:-1], before) for distance in layer]
+    return [distance for layer in expandable.drift(*newest(learner), *before) for distance in layer]
 
 
 def test_without_penalties_and_thresholds_it_is_naive_bit_for_bit(make_task):
@@ -154,7 +159,7 @@ def test_no_unit_moves_further_than_the_threshold(make_task):
     learner, copied = learner_of(hidden=(8, 7), split_threshold=0.2, loss_threshold=np.inf, drift=0.01), 0
     learner.learn(make_task(0), progress=False)
     for t in range(1, 3):
-        before = layers(learner)[:-1]
+        before = newest(learner)
         learner.learn(make_task(t), progress=False)
         moved = widths_drifted(learner, before)
         assert max(moved) <= 0.2
@@ -178,7 +183,7 @@ def test_a_drift_penalty_holds_units(make_task):
     moved = []
     for drift in (0.0, 100.0):
         learner = learned([make_task(0)], drift=drift, **NEVER)
-        before = layers(learner)[:-1]
+        before = newest(learner)
         learner.learn(make_task(1), progress=False)
         moved.append(max(widths_drifted(learner, before)))
     assert moved[1] < moved[0] / 4

@@ -57,20 +57,19 @@ def test_a_unit_that_nothing_enters_can_be_cut_out():
 
 
 def moved_network(hidden, moved, new=(1, 1)):
-    """A network, its hidden layers before some units moved, and one unit more in each layer than there was then."""
+    """A network, that before some units moved and one was added to each layer, and the parameters of that."""
     network, vector, x = random_network(1, hidden)
-    widths = [width - extra for width, extra in zip(hidden, new, strict=False)]
-    before = [(weight[:rows, :columns].copy(), bias[:columns].copy()) for (weight, bias), rows, columns in
-              zip(network.weights(vector), (6, *widths), widths, strict=False)]
+    old = network.resized(tuple(width - extra for width, extra in zip(hidden, new, strict=False)))
+    before = vector[old.layout.within(network.layout)]
     for (weight, bias), units in zip(network.weights(vector), moved, strict=False):
         weight[:, units] += 0.5
         bias[units] -= 0.25
-    return network, vector, before, x
+    return network, vector, old, before, x
 
 
 def test_drift_is_the_distance_of_what_enters_a_unit():
-    network, vector, before, _ = moved_network((5, 4), [[0], [1, 2]])
-    first, second = expandable.drift(network.weights(vector)[:-1], before)
+    network, vector, old, before, _ = moved_network((5, 4), [[0], [1, 2]])
+    first, second = expandable.drift(network, vector, old, before)
     np.testing.assert_allclose(first, np.sqrt(6 * 0.25 + 0.0625) * np.array([1, 0, 0, 0]), atol=1e-15)
     np.testing.assert_allclose(second, np.sqrt(4 * 0.25 + 0.0625) * np.array([0, 1, 1]), atol=1e-15)
 
@@ -79,18 +78,27 @@ def test_drift_is_the_distance_of_what_enters_a_unit():
 def test_a_split_keeps_the_function_and_puts_units_back(hidden, moved):
     """Exact where everything that follows a copied unit is new, or a copy too."""
     moved = [np.array(units, int) for units in moved]
-    network, vector, before, x = moved_network(hidden, moved)
+    network, vector, old, before, x = moved_network(hidden, moved)
     if len(hidden) == 2 and len(moved[0]):                   # the one unit that stays hears no moved one
         network.weights(vector)[1][0][:, 3] = 0
-    larger, grown = expandable.split(network, vector, before, moved)
+    larger, grown = expandable.split(network, vector, old, before, moved)
     assert larger.hidden == tuple(width + len(units) for width, units in zip(hidden, moved, strict=True))
     np.testing.assert_allclose(logits(larger, grown, x), logits(network, vector, x), rtol=1e-9, atol=1e-12)
-    distances = expandable.drift(larger.weights(grown)[:-1], before)
+    distances = expandable.drift(larger, grown, old, before)
     assert max(map(np.max, distances)) == 0
+
+
+def test_copies_are_heard_by_copies_alone_and_units_that_stay_by_all_others():
+    moved = [np.array([1, 2]), np.array([0])]
+    network, vector, old, before, _ = moved_network((5, 4), moved)
+    larger, grown = expandable.split(network, vector, old, before, moved)
+    weight = larger.weights(grown)[1][0] != 0
+    np.testing.assert_array_equal(weight[:, :4], np.arange(7)[:, None] < [4, 5, 5, 5])     # the first one was put back
+    np.testing.assert_array_equal(weight[:, 4], [1, 0, 0, 1, 1, 1, 1])
 
 
 def test_without_units_to_split_nothing_changes():
     network, vector, _ = random_network()
-    larger, same = expandable.split(network, vector, network.weights(vector)[:-1], [np.zeros(0, int)] * 2)
+    larger, same = expandable.split(network, vector, network, vector, [np.zeros(0, int)] * 2)
     assert larger == network
     np.testing.assert_array_equal(same, vector)
