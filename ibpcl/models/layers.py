@@ -42,6 +42,10 @@ class Draw(NamedTuple):
     shape: tuple
 
 
+class Sampled(tuple):
+    """What a pass with sampled masks leaves for the way back; one with given masks leaves what a Gaussian layer does."""
+
+
 @dataclass(frozen=True)
 class Layer:
     """A layer of shape (D, K): the contract, and what all kinds have in common.

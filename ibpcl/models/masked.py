@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models.layers import Draw, Gaussian, activate, activate_vjp
+from ibpcl.models.layers import Draw, Gaussian, Sampled, activate, activate_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.numerics import inverse_softplus, sigmoid, softplus
 from ibpcl.primitives import gaussian, kumaraswamy, masked_linear, weibull
@@ -53,19 +53,6 @@ class Noise(NamedTuple):
     bias: np.ndarray
     stick: np.ndarray
     mask: np.ndarray
-
-
-class Sampled(NamedTuple):
-    """What a pass with sampled masks leaves for the way back."""
-
-    sticks: tuple
-    weights: tuple
-    bias: np.ndarray
-    activity: np.ndarray
-    of_bias: tuple
-    linear: tuple
-    active: tuple | None
-    backend: object
 
 
 def sticks(raw_a, raw_b):
@@ -172,8 +159,8 @@ class Masked(Gaussian):
         bias, bias_cache = gaussian.sample(drawn.bias, own["bias.mu"], own["bias.log_sigma"])
         h, linear_cache = backend.linear.apply(x, w, bias * activity)
         h, active = activate(self.activation, h, backend)
-        return (h, {"kl_masks": divergence}), Sampled(stick_cache, weights_cache, bias, activity, bias_cache,
-                                                      linear_cache, active, backend)
+        return (h, {"kl_masks": divergence}), Sampled((
+            stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, active, backend))
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the masks' divergence back."""
@@ -199,23 +186,11 @@ class Masked(Gaussian):
                                 "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}}
 
     def kl_sticks(self, own, prior, backend):
-        """Compute the divergences of the layer's sticks and of a learned alpha from their prior.
+        """Compute the divergences, nats, of the layer's sticks and of a learned alpha from their prior.
 
-        Parameters
-        ----------
-        own : dict of str to ndarray
-            The layer's parameters.
-        prior : float, or (float, float)
-            The concentration alpha of the sticks' prior; of a learned one, shape and rate of its Gamma prior.
-        backend : Backend
-            The backend that computes: numba or numpy.
-
-        Returns
-        -------
-        out : tuple of float
-            Nats: of the sticks, on average over a learned alpha, and of alpha.
-        cache : tuple
-            What :meth:`kl_sticks_vjp` needs.
+        ``own`` are the layer's parameters by name, ``prior`` is the concentration alpha of the sticks' prior, or of a
+        learned one shape and rate of its Gamma prior.  That of the sticks is a mean over a learned alpha; without one
+        the other is 0.
         """
         if not self.model.learns_alpha:
             kl, cache = backend.sticks.divergence(own["raw_a"], own["raw_b"], prior)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.models.layers import GAUSSIAN, Draw, Gaussian, activate, activate_vjp
+from ibpcl.models.layers import GAUSSIAN, Draw, Gaussian, Sampled, activate, activate_vjp
 from ibpcl.models.masked import sticks, sticks_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.primitives import bernoulli, concrete, stick_divergence
@@ -31,10 +31,6 @@ class Noise(NamedTuple):
     eps: np.ndarray
     stick: np.ndarray
     mask: np.ndarray
-
-
-class Sampled(tuple):
-    """What a pass with sampled masks leaves for the way back."""
 
 
 @dataclass(frozen=True)
