@@ -43,7 +43,7 @@ class Draw(NamedTuple):
 
 
 class Sampled(tuple):
-    """What a pass with sampled masks leaves for the way back; one with given masks leaves what a Gaussian layer does."""
+    """What a pass with sampled masks leaves for the way back; with given masks it is what a Gaussian layer leaves."""
 
 
 @dataclass(frozen=True)
