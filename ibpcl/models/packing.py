@@ -72,11 +72,7 @@ def cut(network, outputs, masks=None):
     >>> small.network.inputs, small.index[:6].tolist()
     (2, [0, 1, 2, 9, 10, 11])
     """
-    every = {name: np.ones(layer.units, bool) for name, layer in network.layers.items()}
-    outputs = {INPUTS: np.ones(network.inputs, bool)} | every | outputs
-    if network.codes:
-        outputs["codes"] = every["mean"]
-    kept = {name: (outputs[source], outputs[name]) for name, source in network.sources.items()}
+    kept = sides(network, outputs)
     on = {name: mask[kept[name][0]][:, kept[name][1]] for name, mask in (masks or {}).items()}
     layers = {}
     for name, layer in network.layers.items():
@@ -94,6 +90,15 @@ def cut(network, outputs, masks=None):
             places = (places[rows] if places.ndim == 2 else places)[..., columns]
         index.append(places[on[layer]] if layer in on and places.ndim == 2 else places.ravel())
     return Part(smaller, np.concatenate(index), kept, None if masks is None else on)
+
+
+def sides(network, outputs):
+    """Return which rows (D,) and columns (K,) of each layer :func:`cut` keeps, boolean arrays by name."""
+    every = {name: np.ones(layer.units, bool) for name, layer in network.layers.items()}
+    outputs = {INPUTS: np.ones(network.inputs, bool)} | every | outputs
+    if network.codes:
+        outputs["codes"] = every["mean"]
+    return {name: (outputs[source], outputs[name]) for name, source in network.sources.items()}
 
 
 def cut_prior(part, network, prior):
@@ -130,13 +135,13 @@ def part(network, x, masks=None):
 
     A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
     """
-    inputs, (first, layer) = live(x), next(iter(network.layers.items()))
+    inputs, first = live(x), network.stages[0]
     if masks is None:
-        rests = isinstance(layer, Masked) and layer.model.structured and not (
-            layer.model.row_sticks and layer.model.learns_alpha)
+        rests = isinstance(first, Masked) and first.model.structured and not (
+            first.model.row_sticks and first.model.learns_alpha)
         return cut(network, {INPUTS: inputs} if rests else {})
-    if first in masks and (inputs & masks[first].any(axis=1)).any():
-        inputs &= masks[first].any(axis=1)                   # what no weight reads is no better than a dead input
+    if first.name in masks and (inputs & masks[first.name].any(axis=1)).any():
+        inputs &= masks[first.name].any(axis=1)              # what no weight reads is no better than a dead input
     outputs = {INPUTS: inputs} | live_units(network, masks)
     for name, mask in masks.items():
         source = outputs.get(network.sources[name])
@@ -150,18 +155,19 @@ def useful(network, masks, x):
     """Switch off every weight of hard masks that changes nothing: no signal reaches it, or nothing reads its unit.
 
     First columns are on for all rows, also those of inputs that are always zero and of units that output zero; such
-    weights are not used by the task, and shall be free for the next one.  From hard masks (D, K) by layer and the
-    task's inputs (N, D) it makes subsets of the masks.  On these inputs they make the same model, but for units that
-    dead inputs alone lead to: those said their bias, a constant that the next layer's biases can say.
+    weights are not used by the task, and shall be free for the next one.  From hard masks (D, K) by layer, in the
+    network's order, and the task's inputs (N, D) it makes subsets of the masks.  On these inputs they make the same
+    model, but for units that dead inputs alone lead to: those said their bias, a constant that the next layer's biases
+    can say.
     """
     kept, reached = {}, {INPUTS: live(x)}
-    for name in (name for name in network.layers if name in masks):
+    for name, mask in masks.items():                         # from the inputs on
         layer, source = network.layers[name], network.sources[name]
-        kept[name] = masks[name] & reached.get(source, np.ones(layer.inputs, bool))[:, None]
+        kept[name] = mask & reached.get(source, np.ones(layer.inputs, bool))[:, None]
         if layer.activation in ZERO_AT_ZERO:                 # else a unit without weights still says something
             reached[name] = kept[name].any(axis=0)
     for name in reversed(kept):
         readers = [reader for reader, source in network.sources.items() if source == name]
         if readers and all(reader in kept for reader in readers):     # an output layer without masks reads all
             kept[name] &= np.logical_or.reduce([kept[reader].any(axis=1) for reader in readers])
-    return {name: kept[name] for name in masks}
+    return kept

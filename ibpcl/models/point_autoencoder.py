@@ -24,13 +24,12 @@ class PointAutoencoder:
 
     def __init__(self, network, vector, masks=None, backend=primitives):
         masks = masks or {}
-        part = packing.cut(network, packing.live_units(network, masks))
-        self.network, self.backend = part.network, backend
-        self.views = self.network.layout.layers(vector[part.index])
-        for name, mask in masks.items():
-            rows, columns = part.kept[name]
-            self.views[name]["weight.mu"] *= mask[rows][:, columns]
-            self.views[name]["bias.mu"] *= mask.any(axis=0)[columns]
+        self.network, self.backend, self.views = network, backend, network.layout.layers(vector.copy())
+        for name, (rows, columns) in packing.sides(network, packing.live_units(network, masks)).items():
+            weight, bias = self.views[name]["weight.mu"], self.views[name]["bias.mu"]
+            if name in masks:
+                weight, bias = weight * masks[name], bias * masks[name].any(axis=0)
+            self.views[name] = {"weight.mu": weight[rows][:, columns], "bias.mu": bias[columns]}
         if "codes" in self.views:
             for layer, name in zip(network.codes.layers, PARTS, strict=True):
                 self.views[layer.name]["bias.mu"] += self.views["codes"][name]
