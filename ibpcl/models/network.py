@@ -103,12 +103,11 @@ class Network:
         start at their prior.
         """
         vector = np.zeros(self.layout.size, dtype)
+        if "log_sigma" in self.layout.blocks:
+            vector[self.layout.block("log_sigma")] = np.log(sigma)
         views = self.layout.layers(vector)
         for name, layer in self.layers.items():
             start(layer, views[name])
-            for part in ("weight.log_sigma", "bias.log_sigma"):
-                if part in views[name]:
-                    views[name][part][...] = np.log(sigma)
         for (name, layer), concentration in zip(self.masked.items(), alpha, strict=True):
             layer.start_sticks(views[name], concentration)
         self.likelihood.start(views)
