@@ -12,21 +12,7 @@ from ibpcl.openblas import on_one_thread
 
 
 def random(x, size, rng):
-    """Choose examples at random, without replacement.
-
-    Parameters
-    ----------
-    x : ndarray, shape (N, D)
-        The examples of a task.
-    size : int
-        How many to choose, at most N.
-    rng : numpy.random.Generator
-        Source of the choice.
-
-    Returns
-    -------
-    rows : ndarray of int, shape (size,)
-        Which rows, in the order of choice.
+    """Choose ``size`` of the examples x (N, D) at random, without replacement; return their rows (size,).
 
     Raises
     ------

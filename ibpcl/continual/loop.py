@@ -26,18 +26,10 @@ def learn_stream(learner, stream, progress=None, journal=None):
 
     Yields one :class:`Progress` a task; its ``accuracy`` is the matrix R (T, T) so far: R[i, j] is the accuracy in
     0 .. 1 on task j after training task i (for a regression the coefficient of determination), NaN where it was not
-    measured.
-
-    Parameters
-    ----------
-    learner : Learner
-        Any method.
-    stream : sequence of Task
-        Built when asked for; only the test examples of earlier tasks are kept.
-    progress : bool, optional
-        Show progress bars: yes, no, or (None) on a terminal only.
-    journal : ibpcl.experiments.journal.RunJournal, optional
-        Saves the learner after each task, and knows which tasks a resumed run has behind it; those are yielded first.
+    measured.  Tasks are asked for one at a time, and only the test examples of earlier ones are kept.  ``progress``
+    shows progress bars: yes, no, or (None) on a terminal only.  A ``journal``, a
+    :class:`ibpcl.experiments.journal.RunJournal`, saves the learner after each task, and knows which tasks a resumed
+    run has behind it; those are yielded first.
     """
     tests, matrix = [], np.full((len(stream), len(stream)), np.nan)
     finished = list(journal.done) if journal else []

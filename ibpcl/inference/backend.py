@@ -17,14 +17,9 @@ APART = ("adam", "noise")
 
 
 class Backend:
-    """Modules by their names, each with all functions of the reference.
+    """Modules by their names, each with all functions of the reference; ``compile_seconds`` is what compilation took.
 
-    Parameters
-    ----------
-    name : {"numba", "numpy"}
-        Whether functions that have a compiled twin are replaced by it.
-    compile_seconds : float
-        What compilation took.
+    With the name "numba", those that have a compiled twin are replaced by it; the other name is "numpy".
     """
 
     def __init__(self, name, compile_seconds=0.0):
@@ -78,21 +73,11 @@ def why_not():
 
 @cache
 def backend(name="numba"):
-    """Return a backend by name.
+    """Return the backend "numba", which is compiled, or "numpy", which reads like the derivation.
 
-    Parameters
-    ----------
-    name : {"numba", "numpy"}
-        ``numba`` is the compiled one; ``numpy`` reads like the derivation, and takes complex numbers.  Where Numba
-        cannot be used, the standard error says why, and ``numpy`` takes its place.
+    "numpy" takes complex numbers, too, and takes the place of "numba" where Numba cannot be used; the standard error
+    then says why.  Any other name is a ValueError.
 
-    Raises
-    ------
-    ValueError
-        For any other name.
-
-    Examples
-    --------
     >>> backend("numpy").gaussian.kl is backend("numba").gaussian.kl
     False
     """

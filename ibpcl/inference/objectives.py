@@ -56,8 +56,8 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
         The optimum of all parameters that the task does not say anything of: these are left out of training and set to
         it, see :mod:`ibpcl.models.packing`.  If not given, all are trained.
     growing : (int, callable), optional
-        After every so many steps ``look(network, vector, step)`` may return a larger network, with its vector, its
-        prior and its ``rest``; or None.
+        ``every`` and ``look``: after every so many steps ``look(network, vector, step)`` may return a larger network,
+        with its vector, its prior and its ``rest``; or None.
 
     Returns
     -------
@@ -66,6 +66,7 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
     history : list of Record
         One row per epoch.
     """
+    # What is trained of a network: the part that takes part in the task, its prior, where it starts, and its rates.
     def begin(network, vector, prior, rest):
         part = packing.cut(network, {})._replace(masks=masks) if rest is None else packing.part(network, data.x, masks)
         element_rates = np.zeros(network.layout.size, np.float32)

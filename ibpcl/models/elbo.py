@@ -76,7 +76,7 @@ class Prior(NamedTuple):
 
 
 def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=None, tau=None):
-    r"""Estimate the ELBO of a task from one minibatch.
+    r"""Estimate the ELBO of a task from one minibatch: its parts, nats for the whole task, and what its gradient needs.
 
     Parameters
     ----------
@@ -100,13 +100,6 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
         The hard masks by layer, none where a layer is not named; all are sampled, relaxed, if this is None.
     tau : float, optional
         Temperature of the relaxed masks, > 0.
-
-    Returns
-    -------
-    parts : Elbo
-        Nats, for the whole task.
-    cache : tuple
-        What :func:`elbo_vjp` needs.
     """
     scale, views = examples / len(x), network.layout.layers(vector)
     (outputs, divergences), network_cache = network.forward(vector, x, noise, Pass(backend, masks, tau, scale))
