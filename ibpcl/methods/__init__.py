@@ -64,13 +64,6 @@ class Method(NamedTuple):
 def method(name):
     """Return a method by name; ``package.module:Class`` is one of the user's own, see :mod:`ibpcl.methods.own`.
 
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-
-    Examples
-    --------
     >>> method("npbcl").learner.__name__
     'NPBCL'
     """
@@ -98,3 +91,4 @@ class OneRate(Training):
     """The settings of methods that train all parameters at one rate."""
 
     rate: float = option(0.001, "Adam's learning rate.", at_least=0)
+    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)

@@ -123,9 +123,8 @@ class Course:
     def __init__(self, learner, task, progress):
         self.learner, self.task, self.settings = learner, task, learner.settings
         self.how, self.history = learner.how(progress), []
-        self.network = learner.network(task.outputs)
-        self.vector = learner.start(self.network)
-        self.old, self.before = self.network, self.vector
+        self.old = self.network = learner.network(task.outputs)
+        self.before = self.vector = learner.start(self.network)
 
     def fit_new(self, phase, epochs, groups=()):
         """Train what the last task did not have, sparsely: weights alone, and ``groups`` of what enters a unit."""

@@ -25,8 +25,6 @@ from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.noise import generator
 from ibpcl.options import option
 
-VARIANTS = ("separate", "online")
-
 
 @dataclass(frozen=True)
 class Information(SequentialSettings):
@@ -60,7 +58,7 @@ class Settings(Information):
 
     weight: float = option(100.0, "Lambda, for the mean information per example, with a half in front.", at_least=0)
     variant: str = option("online", "An anchor per task (separate), or the last one and a sum of Fishers (online).",
-                          choices=VARIANTS)
+                          choices=("separate", "online"))
     decay: float = option(1.0, "Gamma: factor of the online sum when a task is added.", at_least=0, at_most=1)
 
 

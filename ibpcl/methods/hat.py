@@ -123,5 +123,5 @@ class HAT(Sequential):
     @property
     def used(self):
         """The largest gate that any task has, for each hidden unit; 0 before the first."""
-        unused = np.zeros(sum(self.settings.hidden), np.float32)
-        return np.max([unused, *map(self.gates_of, range(self.learned))], axis=0)
+        before = np.zeros(sum(self.settings.hidden), np.float32)
+        return np.max([before, *map(self.gates_of, range(self.learned))], axis=0)

@@ -34,7 +34,7 @@ class AutoencoderSettings(OneRate):
     samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1, at_most=1000)
     epochs: int = option(50, "Epochs per task, as many as those of both phases of NPBCL.")
     batch: int = option(128, "Images in a minibatch.")
-    rate_end: float = option(0.1, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
+    rate_end: float = 0.1
     beta: float = option(1.0, "Weight of the codes' divergence; 1 leaves it as in the ELBO.", at_least=0)
     warm_up: float = option(0.2, "Share of a task's steps in which that weight rises from 0.", at_least=0)
     start_spread: float = option(1.0, "Spread of the random weights that a layer starts with, times sqrt(2 / D).",
@@ -59,13 +59,7 @@ class Generative:
         return model.decode(model.encode(x)[0])
 
     def latent_model(self, task_id):
-        """Return a task's model as it is evaluated: a :class:`ibpcl.models.point_autoencoder.PointAutoencoder`.
-
-        Raises
-        ------
-        ValueError
-            If the task was not learned.
-        """
+        """Return the :class:`ibpcl.models.point_autoencoder.PointAutoencoder` of a learned task, as it is evaluated."""
         check_task_id(f"{self.name}.latent_model", task_id, self.learned)
         return PointAutoencoder(*self.assemble(task_id), backend=self.backend)
 

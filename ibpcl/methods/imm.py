@@ -21,7 +21,6 @@ from ibpcl.methods.images import on_images
 from ibpcl.methods.sequential import Sequential, pull
 from ibpcl.options import option
 
-MERGES = ("mode", "mean")
 # Where no task has any information the mode is undetermined; this makes it the mean.
 FLOOR = 1e-8
 
@@ -30,7 +29,8 @@ FLOOR = 1e-8
 class Settings(Information):
     """The settings of IMM."""
 
-    merge: str = option("mode", "How solutions are merged; mode: weighted by information.", choices=MERGES)
+    merge: str = option("mode", "How solutions are merged; mode: weighted by information.",
+                        choices=("mode", "mean"))
     alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.",
                                       at_least=0, at_most=1)
     transfer: float = option(0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0)
@@ -45,11 +45,6 @@ def alphas(tasks, last=None):
     if last is None or tasks == 1:
         return np.full(tasks, 1 / tasks)
     return np.append(np.full(tasks - 1, (1 - last) / (tasks - 1)), last)
-
-
-def merge_mean(solutions, weights):
-    """Average solutions (T, P) by the weights (T,) of the tasks."""
-    return np.einsum("t,tp->p", weights, solutions)
 
 
 def merge_mode(solutions, informations, weights):
@@ -85,7 +80,7 @@ class IMM(Sequential):
         tasks, weights = range(self.learned), alphas(self.learned, self.settings.alpha_last)
         solutions = np.stack([self.memory[f"solution{t}"] for t in tasks])
         if self.settings.merge == "mean":
-            return merge_mean(solutions, weights).astype(np.float32)
+            return (weights[:, None] * solutions).sum(axis=0).astype(np.float32)
         return merge_mode(solutions, [self.memory[f"fisher{t}"] for t in tasks], weights).astype(np.float32)
 
 

@@ -26,7 +26,7 @@ class Settings(OneRate):
     start: str = option("uniform", "Where training starts: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
                         choices=STARTS)
 
-    single_head, rate_end = False, 1.0                       # no choice here
+    single_head = False                                      # no choice here
 
 
 class Independent(Sequential):

@@ -54,10 +54,7 @@ def name_of(learner):
 def own_method(name):
     """Return the :class:`ibpcl.methods.Method` of a name ``package.module:Class``; its module is imported.
 
-    Raises
-    ------
-    UserError
-        If the name has another form, the module cannot be imported, or there is no such class, or it is no learner.
+    A UserError says what the name, its module or the class lacks to be a learner.
     """
     learner = _given.get(name) or _imported(name, "method")
     if not isinstance(learner, type):
@@ -81,12 +78,8 @@ def own_prior(name):
     """Return the prior of a name ``package.module:Prior``, tried on three weights; its module is imported.
 
     It has ``kl(mu, log_sigma) -> (nats, cache)``, the divergence of Gaussians from it, summed over weights, and
-    ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``; a class is made without arguments.
-
-    Raises
-    ------
-    UserError
-        If it cannot be imported, has not both functions, or they do not return what they should.
+    ``kl_vjp(dkl, cache) -> (dmu, dlog_sigma)``; a class is made without arguments.  A UserError says what is missing,
+    or what they return instead.
     """
     found = _imported(name, "prior")
     try:

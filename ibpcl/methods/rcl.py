@@ -113,14 +113,8 @@ class RCL(Growing):
     def grow(self, task, added, progress=None):
         """Add units to the network of the last task and train them, and nothing else, on a task.
 
-        Returns
-        -------
-        network : PlainNetwork
-            Of the new widths.
-        vector : ndarray, shape (P,)
-            Its parameters; those of the old network are the same bit for bit.
-        history : list of Record
-            Of the training.
+        Returns the network, its parameters (P,), of which those of the old network are the same bit for bit, and the
+        history.
         """
         network = self.network(task.outputs, tuple((np.array(self.hidden) + added).tolist()))
         weighted = Weighted(GRADIENT, held=self.known(network))

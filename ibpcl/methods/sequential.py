@@ -30,7 +30,6 @@ class SequentialSettings(OneRate):
     """The settings that every method on a plain network has."""
 
     single_head: bool = option(False, "One head for all tasks instead of one per task.")
-    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
     start: str = option("uniform", "Where weights start: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
                         choices=STARTS)
 

@@ -35,11 +35,10 @@ class SI(Sequential):
     """Learn tasks with intelligent synapses; parameters as in :class:`Sequential`.
 
     ``memory`` has ``anchor``, where the last task ended, and ``importance``, both of what tasks share; ``path`` is the
-    path integral of the last task.
+    path integral of the last task, and ``began`` where it started.
     """
 
     settings_type = Settings
-    path = 0.0
 
     def penalty(self, vector, places, task):
         """Pull what mattered back to where the last task ended."""
@@ -51,7 +50,8 @@ class SI(Sequential):
     def weighted(self, task):
         """Return what is maximized; each step of training adds to the path integral."""
         objective, places = super().weighted(task), self.places(self.network(task.outputs))
-        self.path = before = slope = 0.0
+        self.began, self.path = self.begin(task)[places], 0.0
+        before = slope = 0.0
 
         def penalty(vector, gradient):
             nonlocal before, slope
@@ -64,13 +64,11 @@ class SI(Sequential):
 
         return objective._replace(penalty=penalty, adapt=adapt)
 
-    def keep(self, task, vector):
-        """Keep what was trained, and turn the path integral into importance."""
-        places = self.places(self.network(task.outputs))
-        moved = vector[places] - self.begin(task)[places]    # before the new task is counted: from where it started
+    def remember(self, task, vector):
+        """Turn the path integral into importance."""
+        moved = self.shared - self.began
         gained = np.maximum(self.path, 0) / (moved * moved + self.settings.damping)
         importance = self.memory.get("importance", 0) + gained
-        super().keep(task, vector)
         self.memory = {"anchor": self.shared, "importance": importance.astype(vector.dtype)}
 
 

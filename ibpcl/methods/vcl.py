@@ -52,7 +52,6 @@ class PosteriorSettings(OneRate):
     samples: int = option(1, "Monte-Carlo samples of a training step.", at_least=1, at_most=1000)
     prediction_samples: int = option(100, "Monte-Carlo samples of a prediction.", at_least=1, at_most=100_000)
     likelihood_epochs: int = option(5, "Maximum-likelihood epochs before the first task.", at_least=0)
-    rate_end: float = option(1.0, "Factor of the learning rate at a task's last step; it falls geometrically.", above=0)
     prior_sigma: float = option(1.0, "Standard deviation of the first prior of a weight.", above=0)
     start_sigma: float = option(float(np.exp(-3.0)), "Standard deviation that a weight starts with.", above=0)
     start_spread: float = option(0.1, "Standard deviation of the random means that weights start with.", above=0)

@@ -1,8 +1,6 @@
-r"""Plain networks that grow: which units a task reaches, what is new, which units moved, and their copies.
+"""Plain networks that grow (:mod:`ibpcl.methods.growing`): which units a task reaches, what is new, and copies.
 
-Yoon, Yang, Lee and Hwang (2018), "Lifelong Learning with Dynamically Expandable Networks".  Units are only ever added
-behind those that are there, so the network that a task knew is the leading block of every weight matrix: the stamp of a
-unit is its place.
+Yoon, Yang, Lee and Hwang (2018), "Lifelong Learning with Dynamically Expandable Networks".
 """
 
 import numpy as np

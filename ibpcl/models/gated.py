@@ -83,12 +83,10 @@ def freedom(network, used):
     as used, so a weight of the first layer is as free as its unit, and so is a bias.  The head and the embedding belong
     to one task and are free.
     """
-    free = np.ones(network.layout.size, used.dtype)
-    views, incoming, start = network.layout.layers(free), np.ones(network.inputs, used.dtype), 0
-    for name, layer in network.layers.items():
-        if isinstance(layer, Gated):
-            outgoing, start = used[start:start + layer.units], start + layer.units
-            views[name]["weight.mu"][...] = 1 - np.minimum(incoming[:, None], outgoing)
-            views[name]["bias.mu"][...] = 1 - outgoing
-            incoming = outgoing
+    free, incoming = np.ones(network.layout.size, used.dtype), np.ones(network.inputs, used.dtype)
+    by_layer = np.split(used, np.cumsum(network.hidden)[:-1])
+    for (weight, bias), outgoing in zip(network.weights(free), by_layer, strict=False):    # the head comes last
+        weight[...] = 1 - np.minimum(incoming[:, None], outgoing)
+        bias[...] = 1 - outgoing
+        incoming = outgoing
     return free

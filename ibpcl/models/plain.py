@@ -10,7 +10,6 @@ from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.layers import Pass, Plain
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import Network
-from ibpcl.numerics import logsumexp
 from ibpcl.openblas import on_one_thread
 
 
@@ -54,8 +53,8 @@ class PlainNetwork(Network):
     @on_one_thread
     def predict(self, vector, x, backend):
         """Return class probabilities (N, C) for inputs (N, D)."""
-        ((logits,), _), _ = self.forward(vector, np.asarray(x, np.float32), {}, Pass(backend, {}))
-        return np.exp(logits - logsumexp(logits, axis=-1, keepdims=True))
+        (outputs, _), _ = self.forward(vector, np.asarray(x, np.float32), {}, Pass(backend, {}))
+        return self.likelihood.predict({}, outputs).probabilities
 
 
 def network(inputs, hidden, outputs, kind=Plain, **options):
