@@ -178,10 +178,9 @@ class Sequential(Saved):
     def assemble(self, task_id):
         """Return the network of a learned task and its parameters."""
         network = self.network_of(task_id)
-        places, of_task = self.places(network), np.ones(network.layout.size, bool)
-        of_task[places] = False
-        vector = np.empty(network.layout.size, np.float32)
-        vector[places], vector[of_task] = self.shared_for(task_id), self.own[task_id]
+        vector, places = np.empty(network.layout.size, np.float32), self.places(network)
+        vector[places] = self.shared_for(task_id)
+        vector[np.delete(np.arange(vector.size), places)] = self.own[task_id]
         return network, vector
 
     def how(self, progress):
