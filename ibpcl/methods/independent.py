@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual.learner import check_task
-from ibpcl.methods import OneRate
+from ibpcl.methods import Training
 from ibpcl.methods.sequential import Sequential
 from ibpcl.models import plain
 from ibpcl.models.starts import STARTS
@@ -18,15 +18,16 @@ from ibpcl.options import option
 
 
 @dataclass(frozen=True)
-class Settings(OneRate):
+class Settings(Training):
     """The settings of the reference."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer of each network.")
     epochs: int = 10
+    rate: float = option(0.001, "Adam's learning rate.", at_least=0)
     start: str = option("uniform", "Where training starts: uniform within 1 / sqrt(fan-in), or he (normal, wider).",
                         choices=STARTS)
 
-    single_head = False                                      # no choice here
+    single_head, rate_end = False, 1.0                       # no choice here
 
 
 class Independent(Sequential):
