@@ -182,7 +182,7 @@ x, labels = rng.standard_normal((N, D)), rng.integers(0, C, N)
 model = classifier(D, (K,), Softmax(), C, Masked)
 reference = backend("numpy")
 noise = model.noise(Key(5, 0, 0, 0), S, N, reference, np.float64)
-weight_eps, bias_eps, stick_u, mask_logistic = noise["hidden0"]
+weight_eps, bias_eps, stick_u, mask_logistic = noise["hidden0"].values()
 
 
 def layer(x, mu, log_sigma, bias_mu, bias_log_sigma, rho, logit_pi):
@@ -271,7 +271,7 @@ print("\nwhat it says of rho:", report["rho"].words)
 def head(h, head_mu, head_log_sigma, head_bias_mu, head_bias_log_sigma):
     hidden, c_relu = activations.relu(h)
     sigma, bias_sigma = np.exp(head_log_sigma), np.exp(head_bias_log_sigma)
-    outputs, c_head = local_linear.apply(noise["head"][0], hidden, head_mu, sigma, head_bias_mu, bias_sigma)
+    outputs, c_head = local_linear.apply(noise["head"]["eps"], hidden, head_mu, sigma, head_bias_mu, bias_sigma)
     log_p, c_likelihood = likelihoods.categorical(outputs, labels)                       # (S, N)
     return log_p, (c_relu, sigma, bias_sigma, c_head, c_likelihood)
 
@@ -521,7 +521,7 @@ whole = model.noise(Key(9, 0, 1000, 0), S, examples, reference, np.float64)
 
 
 def gradient_of(chosen, scale):
-    part = whole | {"head": (whole["head"][0][:, chosen],)}          # the head's noise belongs to the examples
+    part = whole | {"head": {"eps": whole["head"]["eps"][:, chosen]}}          # the head's noise belongs to the examples
     _, kept = package.elbo(model, vector, prior, task_x[chosen], task_labels[chosen], part, scale, reference, None, tau)
     return package.elbo_vjp(package.GRADIENT, kept)
 

@@ -30,7 +30,7 @@ def case(problem):
 
 def noise_arrays(noise):
     """Return the noise of a step as a dict of arrays."""
-    return {name: np.asarray(array) for name, array in {**noise["hidden0"]._asdict(), "head": noise["head"][0]}.items()}
+    return {name: np.asarray(array) for name, array in (noise["hidden0"] | {"head": noise["head"]["eps"]}).items()}
 
 
 def missing(name, folder=FOLDER):

@@ -14,7 +14,7 @@ def parts(problem):
     hidden, head, drawn = views["hidden0"], model.layers["head"], noise["hidden0"]
     S, N, K, C = problem.sizes.S, problem.sizes.N, problem.sizes.K, problem.sizes.C
     logit_pi = np.zeros((S, K), problem.x.dtype)
-    of_weights = (drawn.weight, drawn.mask, hidden["weight.mu"], hidden["weight.log_sigma"],
+    of_weights = (drawn["weight"], drawn["mask"], hidden["weight.mu"], hidden["weight.log_sigma"],
                   hidden["rho"], logit_pi, TAU)
     sampled, weights_cache = who.masked_weights.sample(*of_weights)
     x, bias = problem.read, np.zeros((S, K), problem.x.dtype)

@@ -85,7 +85,7 @@ def diagonal(network, vector, x, targets, definition, rng):
         rows = slice(start, start + CHUNK)
         inputs, noise = x[rows], {}
         if network.codes:
-            noise["codes"] = (rng.standard_normal((1, len(inputs), network.codes.units), dtype=np.float32),)
+            noise["codes"] = {"eps": rng.standard_normal((1, len(inputs), network.codes.units), dtype=np.float32)}
         (outputs, divergences), cache = network.forward(vector, inputs, noise, Pass(SQUARES, {}))
         nothing = {name: np.zeros_like(values) for name, values in divergences.items()}
         if definition == "exact":

@@ -56,7 +56,7 @@ class Codes:
 
     def noise(self, key, samples, batch, relaxed):
         """Return a normal number for each code."""
-        return (Draw("normal", key, (samples, batch, self.units)),)
+        return {"eps": Draw("normal", key, (samples, batch, self.units))}
 
     def prior(self, views, dtype):
         """Return mean and log standard deviation of the codes' prior, (L,) each."""
@@ -68,7 +68,7 @@ class Codes:
         Arguments and results as of :meth:`ibpcl.models.layers.Layer.forward`; the divergence of the codes from their
         prior is ``kl_latent``, summed over the examples.
         """
-        (eps,) = noise[self.name]
+        eps = noise[self.name]["eps"]
         outputs, divergences, caches, shared = [], {}, [], []
         for part, layer in zip(PARTS, self.layers, strict=True):
             (z, found), cache = layer.forward(views, h, noise, how)

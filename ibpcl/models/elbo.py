@@ -90,7 +90,7 @@ def elbo(network, vector, prior, x, targets, noise, examples, backend, masks=Non
         Inputs of the minibatch.
     targets : ndarray, shape (N,) or (N, C)
         Its labels, or its targets; of an autoencoder the images.
-    noise : dict of str to tuple
+    noise : dict of str to dict
         From ``network.noise``, with as many samples S as the estimate shall average.
     examples : int
         Number of examples of the whole task.

@@ -86,7 +86,7 @@ class Layer:
         raise NotImplementedError
 
     def noise(self, key, samples, batch, relaxed):
-        """Return what a pass draws, a tuple of :class:`Draw`.
+        """Return what a pass draws, a dict of :class:`Draw` by what it is for.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Layer:
         relaxed : bool
             Whether masks are sampled; they are given otherwise.
         """
-        return ()
+        return {}
 
     def forward(self, views, x, noise, how):
         """Evaluate the layer.
@@ -108,8 +108,8 @@ class Layer:
             The parameters of all layers by name.
         x : ndarray, shape (S, N, D) or (N, D)
             Inputs; (N, D) when all samples share them.
-        noise : dict of str to tuple
-            What was drawn for each layer.
+        noise : dict of str to dict
+            What was drawn for each layer, by name.
         how : Pass
             Backend, masks, temperature and scale.
 
@@ -185,13 +185,13 @@ class Gaussian(Layer):
 
     def noise(self, key, samples, batch, relaxed):
         """Return a normal number for each pre-activation."""
-        return (Draw("normal", key, (samples, batch, self.units)),)
+        return {"eps": Draw("normal", key, (samples, batch, self.units))}
 
     def forward(self, views, x, noise, how):
         """Sample the outputs, under the layer's hard mask if it is given one."""
         own, mask = views[self.name], (how.masks or {}).get(self.name)
-        (eps,) = noise[self.name]
-        h, cache = how.backend.local_linear.sample(eps, x, *(own[name] for name in GAUSSIAN), mask, self.activation)
+        eps, means_and_scales = noise[self.name]["eps"], (own[name] for name in GAUSSIAN)
+        h, cache = how.backend.local_linear.sample(eps, x, *means_and_scales, mask, self.activation)
         return (h, {}), (cache, how.backend)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
@@ -212,14 +212,14 @@ class Drawn(Gaussian):
 
     def noise(self, key, samples, batch, relaxed):
         """Return a normal number for each weight and bias."""
-        return (Draw("normal", key, (samples, *self.shape)),
-                Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units)))
+        return {"weight": Draw("normal", key, (samples, *self.shape)),
+                "bias": Draw("normal", key._replace(stream=key.stream + 1), (samples, self.units))}
 
     def forward(self, views, x, noise, how):
         """Draw weights and biases and evaluate the layer with them."""
-        own, (weight_eps, bias_eps) = views[self.name], noise[self.name]
-        weight, weight_cache = gaussian.sample(weight_eps, own["weight.mu"], own["weight.log_sigma"])
-        bias, bias_cache = gaussian.sample(bias_eps, own["bias.mu"], own["bias.log_sigma"])
+        own, drawn = views[self.name], noise[self.name]
+        weight, weight_cache = gaussian.sample(drawn["weight"], own["weight.mu"], own["weight.log_sigma"])
+        bias, bias_cache = gaussian.sample(drawn["bias"], own["bias.mu"], own["bias.log_sigma"])
         h, linear_cache = how.backend.linear.apply(x, weight, bias)
         h, active = activate(self.activation, h, how.backend)
         return (h, {}), (weight_cache, bias_cache, linear_cache, active, how.backend)

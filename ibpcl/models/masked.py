@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from math import gamma
 from typing import NamedTuple
 
-import numpy as np
-
 from ibpcl.models.layers import Draw, Gaussian, Sampled, activate, activate_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.numerics import inverse_softplus, sigmoid, softplus
@@ -44,15 +42,6 @@ class MaskModel(NamedTuple):
 
 
 STANDARD_MASKS = MaskModel()
-
-
-class Noise(NamedTuple):
-    """What a pass with sampled masks draws: weights and masks (S, D, K), biases (S, K), sticks (S, K) or (S, D, K)."""
-
-    weight: np.ndarray
-    bias: np.ndarray
-    stick: np.ndarray
-    mask: np.ndarray
 
 
 def sticks(raw_a, raw_b):
@@ -135,28 +124,28 @@ class Masked(Gaussian):
             return super().noise(key, samples, batch, relaxed)
         weight, bias, stick, mask = (key._replace(stream=key.stream + i) for i in range(self.streams))
         own = (samples, *self.shape)
-        return Noise(Draw("normal", weight, own), Draw("normal", bias, (samples, self.units)),
-                     Draw("uniform", stick, (samples, *self.model.stick_shape(self.shape))),
-                     Draw("logistic", mask, own))
+        return {"weight": Draw("normal", weight, own), "bias": Draw("normal", bias, (samples, self.units)),
+                "stick": Draw("uniform", stick, (samples, *self.model.stick_shape(self.shape))),
+                "mask": Draw("logistic", mask, own)}
 
     def forward(self, views, x, noise, how):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
         if how.masks is not None:
             return super().forward(views, x, noise, how)
         own, drawn, model, backend = views[self.name], noise[self.name], self.model, how.backend
-        logit_pi, stick_cache = backend.sticks.log_odds(drawn.stick, own["raw_a"], own["raw_b"], model.link)
+        logit_pi, stick_cache = backend.sticks.log_odds(drawn["stick"], own["raw_a"], own["raw_b"], model.link)
         sample = (backend.masked_weights.sample if model.structured
                   else backend.masked_weights.sample_mean_field)
-        arrays = (drawn.weight, drawn.mask, own["weight.mu"], own["weight.log_sigma"], own["rho"])
+        arrays = (drawn["weight"], drawn["mask"], own["weight.mu"], own["weight.log_sigma"], own["rho"])
         if model.row_sticks:                                 # D K columns of one row; then its masks are the activity
             (w, z, divergence), weights_cache = sample(*map(_one_row, arrays), _one_row(logit_pi)[:, 0], how.tau,
                                                        model.kl)
-            w = w.reshape(drawn.weight.shape)
+            w = w.reshape(drawn["weight"].shape)
             activity, largest = masked_linear.column_activity(z.reshape(w.shape))
             weights_cache = weights_cache, largest
         else:
             (w, activity, divergence), weights_cache = sample(*arrays, logit_pi, how.tau, model.kl)
-        bias, bias_cache = gaussian.sample(drawn.bias, own["bias.mu"], own["bias.log_sigma"])
+        bias, bias_cache = gaussian.sample(drawn["bias"], own["bias.mu"], own["bias.log_sigma"])
         h, linear_cache = backend.linear.apply(x, w, bias * activity)
         h, active = activate(self.activation, h, backend)
         return (h, {"kl_masks": divergence}), Sampled((

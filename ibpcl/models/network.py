@@ -80,7 +80,7 @@ class Network:
                              key=lambda entry: BLOCKS.index(entry.block)))
 
     def noise(self, key, samples, batch, backend, dtype=np.float32, relaxed=True):
-        """Draw what a pass needs, by layer; a function of the key (whose ``stream`` is set here) and the sizes.
+        """Draw what a pass needs, by layer and name: a function of the key, but for its ``stream``, and of the sizes.
 
         ``relaxed`` if masks are to be sampled, not if they are given.  For 0 samples there is one, of noise 0.
         """
@@ -90,10 +90,9 @@ class Network:
             stream += layer.streams
         if self.codes:
             wanted["codes"] = self.codes.noise(key._replace(stream=stream), samples, batch, relaxed)
-        asked = [draw for draws in wanted.values() for draw in draws]
+        asked = [draw for draws in wanted.values() for draw in draws.values()]
         drawn = iter([np.zeros(draw.shape, dtype) for draw in asked] if silent else backend.noise.draw(asked, dtype))
-        return {name: getattr(type(draws), "_make", tuple)(next(drawn) for _ in draws)
-                for name, draws in wanted.items()}
+        return {name: {part: next(drawn) for part in draws} for name, draws in wanted.items()}
 
     def initial(self, start, sigma=1.0, alpha=(), dtype=np.float32):
         """Return the parameters before training.

@@ -30,8 +30,8 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
         some = part.columns(x[start:start + rows])
         noise = small.noise(key._replace(step=i), samples, len(some), backend, vector.dtype, masks is None)
         # Sticks belong to the model: they are those of the first chunk for all.
-        sticks = sticks or {name: drawn.stick for name, drawn in noise.items() if hasattr(drawn, "stick")}
-        noise |= {name: noise[name]._replace(stick=stick) for name, stick in sticks.items()}
+        sticks = sticks or {name: drawn["stick"] for name, drawn in noise.items() if "stick" in drawn}
+        noise |= {name: noise[name] | {"stick": stick} for name, stick in sticks.items()}
         (outputs, _), _ = small.forward(vector, some, noise, Pass(backend, part.masks, 0.0))
         found.append(small.likelihood.predict(views, outputs))
     return type(found[0])(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

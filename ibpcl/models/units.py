@@ -12,9 +12,6 @@ say, and cost nothing.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
 
 from ibpcl.models.layers import GAUSSIAN, Draw, Gaussian, Sampled, activate, activate_vjp
 from ibpcl.models.masked import sticks, sticks_vjp
@@ -23,14 +20,6 @@ from ibpcl.primitives import bernoulli, concrete, stick_divergence
 
 DIVERGENCES = {"bernoulli": bernoulli, "concrete": concrete}
 UNITS = ("rho", "raw_a", "raw_b")
-
-
-class Noise(NamedTuple):
-    """What a pass draws: pre-activations (S, N, K), sticks (S, K) and masks (S, N, K)."""
-
-    eps: np.ndarray
-    stick: np.ndarray
-    mask: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -50,25 +39,27 @@ class Units(Gaussian):
 
     def noise(self, key, samples, batch, relaxed):
         """Return noise for pre-activations, and for sticks and masks if they are sampled."""
-        (eps,) = super().noise(key, samples, batch, relaxed)
-        if not relaxed:
-            return (eps,)
-        stick, mask = (key._replace(stream=key.stream + i) for i in (2, 3))
-        return Noise(eps, Draw("uniform", stick, (samples, self.units)), Draw("logistic", mask, eps.shape))
+        found = super().noise(key, samples, batch, relaxed)
+        if relaxed:
+            stick, mask = (key._replace(stream=key.stream + i) for i in (2, 3))
+            found |= {"stick": Draw("uniform", stick, (samples, self.units)),
+                      "mask": Draw("logistic", mask, (samples, batch, self.units))}
+        return found
 
     def forward(self, views, x, noise, how):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
         if how.masks is not None:
             return super().forward(views, x, noise, how)
         drawn, own, backend = noise[self.name], views[self.name], how.backend
+        means_and_scales = (own[name] for name in GAUSSIAN)
         # The activation is apart from the layer: the mask's gradient needs what goes through it.
-        linear, linear_cache = backend.local_linear.sample(drawn.eps, x, *(own[name] for name in GAUSSIAN), None, None)
+        linear, linear_cache = backend.local_linear.sample(drawn["eps"], x, *means_and_scales, None, None)
         active, active_cache = activate(self.activation, linear, backend)
-        logit_pi, stick_cache = backend.sticks.log_odds(drawn.stick, own["raw_a"], own["raw_b"])
+        logit_pi, stick_cache = backend.sticks.log_odds(drawn["stick"], own["raw_a"], own["raw_b"])
         logit_theta = (own["rho"] + logit_pi)[:, None, :]
         if how.tau == 0:
-            return (active * (logit_theta + drawn.mask > 0), {}), None
-        z, mask_cache = concrete.sample(drawn.mask, logit_theta, how.tau)
+            return (active * (logit_theta + drawn["mask"] > 0), {}), None
+        z, mask_cache = concrete.sample(drawn["mask"], logit_theta, how.tau)
         kl, kl_cache = DIVERGENCES[self.kl].kl(logit_theta, logit_pi)
         examples = how.scale * active.shape[1]
         return (active * z, {"kl_masks": examples * kl}), Sampled((

@@ -80,9 +80,9 @@ def elbo_by_loops(seed):
             log_sigma = linear("scale", h) + views["codes.log_sigma"]
             parts["kl_latent"] += examples / len(x) / 2 * gaussian.kl(mean, log_sigma, views["prior.mu"],
                                                                       views["prior.log_sigma"])[0]
-            h = mean + np.exp(log_sigma) * noise["codes"][0][s, n]
+            h = mean + np.exp(log_sigma) * noise["codes"]["eps"][s, n]
             h = np.maximum(linear("decoder1", np.maximum(linear("decoder0", h), 0)), 0)
-            on = 1 / (1 + np.exp(-gaussian_layer(layers["pixels"], h, noise["pixels"][0][s, n])))
+            on = 1 / (1 + np.exp(-gaussian_layer(layers["pixels"], h, noise["pixels"]["eps"][s, n])))
             parts["log_likelihood"] += examples / len(x) / 2 * (x[n] * np.log(on) + (1 - x[n]) * np.log(1 - on)).sum()
     block = model.layout.block
     parts["kl_weights"] = gaussian.kl(vector[block("mu")], vector[block("log_sigma")], prior.mu, prior.log_sigma)[0]

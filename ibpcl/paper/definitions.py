@@ -61,11 +61,11 @@ def masked_weights(seed):
 def masked_layer(layer, drawn, s, tau):
     """Compute weights, biases and divergence of masks of sample s from the formulas of Secs. 3.1, 3.2 and 4.5."""
     a, b = np.log1p(np.exp(layer["raw_a"])), np.log1p(np.exp(layer["raw_b"]))
-    pi = np.cumprod((1 - drawn.stick[s]**(1 / b))**(1 / a))
+    pi = np.cumprod((1 - drawn["stick"][s]**(1 / b))**(1 / a))
     theta = 1 / (1 + np.exp(-layer["rho"]) * (1 - pi) / pi)
-    z = 1 / (1 + ((1 - theta) / theta * np.exp(-drawn.mask[s]))**(1 / tau))
-    weights = z * (layer["weight.mu"] + np.exp(layer["weight.log_sigma"]) * drawn.weight[s])
-    biases = (layer["bias.mu"] + np.exp(layer["bias.log_sigma"]) * drawn.bias[s]) * z.max(axis=0)
+    z = 1 / (1 + ((1 - theta) / theta * np.exp(-drawn["mask"][s]))**(1 / tau))
+    weights = z * (layer["weight.mu"] + np.exp(layer["weight.log_sigma"]) * drawn["weight"][s])
+    biases = (layer["bias.mu"] + np.exp(layer["bias.log_sigma"]) * drawn["bias"][s]) * z.max(axis=0)
     return weights, biases, (theta * np.log(theta / pi) + (1 - theta) * np.log((1 - theta) / (1 - pi))).sum()
 
 
@@ -94,7 +94,7 @@ def elbo(seed):
             weights, biases, divergence = masked_layer(layers[name], noise[name], s, tau)
             h = np.maximum(h @ weights + biases, 0)
             parts[2] += divergence / 2
-        for row, label in zip(gaussian_layer(layers["head"], h, noise["head"][0][s]), labels, strict=True):
+        for row, label in zip(gaussian_layer(layers["head"], h, noise["head"]["eps"][s]), labels, strict=True):
             parts[0] += examples / len(x) / 2 * np.log(np.exp(row[label]) / np.exp(row).sum())
     mu, sigma = vector[model.layout.block("mu")], np.exp(vector[model.layout.block("log_sigma")])
     sigma0 = np.exp(prior.log_sigma)

@@ -97,8 +97,8 @@ def check_layer(kind, seed=0, mask=None, relaxed=False, **options):
     views = layout.layers(rng.normal(scale=0.5, size=layout.size))["layer"]
     masks = None if relaxed else {} if mask is None else {"layer": rng.random((5, 3)) < mask}
     draws = layer.noise(Key(seed, 0, 0, 0), 2, 4, relaxed)
-    drawn = NUMPY.noise.draw(draws, np.float64)
-    noise, how = {"layer": getattr(type(draws), "_make", tuple)(drawn)}, Pass(NUMPY, masks, 0.7, 10.0)
+    drawn = NUMPY.noise.draw(list(draws.values()), np.float64)
+    noise, how = {"layer": dict(zip(draws, drawn, strict=True))}, Pass(NUMPY, masks, 0.7, 10.0)
     divergences = ("kl_masks",) * relaxed
 
     def f(x, *values):

@@ -63,7 +63,7 @@ def test_with_all_masks_at_one_the_elbo_is_vcls():
     first = {f"hidden{i}": (np.full(width, 3.0), np.ones(width)) for i, width in enumerate((5, 4))}
     prior = Prior(rng.normal(size=count // 2), rng.normal(scale=0.3, size=count // 2), first)
     x, y, noise = rng.normal(size=(7, 6)), rng.integers(0, 3, 7), model.noise(Key(0, 0, 0, 0), 2, 7, NUMPY, float)
-    eps = {name: drawn[:1] for name, drawn in noise.items()}
+    eps = {name: {"eps": drawn["eps"]} for name, drawn in noise.items()}
     masked, cache = elbo(model, vector, prior, x, y, noise, 70, NUMPY, None, 0.5)
     expected, plain_cache = elbo(plain, vector[:count], prior, x, y, eps, 70, NUMPY, {})
     assert masked[:2] == expected[:2]
@@ -129,7 +129,7 @@ def test_the_masks_divergence_counts_once_an_example(mask_kl):
     for batch in (2, 5):
         noise = model.noise(Key(0, 0, 0, 0), 1, batch, NUMPY, float)
         tiny = np.array([[0.5, 1e-12, 1e-12]])               # v = 1 - u: pi is one half for every unit
-        noise["hidden0"] = noise["hidden0"]._replace(stick=tiny)
+        noise["hidden0"] = noise["hidden0"] | {"stick": tiny}
         parts, _ = elbo(model, vector, prior, np.zeros((batch, 2)), np.zeros(batch, int), noise, 70, NUMPY, None, 0.5)
         assert parts.kl_masks == pytest.approx(expected, rel=1e-3)
 
@@ -162,7 +162,7 @@ def test_one_draw_of_the_sticks_serves_all_examples():
     layer["bias.mu"][...] = 1.0
     head["weight.mu"][...], head["bias.mu"][...] = [[-200.0, 200.0]], [100.0, -100.0]
     key, x = Key(2, 0, 0, 0), np.ones((400, 1))
-    (u,) = model.noise(key, 1, 1, NUMPY, float)["hidden0"].stick
+    (u,) = model.noise(key, 1, 1, NUMPY, float)["hidden0"]["stick"]
     pi, error = (1 - u[0]) ** 2, 4 * np.sqrt(0.25 / len(x))
     assert abs(pi - 1 / 3) > 2 * error, "choose another key"
     for chunk in (1, 50, 1000):

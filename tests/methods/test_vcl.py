@@ -59,8 +59,8 @@ def test_npbcl_with_all_masks_on_is_vcl_when_weights_are_sampled():
         for side in ("weight", "bias"):
             (model if own is vector else plain).layout.view(own, f"head.{side}.log_sigma")[...] = -60.0
     noise = model.noise(Key(0, 0, 0, 0), 2, len(x), NUMPY, np.float64)
-    weights = {name: (noise[name].weight, noise[name].bias) for name in model.masked}
-    weights["head"] = np.zeros((2, 4, 3)), np.zeros((2, 3))
+    weights = {name: {part: noise[name][part] for part in ("weight", "bias")} for name in model.masked}
+    weights["head"] = {"weight": np.zeros((2, 4, 3)), "bias": np.zeros((2, 3))}
     sticks = dict.fromkeys(model.masked, 3.0)
     masked, masked_cache = elbo(model, vector, prior._replace(sticks=sticks), x, y, noise, 70, NUMPY, None, 0.5)
     drawn, drawn_cache = elbo(plain, gaussians, prior, x, y, weights, 70, NUMPY, {})
@@ -121,7 +121,7 @@ def test_one_task_is_bayes_by_backprop():
 
     plain, flat = plain_network(6, (5, 4), 3), []
     for name, layer in layers.items():
-        for kind, one in zip(("weight", "bias"), noise[name], strict=True):
+        for kind, one in noise[name].items():
             flat.append((layer[f"{kind}.mu"] + np.exp(layer[f"{kind}.log_sigma"]) * one[0]).ravel())
     total, plain_cache = plain.log_likelihood(np.concatenate(flat), x, y, NUMPY)
     assert parts.log_likelihood == pytest.approx(total, rel=1e-12)
@@ -131,7 +131,7 @@ def test_one_task_is_bayes_by_backprop():
     slopes = plain.weights(plain.log_likelihood_vjp(-1.0, plain_cache))
     for name, slope in zip(layers, slopes, strict=True):
         layer, found = layers[name], gradient[name]
-        for kind, one, dw in zip(("weight", "bias"), noise[name], slope, strict=True):
+        for kind, one, dw in zip(("weight", "bias"), noise[name].values(), slope, strict=True):
             mu, sigma = layer[f"{kind}.mu"], np.exp(layer[f"{kind}.log_sigma"])
             np.testing.assert_allclose(found[f"{kind}.mu"], dw + mu / 0.49, rtol=1e-6)
             np.testing.assert_allclose(found[f"{kind}.log_sigma"], dw * sigma * one[0] + sigma**2 / 0.49 - 1,

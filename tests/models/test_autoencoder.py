@@ -46,7 +46,7 @@ def test_minibatches_of_a_partition_average_to_the_whole_task():
     whole, _ = elbo(model, vector, prior, x, x, noise, 12, NUMPY, masks)
     parts = []
     for rows in np.array_split(np.arange(12), 3):
-        some = {name: (eps[:, rows],) for name, (eps,) in noise.items()}
+        some = {name: {"eps": own["eps"][:, rows]} for name, own in noise.items()}
         parts.append(elbo(model, vector, prior, x[rows], x[rows], some, 12, NUMPY, masks)[0])
     np.testing.assert_allclose(np.mean(parts, axis=0), whole, rtol=1e-9)
     for part in parts:
@@ -118,7 +118,7 @@ def test_at_its_means_it_is_the_network_without_noise(likelihood):
     point, noise = PointAutoencoder(model, vector, masks), draw(model, x, False)
     (outputs, _), _ = model.forward(vector, x, noise, Pass(NUMPY, masks))
     mean, log_sigma = point.encode(x)
-    z = mean + np.exp(log_sigma) * noise["codes"][0]
+    z = mean + np.exp(log_sigma) * noise["codes"]["eps"]
     assert point.views["encoder0"]["weight.mu"].shape == (6, 4)
     np.testing.assert_allclose(point.outputs(z), outputs, rtol=1e-9)
     picture = expit(outputs) if likelihood == "bernoulli" else outputs

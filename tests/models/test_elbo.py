@@ -72,8 +72,7 @@ def test_the_estimate_averages_over_samples():
     noise = draw(model, x, samples=4)
 
     def half(rows):
-        return {name: getattr(type(drawn), "_make", tuple)(array[rows] for array in drawn)
-                for name, drawn in noise.items()}
+        return {name: {part: array[rows] for part, array in drawn.items()} for name, drawn in noise.items()}
 
     estimates = [elbo(model, vector, prior, x, labels, n, 70, NUMPY, None, 0.7)[0]
                  for n in (noise, half(slice(0, 2)), half(slice(2, 4)))]
@@ -124,7 +123,7 @@ def test_sticks_that_rows_have_of_their_own_but_equal_are_those_that_rows_share(
     for name, view in each.layout.views(vector_each).items():
         view[...] = model.layout.views(vector)[name]          # (K,) to (D, K)
     noise = draw(model, x)
-    same = noise | {name: noise[name]._replace(stick=np.repeat(noise[name].stick[:, None], layer.inputs, axis=1))
+    same = noise | {name: noise[name] | {"stick": np.repeat(noise[name]["stick"][:, None], layer.inputs, axis=1)}
                     for name, layer in model.masked.items()}
     parts, cache = elbo(model, vector, prior, x, labels, noise, 70, NUMPY, None, 0.7)
     parts_each, cache_each = elbo(each, vector_each, prior, x, labels, same, 70, NUMPY, None, 0.7)
@@ -164,8 +163,7 @@ def test_an_input_that_is_always_zero_may_rest_with_its_own_sticks():
         np.testing.assert_allclose(gradient[name][dead], 0, atol=1e-9)
     part = packing.part(model, x)
     kept, drawn = part.kept["hidden0"][0], noise["hidden0"]
-    smaller = noise | {"hidden0": drawn._replace(weight=drawn.weight[:, kept], stick=drawn.stick[:, kept],
-                                                 mask=drawn.mask[:, kept])}
+    smaller = noise | {"hidden0": drawn | {name: drawn[name][:, kept] for name in ("weight", "stick", "mask")}}
     without, _ = elbo(part.network, vector[part.index], packing.cut_prior(part, model, prior), part.columns(x), labels,
                       smaller, 70, NUMPY, None, 0.7)
     assert kept.tolist() == [True, True, False, True, True, True]

@@ -19,7 +19,7 @@ NUMPY = backend("numpy")
 def assert_same_part(model, vector, prior, x, targets, masks, part, who):
     """Compare likelihood and gradient of a part with those of the whole network, at the same noise."""
     small, whole = part.network, model.noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64, relaxed=False)
-    noise = whole | {name: (whole[name][0][..., columns],) for name, (_, columns) in part.kept.items()}
+    noise = whole | {name: {"eps": whole[name]["eps"][..., columns]} for name, (_, columns) in part.kept.items()}
     parts, cache = elbo(small, vector[part.index], packing.cut_prior(part, model, prior), part.columns(x), targets,
                         noise, 70, who, part.masks)
     expected, whole_cache = elbo(model, vector, prior, x, targets, whole, 70, who, masks)

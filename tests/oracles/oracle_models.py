@@ -90,7 +90,7 @@ def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_
         x, hard, model = part.columns(x), part.masks, part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, relaxed=False)
     if masks == "none":
-        drawn = {name: (np.zeros_like(eps[:1]),) for name, (eps,) in drawn.items()}
+        drawn = {name: {"eps": np.zeros_like(own["eps"][:1])} for name, own in drawn.items()}
     return answer(model, vector, belief, x, y, drawn, TASK, who, hard)
 
 

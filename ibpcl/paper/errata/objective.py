@@ -26,7 +26,7 @@ def minibatch_factor(seed):
     noise = model.noise(Key(seed, 0, 0, 0), 2, EXAMPLES, reference, np.float64)
 
     def elbo(rows, examples):
-        part = noise | {"head": (noise["head"][0][:, rows],)}
+        part = noise | {"head": {"eps": noise["head"]["eps"][:, rows]}}
         return bounds.elbo(model, vector, prior, x[rows], labels[rows], part, examples, reference, None, 0.7)[0].total
 
     minibatches = np.split(rng.permutation(EXAMPLES), EXAMPLES // BATCH)
