@@ -12,6 +12,7 @@ from ibpcl.models.codes import PARTS
 from ibpcl.models.layers import activate
 from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.numerics import logit
+from ibpcl.openblas import on_one_thread
 
 DARKEST = 0.01                                               # mean pixel from which a bias starts, at least
 
@@ -29,7 +30,7 @@ class PointAutoencoder:
             weight, bias = self.views[name]["weight.mu"], self.views[name]["bias.mu"]
             if name in masks:
                 weight, bias = weight * masks[name], bias * masks[name].any(axis=0)
-            self.views[name] = {"weight.mu": weight[rows][:, columns], "bias.mu": bias[columns]}
+            self.views[name] = {"weight.mu": np.ascontiguousarray(weight[rows][:, columns]), "bias.mu": bias[columns]}
         if "codes" in self.views:
             for layer, name in zip(network.codes.layers, PARTS, strict=True):
                 self.views[layer.name]["bias.mu"] += self.views["codes"][name]
@@ -68,12 +69,16 @@ class PointAutoencoder:
         x = np.asarray(x, self.dtype)
         return self.network.likelihood.log_density(self.views, self.outputs(z), x, self.backend)[0]
 
+    @on_one_thread
     def _through(self, layers, h):
-        h = np.asarray(h, self.dtype)
+        """Evaluate plain layers, one after another: the same for any number of threads."""
+        shape, h = np.shape(h), np.asarray(h, self.dtype)
+        h = h.reshape(-1, shape[-1])
         for layer in layers:
             own = self.views[layer.name]
-            h, _ = activate(layer.activation, h @ own["weight.mu"] + own["bias.mu"], self.backend)
-        return h
+            (h,), _ = self.backend.linear.apply(h, own["weight.mu"][None], own["bias.mu"][None])
+            h, _ = activate(layer.activation, h, self.backend)
+        return h.reshape(*shape[:-1], h.shape[-1])
 
 
 def pixel_biases(x, likelihood):

@@ -28,8 +28,7 @@ CHILD = """
                 learner.learn(Task(f"{t}", x_train=x[t], x_test=x[t, :5]) if name in GENERATIVE else
                               Task(f"{t}", x[t], y[t], x[t], y[t], 2), progress=False)
             values = dict(learner.state())
-            if name not in GENERATIVE:
-                values |= {f"p{t}": learner.predict(x[t], t) for t in range(2)}
+            values |= {f"p{t}": learner.predict(x[t], t) for t in range(2)}
             for key, value in sorted(values.items()):
                 digest.update(key.encode() + np.ascontiguousarray(value).tobytes())
             print(name, who, digest.hexdigest())
