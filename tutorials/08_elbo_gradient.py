@@ -521,7 +521,7 @@ whole = model.noise(Key(9, 0, 1000, 0), S, examples, reference, np.float64)
 
 
 def gradient_of(chosen, scale):
-    part = whole | {"head": {"eps": whole["head"]["eps"][:, chosen]}}          # the head's noise belongs to the examples
+    part = whole | {"head": {"eps": whole["head"]["eps"][:, chosen]}}    # the head's noise belongs to the examples
     _, kept = package.elbo(model, vector, prior, task_x[chosen], task_labels[chosen], part, scale, reference, None, tau)
     return package.elbo_vjp(package.GRADIENT, kept)
 
