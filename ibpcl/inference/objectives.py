@@ -85,8 +85,8 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
         small, relaxed = part.network, masks is None
         tau = geometric(*how.tau, step, steps) if relaxed else 0.0
         drawn = small.noise(how.key._replace(step=step), how.samples, len(rows), how.backend, relaxed=relaxed)
-        parts, cache = elbo(small, vector, prior, x.take(rows, axis=0), data.y[rows], drawn, examples, how.backend,
-                            part.masks, tau)
+        parts, cache = elbo(small, vector, prior, x.take(rows, axis=0), data.y.take(rows, axis=0), drawn, examples,
+                            how.backend, part.masks, tau)
         rise = min(1.0, step / (weighted.warm_up * steps)) if weighted.warm_up > 0 else 1.0
         gradient = elbo_vjp(downhill._replace(kl_latent=downhill.kl_latent * rise), cache)
         if weighted.penalty is not None:
