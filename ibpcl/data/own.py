@@ -259,7 +259,7 @@ def _rows(values, what, image_shape=None):
         x, image_shape = x.reshape(len(x), -1), x.shape[1:]
     if x.ndim != 2:
         raise DataError(f"{what} must have shape (N, D), or (N, height, width) for images, got {x.shape}")
-    return (x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else x), image_shape
+    return (x / np.float32(255) if x.dtype == np.uint8 else x), image_shape
 
 
 def _labels(values, what, count, inputs):

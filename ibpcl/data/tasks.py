@@ -203,7 +203,7 @@ class ClassStream(ImageStream):
 
 def _to_inputs(images):
     pixels = math.prod(images.shape[1:])                    # not -1: there may be no images
-    return images.reshape(len(images), pixels).astype(np.float32) / np.float32(255)
+    return images.reshape(len(images), pixels) / np.float32(255)
 
 
 def check_index(t, stream):
