@@ -201,6 +201,23 @@ def test_where_rho_starts_says_how_full_the_first_masks_are():
     assert density(-1.0) < density(0.0) < density(2.0) <= density(50.0) == 1.0
 
 
+def test_masks_of_an_input_that_is_always_zero_are_as_the_sticks_say():
+    """All others stay as open as they start; of this one nothing is known, so its rho is 0."""
+    task, dead = Blobs()[0], 3
+    x = task.x_train.copy()
+    x[:, dead] = 0
+
+    def mask(start_rho):
+        learner = NPBCL(dataclasses.replace(SMALL, start_rho=start_rho, mask_rate=0.0))
+        learner.learn(dataclasses.replace(task, x_train=x), progress=False)
+        return learner.masks(0)[0]
+
+    by_sticks, wide_open = mask(0.0), mask(50.0)
+    assert (by_sticks == by_sticks[0]).all() and 0 < by_sticks[0].sum() < 12
+    np.testing.assert_array_equal(wide_open[dead], by_sticks[0])
+    assert np.delete(wide_open, dead, axis=0).all()
+
+
 def test_one_mask_for_all_tasks_is_one_mask():
     learner = NPBCL(dataclasses.replace(SMALL, shared_mask=True))
     run(learner, Blobs(3))
