@@ -56,16 +56,33 @@ SQUARES.linear = SimpleNamespace(apply=linear.apply, apply_vjp=squared_slopes)
 
 @on_one_thread
 def diagonal(network, vector, x, targets, definition, rng):
-    r"""Compute the diagonal (P,) of the Fisher information of a network of plain layers at its parameters (P,).
+    r"""Compute the diagonal of the Fisher information, the mean over examples.
 
-    Squared nats a squared unit of the parameter, for one example: the mean over inputs x (N, D), not the sum; >= 0.  Of
-    an autoencoder that of the decoder; what lies before the codes has 0.  ``targets``, labels (N,) or the images again,
-    are read by the ``definition`` "empirical" only; codes, and the targets of "sampled", are drawn from ``rng``.
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        A network of plain layers, with codes or without.
+    vector : ndarray, shape (P,)
+        Its parameters.
+    x : ndarray, shape (N, D)
+        Inputs.
+    targets : ndarray, shape (N,) or (N, D)
+        Labels, or the images again; read by ``empirical`` only.
+    definition : {"exact", "sampled", "empirical"}
+        Which targets the squared slopes are averaged over; the first for classes only.
+    rng : numpy.random.Generator
+        Source of codes, and of the targets of ``sampled``.
+
+    Returns
+    -------
+    fisher : ndarray, shape (P,)
+        Squared nats a squared unit of the parameter, for one example: the mean, not the sum; >= 0.  Of an autoencoder
+        that of the decoder; what lies before the codes has 0.
 
     Raises
     ------
     ValueError
-        For an unknown definition ("exact" is for classes only), or no examples.
+        For an unknown definition, or no examples.
 
     Examples
     --------

@@ -94,13 +94,31 @@ class Fit(NamedTuple):
 
 
 def fit(vector, objective, rates, examples, how, adapt=None):
-    """Minimize a loss that is estimated from minibatches; return the parameters (P,) and the history, a list of Record.
+    """Minimize a loss that is estimated from minibatches.
 
-    ``objective(vector, rows, step, steps) -> (parts, gradient, tau)`` gives, for the examples in ``rows``, the parts of
-    the ELBO, an :class:`ibpcl.models.elbo.Elbo`, the gradient (P,) of the loss that shall fall, and the temperature.
-    It starts at ``vector`` (P,), with a learning rate of each element in ``rates`` (P,); ``examples`` is their number
-    and ``how`` a :class:`Fit`.  ``adapt(step, vector, state, rates) -> (vector, state, rates)`` is called after each
-    step, and may change them all.
+    Parameters
+    ----------
+    vector : ndarray, shape (P,)
+        Where to start.
+    objective : callable
+        ``objective(vector, rows, step, steps) -> (parts, gradient, tau)``: the parts of the ELBO, an
+        :class:`ibpcl.models.elbo.Elbo`, the gradient of the loss that shall fall, and the temperature, for the examples
+        in ``rows``.
+    rates : ndarray, shape (P,)
+        Learning rate of each element.
+    examples : int
+        Number of examples.
+    how : Fit
+        How the fit goes.
+    adapt : callable, optional
+        ``adapt(step, vector, state, rates) -> (vector, state, rates)``, called after each step; it may change them all.
+
+    Returns
+    -------
+    vector : ndarray, shape (P,)
+        The fitted parameters.
+    history : list of Record
+        One row per epoch.
 
     Raises
     ------

@@ -113,10 +113,25 @@ class Network:
         return vector
 
     def forward(self, vector, x, noise, how):
-        """Evaluate the network: outputs (S, N, C) and divergences, (S,) each, nats for the whole task; and the cache.
+        """Evaluate the network.
 
-        ``vector`` (P,) holds the parameters in the order of ``layout`` and ``x`` (N, D) the inputs; ``noise`` comes
-        from :meth:`noise`; ``how`` is a :class:`ibpcl.models.layers.Pass`.
+        Parameters
+        ----------
+        vector : ndarray, shape (P,)
+            The parameters, in the order of ``layout``.
+        x : ndarray, shape (N, D)
+            Inputs.
+        noise : dict of str to dict
+            From :meth:`noise`.
+        how : ibpcl.models.layers.Pass
+            Backend, hard masks or None, temperature and scale.
+
+        Returns
+        -------
+        out : tuple
+            Outputs (S, N, C), and a dict of divergences, (S,) each, nats, for the whole task.
+        cache : tuple
+            What :meth:`forward_vjp` needs.
         """
         views, h, divergences, caches = self.layout.layers(vector), x, {}, []
         for stage in self.stages:
@@ -139,10 +154,22 @@ class Network:
 
 
 def classifier(inputs, hidden, likelihood, outputs, kind, activation="relu", head=Gaussian, **options):
-    """Return a network of hidden layers ``hidden0``, ..., at least one, and a ``head`` of width C = ``outputs``.
+    """Return a network of hidden layers ``hidden0``, ... of one kind, and a ``head``.
 
-    ``hidden`` are the widths of the hidden layers, which are of the class ``kind`` and get the ``options``; ``head`` is
-    the head's class.
+    Parameters
+    ----------
+    inputs : int
+        Width D of the data.
+    hidden : sequence of int
+        Units of each hidden layer, at least one.
+    likelihood : Likelihood
+        What the outputs mean.
+    outputs : int
+        Width C of the head.
+    kind, head : type
+        The classes of the hidden layers, which get the ``options``, and of the head.
+    activation : str
+        Of the hidden layers.
     """
     _check_sizes(inputs, *hidden, outputs)
     layers = [kind(f"hidden{i}", *shape, activation, **options) for i, shape in enumerate(pairwise((inputs, *hidden)))]
@@ -150,11 +177,27 @@ def classifier(inputs, hidden, likelihood, outputs, kind, activation="relu", hea
 
 
 def autoencoder(inputs, hidden, width, likelihood, kinds=None, activation="relu", learns_prior=False, **options):
-    """Return an encoder with layers ``encoder0``, ..., codes of a width L, and the mirrored decoder.
+    """Return an encoder with layers ``encoder0``, ..., codes of a width, and the mirrored decoder.
 
-    ``hidden`` are the widths of the encoder's hidden layers, at least one; the decoder's are reversed.  ``kinds`` has a
-    word of :data:`KINDS` for each layer in their order: encoder, ``mean``, ``scale``, decoder, ``pixels``; if not
-    given, all are masked but the last, which is Gaussian.  Masked layers get the ``options``.
+    Parameters
+    ----------
+    inputs : int
+        Width D of the images.
+    hidden : sequence of int
+        Units of the encoder's hidden layers, at least one; the decoder's are reversed.
+    width : int
+        Of the codes, L.
+    likelihood : Likelihood
+        Of the pixels.
+    kinds : sequence of {"masked", "gaussian", "plain"}, optional
+        Of the layers in their order: encoder, ``mean``, ``scale``, decoder, ``pixels``.  If not given, all are masked
+        but the last, which is Gaussian.
+    activation : str
+        Of the hidden layers.
+    learns_prior : bool
+        As of :class:`ibpcl.models.codes.Codes`.
+    options
+        What a masked layer gets.
     """
     _check_sizes(inputs, *hidden, width)
     count = 2 * len(hidden) + 3

@@ -16,12 +16,33 @@ CHUNK = 16384                                                # rows (sample time
 
 @on_one_thread
 def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
-    """Return the ``Classes`` or ``Values`` of :mod:`ibpcl.models.likelihoods` that a network predicts of inputs (N, D).
+    """Predict with given masks, or with sampled ones.
 
-    Every example has samples of its own, S = ``samples`` of them, drawn at the pre-activations; values, whose deviation
-    is predicted, need two.  ``vector`` (P,) has the variational parameters, ``masks`` the task's hard masks (D, K) by
-    layer, none where a layer is not named; they are None to sample binary ones for each example.  The result is a
-    function of the inputs and of the noise's ``key``; ``chunk`` rows are evaluated at once.
+    Every example has samples of its own, drawn at the pre-activations.
+
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        What the parameters mean.
+    vector : ndarray, shape (P,)
+        The variational parameters.
+    masks : dict of str to ndarray of bool, shape (D, K), or None
+        The task's masks by layer, none where a layer is not named; None to sample binary ones for each example.
+    x : ndarray, shape (N, D)
+        Inputs.
+    samples : int
+        Number of samples S; at least two for values, whose deviation is predicted.
+    key : Key
+        Of the noise; the result is a function of it and the inputs.
+    backend : Backend
+        The backend that computes: numba or numpy.
+    chunk : int
+        Rows evaluated at once.
+
+    Returns
+    -------
+    prediction : ibpcl.models.likelihoods.Classes or Values
+        As the network's likelihood predicts.
     """
     part, sticks = packing.part(network, x, masks), {}       # nothing else can be seen in the outputs
     small, vector = part.network, vector[part.index]
