@@ -16,6 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ibpcl.verify.doors.pair import Adapted
+
 WATCH = "__watch__"
 MOST_ITEMS = 20         # of a cache, a list or an object
 LAYOUT = ("zeros", "ones", "empty", "full", "reshape", "swapaxes", "moveaxis", "transpose", "expand_dims", "eye",
@@ -24,7 +26,7 @@ _VALUES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Attribute, ast.Subscr
 
 
 class Code:
-    """A function, or a bound method, with the helpers of its file that it calls.
+    """A function, a bound method or an adapter around them, with the helpers of its file that it calls.
 
     ``trees`` has the tree of each by its name, the function first, with the line numbers of the file; ``places`` every
     expression in them that has a value.  Raises ``ValueError`` if the source can't be read: built-in, compiled, or
@@ -32,12 +34,17 @@ class Code:
     """
 
     def __init__(self, function):
+        self.adapters, owner = [], None
+        while isinstance(function, Adapted):
+            self.adapters.append(function)
+            owner = function.owner
+            function = function.source
         self.bound = getattr(function, "__self__", None) if inspect.ismethod(function) else None
         self.function = function.__func__ if inspect.ismethod(function) else function
         if not isinstance(self.function, types.FunctionType):
             raise ValueError(f"no Python source: {function!r}")
         self.scope, self.trees, self.owners = {}, {}, {}
-        self._add(self.function, type(self.bound))
+        self._add(self.function, owner or type(self.bound))
         self.name = next(iter(self.trees))
         self.file = self.function.__code__.co_filename
         self.places = [place for tree in self.trees.values() for place in _places(tree)]
@@ -78,7 +85,10 @@ class Code:
         made = namespace[self.name]
         made.__defaults__ = made.__defaults__ or self.function.__defaults__
         made = types.MethodType(made, self.bound) if self.bound is not None else made
-        return self._with_methods(made, namespace) if self.owners else made
+        made = self._with_methods(made, namespace) if self.owners else made
+        for adapter in reversed(self.adapters):
+            made = adapter.around(made)
+        return made
 
     def _with_methods(self, made, namespace):
         """Return a function during whose calls the methods of its classes are those of the trees."""
