@@ -8,6 +8,7 @@ import numpy as np
 from ibpcl.verify import state
 from ibpcl.verify.clock import Clock, TimeUp
 from ibpcl.verify.curves import Curves
+from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.evidence import Evidence, neighbour
 from ibpcl.verify.judging import judge
 from ibpcl.verify.kinds import UNFIT, Finding
@@ -25,22 +26,25 @@ RESTLESS = ("noisy_gradient", "accumulates")    # what returns other numbers at 
 PATIENCE = 2.0              # seconds after which progress is shown on a terminal
 
 
-def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="auto", candidates=None, timeout=None,
-          partial=False):
+def check(f, f_vjp=None, inputs=None, wrt=None, *, names=None, rtol=None, seed=0, mode="auto", candidates=None,
+          timeout=None, partial=False):
     r"""Compare a vector-Jacobian product with independent witnesses, and name what is wrong with it.
 
     .. math:: \bar x = J^\top w, \qquad J = \partial f / \partial x, \quad w \sim N(0, I)
 
     Parameters
     ----------
-    f : callable
-        ``out, cache = f(*inputs)``; ``out`` is an array, a number or a tuple of them.
-    f_vjp : callable
+    f : callable, object or class
+        ``out, cache = f(*inputs)``; ``out`` is an array, a number or a tuple of them.  Code in other forms is taken as
+        it is: a forward that returns its output alone, an object with ``forward`` and ``backward``, a function that
+        returns ``loss, gradients``.  See the page "Checking your code".
+    f_vjp : callable, optional
         ``f_vjp(dout, cache)`` returns the gradients of ``sum(dout * out)``: a tuple, a dict by the inputs' names, or a
-        bare array if one.
-    inputs : tuple, list or dict
+        bare array if one.  A gradient function of another form is called by the names of its parameters.  It is left
+        out for an object and for a function that returns its own gradient: ``check(layer, x)``.
+    inputs : tuple, list, dict or array
         Where to compare.  A dict gives names; float32 arrays are promoted to float64.  A gradient that is right there
-        is compared again near by.
+        is compared again near by.  Arrays may lie in nested lists, tuples and dicts.
     wrt : sequence of int or str, optional
         The inputs whose gradients ``f_vjp`` returns, in its order; by default all floating-point inputs.
     names : sequence of str, optional
@@ -80,6 +84,11 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
     """
     if mode not in ("auto", "full", "directional"):
         raise ValueError(f"check: mode must be 'auto', 'full' or 'directional', got {mode!r}")
+    if inputs is None and not callable(f_vjp):          # check(layer, x): there is no gradient function
+        f_vjp, inputs = None, f_vjp
+    pair = opened(f, f_vjp, inputs, wrt, names)
+    if pair is not None:
+        f, f_vjp, inputs, names, wrt = pair.forward, pair.backward, pair.inputs, pair.names, pair.wrt
     with _progress() as progress:
         problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress), partial)
         report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})
@@ -91,6 +100,7 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
                 report.inputs.append(InputVerdict(problem.names[j], "undecided", str(up),
                                                   "give it more time, or smaller inputs"))
             report.notes.append(f"{up}: what is undecided was not looked at")
+    report.notes += pair.notes if pair is not None else ()
     return report
 
 

@@ -1,0 +1,133 @@
+"""How a gradient function takes its arguments: which of them is the cotangent, the cache, an input, the output."""
+
+import itertools
+from typing import NamedTuple
+
+from ibpcl.verify.doors import vocabulary as words
+
+MOST = 24           # ways to call a function that are tried
+RATE = 1.0          # a learning rate, where a backward wants one: the update is then the gradient itself
+
+
+class Call(NamedTuple):
+    """A way to call a gradient function: a role for each argument.
+
+    A role is "dout", "out", "cache" (what the forward returned besides its output), "rate", an integer (one of several
+    such values), or the name of an input in a tuple of one.
+    """
+
+    positional: tuple       # roles of the arguments by position
+    keywords: tuple = ()    # (name, role) of arguments by keyword
+
+    @property
+    def roles(self):
+        """All roles."""
+        return self.positional + tuple(role for _, role in self.keywords)
+
+    @property
+    def takes_cotangent(self):
+        """Whether the gradient that arrives from above is among the arguments."""
+        return "dout" in self.roles
+
+    @property
+    def takes_rate(self):
+        """Whether it wants a learning rate: it then updates the parameters itself."""
+        return "rate" in self.roles
+
+    def arguments(self, dout, out, extras, inputs):
+        """Return the positional arguments and those by keyword."""
+        def value(role):
+            if isinstance(role, tuple):
+                return inputs[role[0]]
+            if isinstance(role, int):
+                return extras[role]
+            return {"dout": dout, "out": out, "rate": RATE,
+                    "cache": extras[0] if len(extras) == 1 else tuple(extras)}[role]
+
+        return [value(role) for role in self.positional], {name: value(role) for name, role in self.keywords}
+
+
+def calls_of(parameters, inputs, extras, method=False):
+    """Return the ways in which a gradient function may take its arguments, the most plausible first.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Of the gradient function, without ``self``.
+    inputs : list of str
+        Names of the forward's arguments.
+    extras : int
+        Number of values that the forward returns besides its output.
+    method : bool
+        Whether the forward left what is needed in an object.
+
+    Returns
+    -------
+    list of Call
+    """
+    if not parameters.known or (parameters.open_ended and not parameters.required):
+        roles = [("dout", "cache")] if extras else [("dout", *((name,) for name in inputs)),
+                                                    tuple((name,) for name in inputs)]
+        return [Call(("dout",))] + [Call(way) for way in roles] if method else [Call(way) for way in roles]
+    options = [_options(name, inputs, extras) for name in parameters.required]
+    optional = _optional(parameters, inputs)
+    found = []
+    for roles in itertools.islice(itertools.product(*options), 50 * MOST):
+        if len(set(roles)) == len(roles) and not (_holds_cache(roles) and not extras):
+            keywords = tuple(item for item in optional if item[1] not in roles)
+            found.append(Call(roles, keywords))
+    found = found[:MOST]
+    return sorted(found, key=lambda call: _penalty(call, parameters, inputs, extras, method))
+
+
+def _holds_cache(roles):
+    return any(role == "cache" or isinstance(role, int) for role in roles)
+
+
+def _options(name, inputs, extras):
+    """Return the roles that a required parameter may have, the likeliest first."""
+    word = words.plain(name)
+    exact = [(key,) for key in inputs if words.plain(key) == word]
+    alike = [(key,) for key in inputs if words.same(key, name) and (key,) not in exact]
+    cache = (["cache"] if extras else []) + (list(range(extras)) if extras > 1 else [])
+    if word in words.RATES:
+        return ["rate"]
+    if word in words.CACHES and extras:
+        return cache
+    if exact:
+        return [*exact, *(["dout"] if words.is_cotangent(name) else []), "out"]
+    if words.is_cotangent(name):
+        return ["dout", *alike, *((key,) for key in inputs if (key,) not in alike), "out"]
+    if word in words.OUTPUTS:
+        return ["out", *alike, "dout", *cache]
+    others = [(key,) for key in inputs if (key,) not in alike]
+    return [*alike, *cache, *others, "out", "dout"] if alike else [*cache, "dout", *others, "out"]
+
+
+def _optional(parameters, inputs):
+    """Return (name, role) of parameters with a default that are better given."""
+    found = []
+    for name in parameters.optional + parameters.keywords:
+        word = words.plain(name)
+        key = next((key for key in inputs if words.plain(key) == word), None)
+        if key is not None:
+            found.append((name, (key,)))
+        elif words.is_cotangent(name) and not any(words.is_cotangent(other) for other in parameters.required) \
+                and word not in ("d", "g", "v"):
+            found.append((name, "dout"))
+        elif word in words.RATES:
+            found.append((name, "rate"))
+    return found
+
+
+def _penalty(call, parameters, inputs, extras, method):
+    """Return how implausible a way to call is; what the forward kept is used, an order of arguments is kept."""
+    cost = 0
+    for name, role in zip(parameters.required, call.positional, strict=True):
+        options = _options(name, inputs, extras)
+        cost += options.index(role)
+    if not call.takes_cotangent and (extras or method) and not (method and not call.positional):
+        cost += 1
+    if extras and not _holds_cache(call.roles) and not method:
+        cost += 2
+    return cost

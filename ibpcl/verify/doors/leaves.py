@@ -1,0 +1,149 @@
+"""Arrays inside nested lists, tuples, dicts and objects: find them, name them, put others in their place.
+
+A path is a tuple of steps: an integer or a key for an item, :class:`Attribute` for an attribute.
+"""
+
+import copy
+import dataclasses
+import types
+
+import numpy as np
+
+MOST = 2000         # arrays in one object
+DEPTH = 8
+_OPAQUE = (types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, type,
+           np.random.Generator, np.random.RandomState)
+
+
+class Attribute(str):
+    """The name of an attribute, as a step of a path."""
+
+    __slots__ = ()
+
+
+def is_array(value):
+    """Return whether a value is a floating-point array or number (also a complex one)."""
+    return isinstance(value, (np.ndarray, np.generic, float, complex)) and np.asarray(value).dtype.kind in "fc"
+
+
+def is_container(value):
+    """Return whether an input is a nested collection, not an array: it holds an array or another collection.
+
+    >>> is_container([1.0, 2.0]), is_container([np.ones(2), np.ones(3)]), is_container({"w": 1.0})
+    (False, True, True)
+    """
+    if isinstance(value, dict):
+        return any(is_array(item) or is_container(item) for item in value.values())
+    if isinstance(value, (tuple, list)):
+        return any((isinstance(item, np.ndarray) and item.ndim and is_array(item)) or is_container(item)
+                   for item in value)
+    return False
+
+
+def children(value, inside_objects=True):
+    """Return (step, item) for what a collection or an object holds."""
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, (tuple, list)):
+        return list(enumerate(value))
+    if not inside_objects or isinstance(value, (*_OPAQUE, np.ndarray, np.generic, str, bytes, int, float, complex)):
+        return []
+    held = getattr(value, "__dict__", None)
+    names = list(held) if isinstance(held, dict) else []
+    for kind in type(value).__mro__:
+        slots = getattr(kind, "__slots__", ())
+        names += [name for name in ((slots,) if isinstance(slots, str) else slots) if hasattr(value, name)]
+    return [(Attribute(name), getattr(value, name)) for name in dict.fromkeys(names) if not name.startswith("__")]
+
+
+def arrays_in(value, inside_objects=True):
+    """Return every floating-point array and number inside a value by its path.
+
+    >>> arrays_in({"w": [np.ones(2), 3]})
+    {('w', 0): array([1., 1.])}
+    """
+    found, seen, waiting = {}, set(), [((), value)]
+    while waiting and len(found) < MOST:
+        path, item = waiting.pop(0)
+        if is_array(item):
+            found[path] = item
+        elif len(path) < DEPTH and id(item) not in seen:
+            seen.add(id(item))
+            waiting += [((*path, step), child) for step, child in children(item, inside_objects)]
+    return found
+
+
+def text_of(path, root=""):
+    """Return a path as it is written in code.
+
+    >>> text_of((Attribute("layers"), 0, Attribute("W"))), text_of(("w", 0), "params")
+    ('layers[0].W', 'params["w"][0]')
+    """
+    words = root
+    for step in path:
+        if isinstance(step, Attribute):
+            words += f".{step}" if words else str(step)
+        else:
+            words += f'["{step}"]' if isinstance(step, str) else f"[{step!r}]"
+    return words
+
+
+def get(value, path):
+    """Return what is at a path; raises ``LookupError`` or ``AttributeError`` if nothing is there."""
+    for step in path:
+        value = getattr(value, step) if isinstance(step, Attribute) else value[step]
+    return value
+
+
+def put(value, path, new):
+    """Put something at a path inside an object, a list or a dict, in place; a tuple on the way is replaced."""
+    if not path:
+        return
+    holder, step = get(value, path[:-1]), path[-1]
+    if isinstance(step, Attribute):
+        setattr(holder, step, new)
+    elif isinstance(holder, tuple):
+        put(value, path[:-1], replaced(holder, (step,), new))
+    else:
+        holder[step] = new
+
+
+def replaced(value, path, new):
+    """Return a copy of nested collections with another value at a path; everything else is shared.
+
+    >>> replaced({"w": [1, 2]}, ("w", 0), 5)
+    {'w': [5, 2]}
+    """
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        made = copy.copy(value)
+        made[step] = replaced(value[step], rest, new)
+        return made
+    items = list(value)
+    items[step] = replaced(items[step], rest, new)
+    if isinstance(value, list):
+        return items
+    return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+
+
+def duplicate(value, shared=()):
+    """Return a deep copy of an object; ``shared`` arrays, and what cannot be copied, are handed on."""
+    memo = {id(item): item for item in shared}
+    try:
+        return copy.deepcopy(value, memo)
+    except Exception:                                   # a lock, a generator, an open file somewhere inside
+        return _shallow(value)
+
+
+def _shallow(value):
+    """Return a copy of an object and of the arrays and collections that it holds directly."""
+    made = copy.copy(value)
+    for step, item in children(value):
+        if isinstance(item, (np.ndarray, list, dict)) and isinstance(step, Attribute):
+            try:
+                setattr(made, step, copy.copy(item))
+            except (AttributeError, dataclasses.FrozenInstanceError):
+                continue
+    return made

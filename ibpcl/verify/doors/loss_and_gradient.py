@@ -1,0 +1,99 @@
+"""A function that returns a loss together with its gradient: ``loss, dW, db = f(W, b, x)``."""
+
+import inspect
+
+import numpy as np
+
+from ibpcl.verify.doors import leaves, reading, state
+from ibpcl.verify.doors.arguments import Arguments, is_moved
+from ibpcl.verify.doors.pair import Adapted, Pair
+from ibpcl.verify.doors.refusals import FormError, raised
+from ibpcl.verify.doors.signatures import returned_names
+
+
+def pair_of_loss(function, given, keywords=()):
+    """Return the :class:`Pair` of a function, or a bound method, that returns a loss and gradients.
+
+    The gradients are of arguments, of items inside them, or of arrays in the attributes of a method's object.
+
+    Raises
+    ------
+    FormError
+        If the function raises, or its result has no loss and no gradient.
+    """
+    arguments = Arguments(given, tuple(keywords))
+    holder = function.__self__ if inspect.ismethod(function) and not inspect.isclass(function.__self__) else None
+    source = function.__func__ if holder is not None else function
+    title = getattr(function, "__name__", "f")
+    usage = f"expected: loss, gradient = {title}({', '.join(given)}), called as ibpcl.check({title}, " \
+        f"({', '.join(given)},)), or a gradient function beside it: ibpcl.check({title}, {title}_vjp, " \
+        f"({', '.join(given)},))"
+
+    def run(called, values):
+        copy = leaves.duplicate(holder)
+        made = arguments.rebuilt(values[:len(arguments.spread)])
+        for item, value in zip(parameters, values[len(arguments.spread):], strict=True):
+            for path in item.paths:
+                leaves.put(copy, path, value)
+        if holder is None:
+            return arguments.passed_to(called, made), copy
+        return arguments.passed_to(lambda *a, **k: called(copy, *a, **k), made), copy
+
+    parameters = []
+    plain = [leaf.value for leaf in arguments.spread]
+    try:
+        result, after = run(source, [leaves.duplicate(value) for value in plain])
+    except (Exception, SystemExit) as error:
+        raise FormError(f"check: {raised(error, title)}; {usage}") from error
+    position = _position_of_loss(result)
+    if position is None:
+        raise FormError(f"check: {title} returns {_described(result)}, not a loss with its gradient; {usage}")
+    names = returned_names(source)
+    entries = [entry for entry in reading.entries_of(result, names) if entry.path[:1] != (position,)]
+    moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
+    if holder is not None:
+        parameters = [item for item in state.parameters_in(holder, after, plain) if np.ndim(item.value)]
+    own = [reading.Leaf(item.name, item.paths[0], item.value) for item in parameters]
+    paths = reading.assigned([entry for entry in entries if entry.name or np.ndim(entry.value) or not own], moved + own)
+    if not paths:
+        raise FormError(f"check: {title} returns no gradient of {', '.join(given)}; {usage}")
+    by_name, values_at = {leaf.name: leaf for leaf in moved + own}, {entry.path: entry.value for entry in entries}
+    found = [(by_name[name], values_at[path]) for name, path in paths.items()]
+    modes = reading.modes_of(result[position], found, takes_cotangent=False)
+    mode = modes[0] if modes else "loss"
+    parameters = [item for item in parameters if item.name in paths]
+    shapes = {name: np.shape(by_name[name].value) for name in paths}
+
+    def forward(called, *values):
+        returned, _ = run(called, values)
+        return reading.reduced(mode, returned[position]), values
+
+    def backward(called, dout, values):
+        returned, _ = run(called, values)
+        return tuple(None if reading.at(returned, path) is None else
+                     reading.pulled(mode, dout, reading.at(returned, path), shapes[name])
+                     for name, path in paths.items())
+
+    every = [*arguments.spread, *(leaf for leaf in own if leaf.name in paths)]
+    owner = type(holder) if holder is not None else None
+    left = [leaf.name for leaf in moved if leaf.name not in paths]
+    notes = (f"no gradient is returned for {', '.join(left)}, taken as data",) if left else ()
+    return Pair(Adapted(source, forward, owner), Adapted(source, backward, owner), tuple(leaf.name for leaf in every),
+                (source, source), None, tuple(leaf.value for leaf in every), tuple(paths), notes)
+
+
+def _position_of_loss(result):
+    """Return where in a result the loss is: the first single number, else the first item; None if there is none."""
+    if not isinstance(result, (tuple, list)) or len(result) < 2:
+        return None
+    numbers = [n for n, item in enumerate(result) if leaves.is_array(item) and np.size(item) == 1]
+    if numbers:
+        return numbers[0]
+    return 0 if leaves.is_array(result[0]) else None
+
+
+def _described(result):
+    if isinstance(result, (tuple, list)):
+        return f"{type(result).__name__} of {len(result)}"
+    shape = f" of shape {result.shape}" if isinstance(result, np.ndarray) and result.ndim else ""
+    return f"one {type(result).__name__}{shape}"

@@ -1,0 +1,39 @@
+"""Answers for code that has no form the checker knows: one line, with the expected form and a call that works."""
+
+import traceback
+from pathlib import Path
+
+from ibpcl.errors import UserError
+
+OURS = Path(__file__).parents[2]
+
+
+class FormError(UserError, TypeError):
+    """Code that the checker cannot call; the message names the expected form and shows a call that works."""
+
+
+def raised(error, what):
+    """Return in one line what a user's function raised, and where.
+
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError as error:
+    ...     raised(error, "f")
+    'f raises ZeroDivisionError: division by zero'
+    """
+    words = " ".join(str(error).split())
+    name = type(error).__name__
+    place = place_of(error)
+    return f"{what} raises {name}{': ' + words if words else ''}{f' ({place})' if place else ''}"
+
+
+def place_of(error):
+    """Return the innermost line of the user's that an error came through, as ``line 12 of mine.py: x = y @ z``."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not Path(frame.filename).is_relative_to(OURS) and not frame.filename.startswith("<")
+              and "site-packages" not in frame.filename and f"{Path(frame.filename).parent.name}" != "importlib"]
+    if not frames:
+        return ""
+    last = frames[-1]
+    return f"line {last.lineno} of {Path(last.filename).name}: {last.line}" if last.line \
+        else f"line {last.lineno} of {Path(last.filename).name}"
