@@ -216,10 +216,9 @@ def test_a_file_and_checks_of_the_package_are_counted_together(check, mine):
 
 
 def test_shapes_complete_the_inputs_and_a_file_alone_means_all_its_pairs(check, mine):
-    code, _, err = check(f"{mine}:affine")
-    assert code == 2
-    assert "no value for b" in err
-    assert "--shape b=" in err
+    code, out, _ = check(f"{mine}:affine")
+    assert code == 0
+    assert "guessed: b (2,)" in out
     code, out, _ = check(mine, "--shape", "b=2")
     assert code == 0
     assert "square: ok" in out
@@ -359,7 +358,8 @@ def test_a_pair_that_raises_is_shown_with_its_lines(check, pairs):
     path = pairs("raise KeyError('lost')")
     code, out, err = check(path)
     assert (code, err) == (1, "")
-    assert f"{path}:second: WRONG: it raises" in out and "line 15, in second_vjp" in out
+    row, = (line for line in out.splitlines() if "second: WRONG" in line)
+    assert "KeyError: 'lost'" in row and "line 15 of pairs.py" in row
     assert "gradcheck" not in out and "square: ok" in out and "third: ok" in out
     assert "1 of 3 WRONG: yours/" in " ".join(out.split())
 

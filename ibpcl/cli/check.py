@@ -20,10 +20,14 @@ targets:
                definitions, errata
   a name       its beginning or a pattern: kumaraswamy, '*.kl', errata/mask-*
                (together with a file of yours: the whole name or a pattern)
-  your file    mine.py:f checks f against f_vjp, and so does mine.py f; mine.py
-               checks every pair in it.  Inputs: from check_inputs() in the
-               file, or by --shape.  The file runs with your permissions and
-               without a sandbox; for work of others, use ibpcl class grade.
+  your file    mine.py:NAME or homework.ipynb:NAME, where NAME is a function
+               with its gradient beside it (f and f_vjp, f_forward and
+               f_backward, f and grad_f, f and f_prime ...), a class with
+               forward and backward, or a function that returns loss,
+               gradient; without NAME, everything in the file is checked.
+               Inputs: from check_inputs() in the file, by --shape, or guessed.
+               The file runs with your permissions and without a sandbox; for
+               work of others, use ibpcl class grade.
 
 exit code:     0 everything is right; 1 something is wrong, raises or ends the
                process; 2 a mistake in the command, or a pair whose form cannot
@@ -169,6 +173,8 @@ def check_files(functions, options):
             item.title = f"yours/{item.title}"
             yours.append(item)
         alone += [f"{path}:{name}" for name in run.left_out]
+        for failure in run.failures:
+            print(wrapped(f"note: {path}: {failure}", "  "), file=sys.stderr)
     if alone and not options.json:
         print(wrapped(f"left out, without a gradient: {', '.join(alone)}", "  "))
     return yours, {**({"left_out": alone} if alone else {}), **({"error": mistakes[0]} if mistakes else {})}

@@ -4,19 +4,21 @@
 """
 
 import contextlib
-import importlib.util
 import inspect
 import json
 import os
 import sys
 import time
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
-
-from ibpcl.errors import UserError
+from ibpcl.errors import UserError, nearest
 from ibpcl.verify.clock import TimeUp
+from ibpcl.verify.doors import discovery, loading
+from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
+from ibpcl.verify.doors.pair import Pair
+from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.gradcheck import check
 from ibpcl.verify.trap import Trap, limit
 
@@ -31,6 +33,7 @@ def serve(request):
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace", line_buffering=True)
+    os.environ.setdefault("MPLBACKEND", "Agg")              # a figure should not open a window and wait
 
     def send(event, **content):
         channel.write(json.dumps({"event": event, **content}) + "\n")
@@ -39,126 +42,111 @@ def serve(request):
     send("ready")
     options = SimpleNamespace(**json.loads(request))
     try:
-        module = load(options.path)
-        pairs = pairs_of(module)
-        names = options.names or pairs
-        refuse_names(module, names, options)
-        send("pairs", names=names, left_out=alone_in(module, pairs) if names == pairs else [])
-        for name in names:
-            send("verdict", name=name, **verdict_on(module, name, options))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")                 # of the file's own syntax and imports
+            loaded = loading.load(options.path)
+        targets = discovery.targets_in(loaded.module)
+        chosen = choose(loaded, targets, options)
+        send("pairs", names=[target.name for target in chosen], failures=loaded.failures,
+             left_out=alone_in(loaded.module, targets) if len(chosen) == len(targets) else [])
+        for target in chosen:
+            send("verdict", name=target.name, **verdict_on(loaded.module, target, options))
     except UserError as error:
         send("refused", state="refused", words=str(error))
     sys.stdout.flush()
     os._exit(0)                                             # what the file leaves for the exit is not waited for
 
 
-def load(path):
-    """Import a file by its path; what it imports from its own folder is found."""
-    file = Path(path).resolve()
-    if not file.is_file():
-        raise UserError(f"check: there is no file {path}")
-    spec = importlib.util.spec_from_file_location(f"checked_{file.stem}", file)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module                          # dataclasses and pickles look their module up
-    sys.path.insert(0, str(file.parent))
-    with Trap() as trap:
-        spec.loader.exec_module(module)
-    if str(file.parent) in sys.path:
-        sys.path.remove(str(file.parent))
-    if trap.error is not None:
-        raise UserError(f"check: {path} cannot be imported\n{trap.within(file)}") from trap.error
-    return module
+def choose(loaded, targets, options):
+    """Return the targets that were asked for, all if none was; refuses names that are missing."""
+    module, path = loaded.module, options.path
+    failure = f"; {loaded.failures[0]}" if loaded.failures else ""
+    if not options.names:
+        if not targets:
+            if loaded.failures:
+                raise UserError(f"check: {path} cannot be imported: {loaded.failures[0]}")
+            raise UserError(f"check: {path} has nothing to check: expected a function f with an f_vjp beside it, "
+                            "forward and backward functions, a class with both, or a function that returns "
+                            f"loss, gradient; then `ibpcl check {path}` checks all of them")
+        refuse_shapes(list(targets.values()), options.shapes)
+        return list(targets.values())
+    chosen = []
+    for name in options.names:
+        target = discovery.find(targets, name)
+        value = getattr(module, name, None)
+        if target is None and callable(value):
+            target = asked_for(module, name, value, path)
+        if target is None:
+            if loaded.failures and not targets:
+                raise UserError(f"check: {path} cannot be imported: {loaded.failures[0]}")
+            every = ", ".join(targets) or "none with a gradient"
+            raise UserError(f"check: {path} has no function {name!r} (it has: {every})"
+                            f"{nearest(name, list(targets))}{failure}")
+        chosen.append(target)
+    refuse_shapes(chosen, options.shapes)
+    return list({target.name: target for target in chosen}.values())
 
 
-def pairs_of(module):
-    """Return the names of the functions of a module that have a ``_vjp`` beside them."""
+def asked_for(module, name, value, path):
+    """Return the target of a name that is no pair by itself, or refuse it."""
+    if inspect.isclass(value):
+        if discovery.is_concrete(value):
+            return discovery.Target(name, "class", value)
+        raise UserError(f"check: {path}: the class {name} has no forward with a backward: expected methods "
+                        "out = layer.forward(x) and dx = layer.backward(dout), or return loss, gradient from loss()")
+    return discovery.Target(name, "loss", value)
+
+
+def alone_in(module, targets):
+    """Return the public functions that a module defines and that belong to no target."""
+    used = {alias for target in targets.values() for alias in (target.name, *target.aliases)}
+    used |= {getattr(target.gradient, "__name__", "") for target in targets.values()}
     return [name for name, value in vars(module).items()
-            if callable(value) and callable(getattr(module, f"{name}_vjp", None))]
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and name not in used
+            and not name.startswith("_") and not is_input(name)]
 
 
-def alone_in(module, pairs):
-    """Return the public functions that a module defines and that have no ``_vjp`` beside them."""
-    return [name for name, value in vars(module).items()
-            if inspect.isfunction(value) and value.__module__ == module.__name__ and name not in pairs
-            and not name.startswith("_") and name.removesuffix("_vjp") not in pairs and name != "check_inputs"]
-
-
-def refuse_names(module, names, options):
-    """Refuse functions that are not there, and shapes of inputs that no function has."""
-    if not names:
-        raise UserError(f"check: {options.path} has no function f with an f_vjp beside it")
-    for name in names:
-        if not callable(getattr(module, name, None)):
-            every = ", ".join(pairs_of(module)) or "none with a gradient"
-            raise UserError(f"check: {options.path} has no function {name!r} (it has: {every})")
-    known = list(dict.fromkeys(key for name in names for key in parameters_of(module, name)))
-    unknown = [key for key in options.shapes if key not in known]
-    if unknown:
-        raise UserError(f"check: --shape names {unknown[0]!r}, which is no parameter of {' or '.join(names)} "
-                        f"({', '.join(known)})")
-
-
-def parameters_of(module, name):
-    """Return the parameters of a function by name."""
+def verdict_on(module, target, options):
+    """Return what is to be sent of a target: its report and figures, or a state and why there is no report."""
+    start = time.perf_counter()
     try:
-        every = inspect.signature(getattr(module, name)).parameters
-    except (TypeError, ValueError):                          # built-in functions have no signature
-        return {}
-    return {key: p for key, p in every.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
-
-
-def verdict_on(module, name, options):
-    """Return what is to be sent of a pair: its report and figures, or a state and in words why there is no report."""
-    file, start = Path(module.__file__), time.perf_counter()
-    f_vjp = getattr(module, f"{name}_vjp", None)
-    try:
-        if not callable(f_vjp):
-            raise UserError(f"check: {options.path} has no {name}_vjp, the gradient of {name}: write it beside {name}")
-        inputs = make_inputs(module, name, options)
         with Trap() as trap, limit(options.timeout):
-            report = check(getattr(module, name), f_vjp, inputs, options.wrt, seed=options.seed % 2**32,
+            found = ready(module, target, options.path, options.shapes, options.seed % 2**32, options.wrt)
+            wrt = None if isinstance(found.forward, Pair) else options.wrt
+            report = check(found.forward, found.gradient, found.inputs, wrt, seed=options.seed % 2**32,
                            timeout=options.timeout, partial=True)
-    except UserError as error:
-        return {"state": "refused", "words": str(error)}
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None:
+        if found.guessed:
+            report.notes.append(f"the inputs were guessed: {found.guessed}; give your own by check_inputs() or --shape")
         content = {"report": report.to_dict(), "seconds": time.perf_counter() - start, "figures": ""}
         with contextlib.suppress(Exception, TimeUp):         # no curves if they raise
             content["figures"] = report.figures if options.figures else ""
         return content
-    if trap.frames(file):
-        return {"state": "wrong", "words": f"it raises\n{trap.within(file)}"}
-    if isinstance(trap.error, (ValueError, TypeError)):
-        words = str(trap.error).removeprefix("check: ").replace("pass wrt=(...)", "pass --wrt")
-        return {"state": "refused", "words": f"check: {options.path}:{name}: {words}"}
+    return without_report(trap, module, target, options)
+
+
+def without_report(trap, module, target, options):
+    """Return a state and, in one line, why there is no report."""
+    error, title = trap.error, f"{options.path}:{target.name}"
+    words = str(error).removeprefix("check: ").removeprefix(f"{title}: ").removeprefix(f"{options.path}: ")
+    if target.kind == "loss" and isinstance(error, FormError) and not discovery.returns_gradients(target.forward):
+        name = target.name
+        return {"state": "refused", "words": f"check: {options.path} has no {name}_vjp, the gradient of {name}: write "
+                f"it beside {name}, or let {name} return loss, gradient ({words})"}
+    cause = error.__cause__ if isinstance(error, FormError) else error
+    if cause is not None and trap_of(cause).frames(Path(module.__file__)) and not isinstance(cause, UserError):
+        return {"state": "wrong", "words": f"it raises {raised(cause, '').removeprefix(' raises ')}"}
+    if isinstance(error, (ValueError, TypeError)):
+        words = words.replace("pass wrt=(...)", "pass --wrt")
+        path = options.path if words.startswith("check_inputs") else title
+        return {"state": "refused", "words": f"check: {path}: {words}"}
     return {"state": "undecided", "words": f"the checker itself failed: {trap}"}
 
 
-def make_inputs(module, name, options):
-    """Collect the inputs of a function, in the order of its parameters: a dict, or the tuple that the file returns."""
-    path, given, parameters = options.path, {}, parameters_of(module, name)
-    shapes = {key: shape for key, shape in options.shapes.items() if key in parameters}
-    if hasattr(module, "check_inputs"):
-        with Trap() as trap:
-            given = module.check_inputs()
-        if trap.error is not None:
-            raise UserError(f"check: {path}: check_inputs() raises\n{trap.within(module.__file__)}") from trap.error
-        if not isinstance(given, (dict, tuple, list)):
-            raise UserError(f"check: {path}: check_inputs() must return a dict or a tuple, got {type(given).__name__}")
-        if not isinstance(given, dict):
-            if not shapes:
-                return tuple(given)
-            given = dict(zip(parameters, given, strict=False))
-    rng = np.random.default_rng(options.seed % 2**32)
-    drawn = {key: rng.normal(size=shape) if shape else float(rng.normal()) for key, shape in shapes.items()}
-    values = {**given, **drawn}
-    inputs = {key: values[key] for key in parameters if key in values}
-    missing = [key for key, p in parameters.items() if key not in values and p.default is p.empty]
-    if missing:
-        sizes = " ".join(f"--shape {key}=3,4" for key in missing)
-        raise UserError(f"check: {path}:{name}: no value for {', '.join(missing)}; let a function check_inputs() "
-                        f"in the file return a dict with {'it' if len(missing) == 1 else 'them'}, or pass {sizes}")
-    if list(inputs) != list(parameters)[:len(inputs)]:
-        raise UserError(f"check: {path}:{name}: give a value for every parameter before {list(inputs)[-1]!r}")
-    return inputs
+def trap_of(error):
+    """Return a :class:`Trap` that holds an error."""
+    trap = Trap()
+    trap.error = error
+    return trap

@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ibpcl.verify.doors import notebooks
 from ibpcl.verify.doors.pair import Adapted
 
 WATCH = "__watch__"
@@ -117,7 +118,8 @@ class Code:
     def line(self, node):
         """Return the source line of a node as "line 12: dw = x.T @ dout"."""
         text = linecache.getline(self.file, node.lineno).strip()
-        return f"line {node.lineno}: {text}" if text else f"line {node.lineno}"
+        place = notebooks.place(self.file, node.lineno)
+        return f"{place}: {text}" if text else place
 
 
 class Place:

@@ -100,7 +100,8 @@ def converse(command, seconds):
     ``{"event": "ended", "code": ...}`` with the exit code (negative: a signal), or ``{"event": "late"}`` if the process
     had to be killed.
     """
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               start_new_session=True)
     late, timer = threading.Event(), threading.Timer(0, lambda: None)
 
     def end():

@@ -1,7 +1,8 @@
-"""Check pairs that a user has written: ``path/to/mine.py:function``, with ``function_vjp`` beside it.
+"""Check code that a user has written: ``path/to/mine.py:name``, a Python file or a notebook.
 
-The inputs come from ``check_inputs()`` in that file, which returns a dict (name to value; a dict may serve several
-functions) or a tuple, or they are drawn, normal, in shapes given on the command line.
+A name is that of a function with a gradient beside it, of a class, or of a function that returns a loss with its
+gradient (:mod:`ibpcl.verify.doors`).  The inputs come from ``check_inputs`` in that file, from shapes given on the
+command line, or they are guessed.
 
 The file runs in a process of its own (:mod:`ibpcl.verify.served`), which sends back what it found, a line for each
 pair, to :class:`FileRun`.  A verdict is made here, of the kinds that were sent; a file that ends its process, or
@@ -13,22 +14,23 @@ import dis
 import json
 import sys
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from ibpcl.errors import UserError
+from ibpcl.verify.doors.loading import source_of
 from ibpcl.verify.report import Report
 from ibpcl.verify.trap import Trap, converse
 
+SUFFIXES = (".py", ".ipynb")
 START = "import sys; sys.path[:] = {path!r}; from ibpcl.verify.served import serve; serve(sys.argv[1])"
 
 
 def is_file(target):
     """Return whether a target names a file rather than a check.
 
-    >>> is_file("mine.py:softmax"), is_file("mine.py"), is_file("gradients/gaussian.kl")
+    >>> is_file("mine.py:softmax"), is_file("homework.ipynb"), is_file("gradients/gaussian.kl")
     (True, True, False)
     """
-    return target.endswith(".py") or target.rpartition(":")[0].endswith(".py")
+    return target.endswith(SUFFIXES) or target.rpartition(":")[0].endswith(SUFFIXES)
 
 
 def split(target):
@@ -37,15 +39,15 @@ def split(target):
     >>> split("mine.py:softmax_vjp"), split("mine.py")
     (('mine.py', 'softmax'), ('mine.py', ''))
     """
-    path, _, name = (target, "", "") if target.endswith(".py") else target.rpartition(":")
+    path, _, name = (target, "", "") if target.endswith(SUFFIXES) else target.rpartition(":")
     return path, name.removesuffix("_vjp")
 
 
 def binds(path, name):
     """Return whether a file binds a name at its top level, without running it; of an unreadable file, assume so."""
     try:
-        code = compile(Path(path).read_bytes(), path, "exec")
-    except (OSError, SyntaxError, ValueError):
+        code = compile(source_of(path), path, "exec")
+    except (OSError, SyntaxError, ValueError):              # a UserError is a ValueError
         return True                                          # the file itself is the mistake to speak of
     return any(step.opname == "STORE_NAME" and step.argval == name for step in dis.get_instructions(code))
 
@@ -108,6 +110,7 @@ class FileRun:
 
     def __post_init__(self):
         self.left_out = []                                   # functions without a gradient
+        self.failures = []                                   # statements of the file that could not be run
 
     def __iter__(self):
         pending = None                                       # until the file has been imported
@@ -117,6 +120,7 @@ class FileRun:
                                     self.timeout):
                 if message["event"] == "pairs" and pending is None:
                     pending, self.left_out = message["names"], message["left_out"]
+                    self.failures = message["failures"]
                 elif message["event"] == "refused":
                     yield checked(self.path, message)
                     return

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 
 from ibpcl.verify.doors import leaves, reading, state
+from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.refusals import FormError, raised
@@ -45,10 +46,10 @@ def pair_of_loss(function, given, keywords=()):
         result, after = run(source, [leaves.duplicate(value) for value in plain])
     except (Exception, SystemExit) as error:
         raise FormError(f"check: {raised(error, title)}; {usage}") from error
-    position = _position_of_loss(result)
+    names = returned_names(source)
+    position = _position_of_loss(result, names)
     if position is None:
         raise FormError(f"check: {title} returns {_described(result)}, not a loss with its gradient; {usage}")
-    names = returned_names(source)
     entries = [entry for entry in reading.entries_of(result, names) if entry.path[:1] != (position,)]
     moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
     if holder is not None:
@@ -82,14 +83,19 @@ def pair_of_loss(function, given, keywords=()):
                 (source, source), None, tuple(leaf.value for leaf in every), tuple(paths), notes)
 
 
-def _position_of_loss(result):
-    """Return where in a result the loss is: the first single number, else the first item; None if there is none."""
+def _position_of_loss(result, names):
+    """Return where in a result the loss is: the first single number, or the first item before what is named a gradient.
+
+    None if there is no loss.
+    """
     if not isinstance(result, (tuple, list)) or len(result) < 2:
         return None
     numbers = [n for n, item in enumerate(result) if leaves.is_array(item) and np.size(item) == 1]
     if numbers:
         return numbers[0]
-    return 0 if leaves.is_array(result[0]) else None
+    listed = names if isinstance(names, list) else []
+    named = any(isinstance(name, str) and words.looks_like_gradient(name) for name in listed[1:])
+    return 0 if leaves.is_array(result[0]) and named else None
 
 
 def _described(result):

@@ -1,0 +1,181 @@
+"""Inputs where none are given, guessed from names, docstrings and annotations.
+
+A guess is a list of candidates, the likeliest first; the first combination with which the code runs is used, and the
+report lists it.
+"""
+
+import inspect
+import itertools
+import re
+
+import numpy as np
+
+from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.signatures import parameters_of
+
+SIZES = {"n": 3, "b": 3, "batch": 3, "batchsize": 3, "m": 5, "d": 4, "din": 4, "dout": 5, "h": 6, "t": 3, "c": 4,
+         "k": 5, "v": 7, "f": 2, "hh": 3, "ww": 3, "w": 6, "o": 5, "s": 3, "l": 3, "p": 4, "q": 5, "hidden": 6}
+IMAGE_SIZES = {"n": 2, "c": 3, "h": 6, "w": 6, "f": 2, "hh": 3, "ww": 3}
+SETTINGS = {"stride": 1, "pad": 1, "padding": 1, "pool_height": 2, "pool_width": 2, "mode": "train", "eps": 1e-5,
+            "momentum": 0.9, "p": 0.5, "seed": 0}
+SCALARS = {"reg": 0.1, "lam": 0.1, "lambd": 0.1, "lambda_": 0.1, "alpha": 0.3, "eps": 1e-5, "epsilon": 1e-5,
+           "stride": 1, "pad": 0, "padding": 0, "temperature": 1.5, "tau": 1.5, "delta": 0.7, "margin": 1.0, "p": 0.5,
+           "beta": 0.8, "momentum": 0.9, "axis": -1, "dropout": 0.5, "keep_prob": 0.5, "slope": 0.1, "gamma": 0.7,
+           "training": True, "train": True, "mode": "train", "seed": 0, "lr": 0.1, "learning_rate": 0.1}
+STRIDED = {"pool_param": {"pool_height": 2, "pool_width": 2, "stride": 2}}
+MOST = 200          # combinations that are tried
+
+
+def candidates(function, skip=0, hint="", given=()):
+    """Return for each required parameter of a function the values that it may take, the likeliest first.
+
+    Parameters
+    ----------
+    function : callable
+    skip : int
+        Leading parameters that are left out (``self``).
+    hint : str
+        Names around it, such as that of its class.
+    given : sequence of arrays
+        Other inputs, whose sizes are tried.
+
+    Returns
+    -------
+    dict of str to list
+    """
+    parameters, shapes = parameters_of(function, skip), documented_shapes(function)
+    annotations = getattr(function, "__annotations__", {})
+    context = " ".join(words.tokens(f"{hint}_{getattr(function, '__name__', '')}"))
+    rng, found = np.random.default_rng(0), {}
+    for name in [*parameters.required, *_without_default(function, skip, parameters)]:
+        values = _values(name, shapes.get(name), annotations.get(name), context, rng, first=not found)
+        found[name] = [*(_fitting(name, given, rng) if name not in shapes else []), *values]
+    return found
+
+
+def _fitting(name, given, rng):
+    """Return candidates whose sizes are those of other inputs."""
+    sizes = list(dict.fromkeys(size for value in given for size in np.shape(value)[::-1]))
+    if not sizes or words.is_label(name):
+        return []
+    word = words.plain(name)
+    shapes = [(size,) for size in sizes]
+    matrices = [(3, size) for size in sizes] + [(size, 5) for size in sizes]
+    shapes = shapes + matrices if word.startswith(("b", "gamma", "mu", "sigma")) else matrices + shapes
+    return [rng.normal(size=shape) for shape in shapes[:12]]
+
+
+def _without_default(function, skip, parameters):
+    every = list(inspect.signature(function).parameters.values())[skip:] if parameters.known else []
+    return [p.name for p in every if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+
+
+def documented_shapes(function):
+    """Return the shapes that a docstring gives: ``x: (N, D)`` and ``w: weights, of shape (D, M)``.
+
+    >>> def affine(x, w):
+    ...     '''Input: x (N, D); w: array of shape (D, M).'''
+    >>> documented_shapes(affine)
+    {'x': (3, 4), 'w': (4, 5)}
+    """
+    text = inspect.getdoc(function) or ""
+    names, symbols, found = parameters_of(function).every, {}, {}
+    image = bool(re.search(r"\(\s*N\s*,\s*C\s*,\s*H\s*,\s*W\s*\)", text))
+    for name in names:
+        match = re.search(rf"(?<![\w]){re.escape(name)}\b\s*[:\-(]?[^\n()]*?(?:\n[^\n()]*?)?\(([^()\n]*)\)", text)
+        sizes = _sizes(match.group(1), symbols, image) if match else None
+        if sizes is not None:
+            found[name] = sizes
+    return found
+
+
+def _sizes(text, symbols, image):
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if any("..." in part for part in parts):
+        parts = [parts[0], "D"]
+    if not parts or not all(re.fullmatch(r"[A-Za-z_]\w*|\d+", part) for part in parts) or len(parts) > 5:
+        return None
+    if len(parts) == 1 and not re.fullmatch(r"[A-Z]\w?|\d+|n|m|k|d", parts[0]):
+        return None
+    known = {**SIZES, **(IMAGE_SIZES if image else {})}
+    sizes = []
+    for part in parts:
+        default = known.get(words.plain(part), 3 + len(symbols) % 4)
+        sizes.append(int(part) if part.isdecimal() else symbols.setdefault(part, default))
+    return tuple(sizes) if all(0 < size < 30 for size in sizes) else None
+
+
+def _values(name, shape, annotation, context, rng, first):
+    """Return the candidates for one parameter."""
+    word = words.plain(name)
+    if name in STRIDED or name.endswith("_param"):
+        return [STRIDED.get(name, dict(SETTINGS))]
+    if annotation in (float, "float"):
+        return [0.7]
+    if annotation in (int, "int"):
+        return [SCALARS.get(name, 2)]
+    if annotation in (bool, "bool"):
+        return [True, False]
+    if name in SCALARS and not (name in ("gamma", "beta", "alpha") and shape):
+        arrays = [rng.normal(size=size) for size in ((4,), (3, 4))] if name in ("gamma", "beta", "alpha") else []
+        return [*arrays, SCALARS[name]]
+    labels = [np.eye(4)[[0, 3, 1]], np.array([0, 3, 1]), rng.normal(size=(3, 4)), np.array([1.0, 0.0, 1.0]),
+              np.eye(4)[[0, 3, 1]].T, np.array([[1.0, 0.0, 1.0]])]
+    if words.is_label(name) or (word in ("y", "ys") and not first):
+        if shape is not None:
+            labels.sort(key=lambda value: value.shape != shape)
+        return [*([rng.integers(0, 3, shape)] if shape and len(shape) == 1 else []), *labels]
+    if shape is not None:
+        return [_drawn(rng, shape, word)]
+    image, series = _is_image(context), _is_series(context)
+    weights = re.fullmatch(r"(w|weights?|kernel|u|v|theta)(\d*)|w([a-z])|w([a-z])([a-z])", word)
+    if weights and not first:
+        layer = weights.group(2) or ""
+        shapes = [(4, 5), (5, 3), (4,), (5, 4)] if layer in ("", "1", "0") else [(5, 6), (6, 5), (5, 5)]
+        shapes = [(2, 3, 3, 3), (3, 3, 3, 2), *shapes] if image else shapes
+        return [rng.normal(size=size) for size in shapes]
+    if re.fullmatch(r"(b|bias|biases)(\d*)", word) and not first:
+        sizes = [(2,), (1, 1, 1, 2), (5,), (5, 1), (1, 5)] if image else [(5,), (5, 1), (1, 5), (4,), (6,), ()]
+        return [rng.normal(size=size) if size else float(rng.normal()) for size in sizes]
+    shapes = [(2, 3, 6, 6), (2, 6, 6, 3)] if image else [(3, 5, 4)] if series else []
+    shapes += [(3, 4), (4,), (), (1, 4), (4, 4), (2, 3, 6, 6), (3, 5, 4)]
+    return [*(_drawn(rng, size, word) for size in shapes), np.array([0, 3, 1])]
+
+
+def _drawn(rng, shape, word):
+    """Return a normal array, or rows of probabilities where the name asks for them."""
+    if word in ("p", "probs", "prob", "yhat", "ypred", "pred", "preds", "predictions", "predicted", "yp", "dvalues",
+                "output", "a", "probabilities", "prediction", "al"):
+        positive = rng.uniform(0.2, 0.8, size=shape)
+        return positive / positive.sum(axis=-1, keepdims=True) if len(shape) > 1 and shape[-1] > 1 else positive
+    return rng.normal(size=shape) if shape else float(rng.normal())
+
+
+def _is_image(context):
+    return any(word in context for word in ("conv", "pool", "image", "img", "spatial", "cnn", "2d", "upsampl"))
+
+
+def _is_series(context):
+    return any(word in context for word in ("rnn", "lstm", "gru", "attention", "temporal", "sequence", "recurrent",
+                                            "transformer"))
+
+
+def combinations(options):
+    """Yield dicts of one candidate for each name, the likeliest first, :data:`MOST` of them at most."""
+    names = list(options)
+    ranked = itertools.product(*(range(len(options[name])) for name in names))
+    total = int(np.prod([len(options[name]) for name in names])) if names else 1
+    if total <= 20_000:
+        ranked = sorted(ranked, key=sum)
+    for ranks in itertools.islice(ranked, MOST):
+        yield {name: options[name][rank] for name, rank in zip(names, ranks, strict=True)}
+
+
+def described(inputs):
+    """Return guessed inputs in words: ``x (3, 4), reg = 0.1``.
+
+    >>> described({"x": np.ones((3, 4)), "reg": 0.1})
+    'x (3, 4), reg = 0.1'
+    """
+    return ", ".join(f"{name} {value.shape}{' of integers' if value.dtype.kind == 'i' else ''}"
+                     if isinstance(value, np.ndarray) else f"{name} = {value!r}" for name, value in inputs.items())

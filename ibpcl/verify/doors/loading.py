@@ -1,0 +1,152 @@
+"""A user's file as a module: a Python file or a notebook, with whatever of it can be run."""
+
+import ast
+import importlib.util
+import linecache
+import sys
+import types
+from pathlib import Path
+from typing import NamedTuple
+
+from ibpcl.errors import UserError
+from ibpcl.verify.clock import TimeUp
+from ibpcl.verify.doors import notebooks
+from ibpcl.verify.doors.refusals import raised
+from ibpcl.verify.trap import limit
+
+ANCESTORS = 5           # folders above a file in which its imports are looked for
+CELL_SECONDS = 10.0     # that a statement of a notebook may take; longer ones train something
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
+               ast.AnnAssign)
+
+
+class Loaded(NamedTuple):
+    """A module, and what could not be run of its file."""
+
+    module: types.ModuleType
+    failures: list          # sentences about statements that raise, in the order of the file
+    first: BaseException | None     # what the first of them raised
+
+
+def load(path):
+    """Run a file, or the code cells of a notebook, and return a :class:`Loaded`.
+
+    A statement that raises is left out: a missing data set should not keep a derivation from being checked.  From there
+    on, only definitions, imports and assignments are run.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, it is not Python, or it ends the process.
+    """
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise UserError(f"check: there is no file {path}")
+    is_notebook = file.suffix == ".ipynb"
+    module = _module(file)
+    tree = _parsed(file, path, is_notebook)
+    flags = _future_flags(tree)
+    failures, first = [], None
+    for statement in tree.body:
+        if (first is not None and not isinstance(statement, DEFINITIONS)) \
+                or (is_notebook and notebooks.shows_only(statement)):
+            continue
+        error = _run(statement, module, file, flags, is_notebook)
+        if isinstance(error, SystemExit):
+            where = notebooks.place(file, statement.lineno)
+            raise UserError(f"check: {path} ends the process in {where} (SystemExit: {error}): guard what is a program "
+                            'by `if __name__ == "__main__":`')
+        if error is not None:
+            failures.append(f"{notebooks.place(file, statement.lineno)} was left out: {raised(error, 'it')}")
+            first = first or error
+    return Loaded(module, failures, first)
+
+
+def source_of(path):
+    """Return the Python source of a file or notebook."""
+    if str(path).endswith(".ipynb"):
+        return notebooks.joined(notebooks.read(path))
+    return Path(path).read_bytes()
+
+
+def _parsed(file, path, is_notebook):
+    """Return the tree of a file, whose lines the reports can show."""
+    try:
+        source = source_of(file)
+        if is_notebook:
+            linecache.cache[str(file)] = (len(source), None, source.splitlines(keepends=True), str(file))
+        return compile(source, str(file), "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except SyntaxError as error:
+        where = f" in line {error.lineno}: {(error.text or '').strip()}" if error.lineno else ""
+        raise UserError(f"check: {path} is not Python: SyntaxError{where} ({error.msg})") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"check: {path} cannot be read: {error}") from error
+
+
+def _future_flags(tree):
+    import __future__
+    names = [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+             for alias in node.names]
+    flags = 0
+    for name in names:
+        flags |= getattr(__future__, name).compiler_flag
+    return flags
+
+
+def _module(file):
+    """Return an empty module for a file; imports from its folder and relative imports find what they name."""
+    spec = importlib.util.spec_from_file_location(f"checked_{file.stem}", file) if file.suffix == ".py" else None
+    module = importlib.util.module_from_spec(spec) if spec else types.ModuleType(f"checked_{file.stem}")
+    module.__file__ = str(file)
+    sys.modules[module.__name__] = module                   # dataclasses and pickles look their module up
+    if str(file.parent) not in sys.path:
+        sys.path.insert(0, str(file.parent))
+    parts, folder = [], file.parent
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    if parts:
+        sys.path.append(str(folder))
+        module.__package__, module.__spec__ = ".".join(parts), None
+        for n in range(len(parts)):                         # not run: an __init__ may import everything
+            name = ".".join(parts[:n + 1])
+            if name not in sys.modules:
+                package = types.ModuleType(name)
+                package.__path__ = [str(folder.joinpath(*parts[:n + 1]))]
+                sys.modules[name] = package
+    return module
+
+
+def _run(statement, module, file, flags, is_notebook):
+    """Run one statement of a file; returns what it raises, None if nothing."""
+    compiled = compile(ast.Module([statement], []), str(file), "exec", flags, dont_inherit=True)
+    for _ in range(ANCESTORS):
+        try:
+            if is_notebook:
+                with limit(CELL_SECONDS):
+                    exec(compiled, vars(module))
+            else:
+                exec(compiled, vars(module))
+        except ModuleNotFoundError as error:
+            if not _add_ancestor(error.name, file):
+                return error
+        except TimeUp as up:
+            if not is_notebook:
+                raise
+            return up
+        except (Exception, SystemExit) as error:
+            return error
+        else:
+            return None
+    return None
+
+
+def _add_ancestor(name, file):
+    """Make a module importable that lies beside a folder above the file; returns whether there is one."""
+    top = (name or "").partition(".")[0]
+    for folder in list(file.parents)[1:1 + ANCESTORS]:
+        found = (folder / f"{top}.py").is_file() or any((folder / top).glob("*.py"))
+        if top and found and str(folder) not in sys.path:
+            sys.path.append(str(folder))
+            return True
+    return False

@@ -1,0 +1,146 @@
+"""Notebooks as Python source: the code cells, without IPython's commands.
+
+A cell's lines keep their place, so that a verdict can name ``cell 3, line 2``.  IPython's commands are recognized where
+IPython recognizes them: ``%``, ``!`` and ``?`` at the start of a statement, ``%%`` at the start of a cell.  Elsewhere
+``%`` is the operator.
+"""
+
+import ast
+import io
+import json
+import re
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+from ibpcl.errors import UserError
+
+TIMED = ("%%time", "%%timeit", "%%capture", "%%prun")       # cells whose other lines are Python
+ASSIGNED = re.compile(r"^(\s*[\w.,\s]+?=)\s*([%!].*)$")     # files = !ls
+DISPLAYED = ("plt", "sns", "matplotlib", "display", "print", "pprint", "px", "fig", "ax", "tqdm", "help")
+CELLS = {}      # of the notebooks read so far: {path: [(first line, number of the cell), ...]}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell."""
+
+    number: int         # as counted from 1 over the code cells
+    first_line: int     # of the cell in the joined source, from 1
+    source: str         # without commands; as many lines as in the notebook
+
+
+def read(path):
+    """Return the code cells of a notebook.
+
+    Raises
+    ------
+    UserError
+        If the file is not a notebook.
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        listed = content["cells"] if "cells" in content else content["worksheets"][0]["cells"]
+        sources = [cell.get("source", cell.get("input", "")) for cell in listed if cell["cell_type"] == "code"]
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise UserError(f"check: {path} is not a notebook ({type(error).__name__}: {error})") from error
+    cells, line = [], 1
+    for number, source in enumerate(sources, 1):
+        text = "".join(source) if isinstance(source, list) else str(source)
+        cells.append(Cell(number, line, without_commands(text)))
+        line += text.count("\n") + 2                        # an empty line between cells
+    CELLS[str(path)] = [(cell.first_line, cell.number) for cell in cells]
+    return cells
+
+
+def joined(cells):
+    """Return the source of all cells; a cell that is not Python is left empty, with its lines."""
+    return "\n\n".join(cell.source if is_python(cell.source) else "\n" * cell.source.count("\n") for cell in cells)
+
+
+def is_python(source):
+    """Return whether a text is valid Python."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def place(path, line):
+    """Return a line of a joined source as "cell 3, line 2"; of any other file as "line 2"."""
+    cells = CELLS.get(str(path))
+    if not cells:
+        return f"line {line}"
+    first, number = max((item for item in cells if item[0] <= line), default=cells[0])
+    return f"cell {number}, line {line - first + 1}"
+
+
+def without_commands(source):
+    """Return the source of a cell in which IPython's commands are replaced by ``pass``.
+
+    >>> print(without_commands("%matplotlib inline\\nx = (7\\n  % 4)\\nfiles = !ls"))
+    pass
+    x = (7
+      % 4)
+    files = None
+    """
+    if is_python(source):
+        return source
+    lines = source.split("\n")
+    first = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    if lines[first].startswith("%%"):
+        if not lines[first].startswith(TIMED):
+            return "\n" * (len(lines) - 1)
+        lines[first] = ""
+    pending, skipping = "", False
+    for n, line in enumerate(lines):
+        text = line.strip()
+        if skipping:
+            lines[n] = ""
+        elif not is_open(pending):
+            pending = ""
+            indent = line[:len(line) - len(line.lstrip())]
+            command = text.startswith(("%", "!", "?")) or (text.endswith("?") and not text.startswith("#"))
+            assignment = ASSIGNED.match(line)
+            if command:
+                lines[n] = f"{indent}pass"
+            elif assignment:
+                lines[n] = f"{assignment.group(1)} None"
+            command = command or bool(assignment)
+            skipping = command and text.endswith("\\")
+            if command:
+                continue
+        pending += lines[n] + "\n"
+        skipping = skipping and text.endswith("\\")
+    return "\n".join(lines)
+
+
+def is_open(text):
+    """Return whether a text ends inside brackets, a string or a continued line.
+
+    >>> is_open("x = (1,\\n"), is_open("x = 1\\n"), is_open("'''doc\\n")
+    (True, False, True)
+    """
+    if text.rstrip("\n").endswith("\\"):
+        return True
+    try:
+        depth = 0
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
+    except tokenize.TokenError as error:
+        return "EOF in multi-line" in str(error)
+    except (SyntaxError, IndentationError):
+        return False
+    return depth > 0
+
+
+def shows_only(statement):
+    """Return whether a statement of a notebook only displays something: a plot, a printed line, a bare name."""
+    if not isinstance(statement, ast.Expr):
+        return False
+    value = statement.value
+    while isinstance(value, (ast.Call, ast.Attribute, ast.Subscript)):
+        value = value.func if isinstance(value, ast.Call) else value.value
+    called = isinstance(statement.value, ast.Call)
+    return isinstance(value, ast.Name) and (value.id in DISPLAYED or not called)

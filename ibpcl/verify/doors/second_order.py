@@ -1,0 +1,236 @@
+r"""Derivatives beside the gradient: Jacobian-vector products, Hessian-vector products, and what binds them together.
+
+A Jacobian-vector product :math:`v \mapsto J v` is judged column by column: with the unit vectors for :math:`v` it gives
+:math:`J`, and :math:`J^\top w` must be the gradient.  A Hessian-vector product is the same for the gradient function.
+Two witnesses need no other derivative at all: the adjoint identity :math:`\langle w, J v\rangle = \langle J^\top w,
+v\rangle` and the symmetry :math:`\langle u, H v\rangle = \langle v, H u\rangle`.
+"""
+
+import numpy as np
+
+from ibpcl.verify.doors import leaves
+from ibpcl.verify.doors.arguments import Arguments, is_moved
+from ibpcl.verify.doors.forms import named, opened
+from ibpcl.verify.doors.pair import Adapted, Pair
+from ibpcl.verify.doors.refusals import FormError, raised
+from ibpcl.verify.doors.signatures import parameters_of
+from ibpcl.verify.report import InputVerdict, Report
+
+TIGHT = 1e-9        # relative agreement of two products that are equal by an identity
+MOST = 1000         # entries of the inputs for which a product is called
+
+
+def pair_of_jvp(f, f_jvp, inputs):
+    """Return the :class:`Pair` of a forward and its Jacobian-vector product.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(*inputs)`` returns the output, or ``(out, cache)``.
+    f_jvp : callable
+        ``f_jvp(*inputs, *tangents)``, ``f_jvp(inputs, tangents)`` or ``f_jvp(*tangents, cache)``; it returns the
+        tangent of the output, or ``(out, tangent)``.
+    inputs : dict, sequence or array
+    """
+    given, keywords = named(inputs, parameters_of(f))
+    arguments = Arguments(given, tuple(keywords))
+    moved = [leaf.name for leaf in arguments.spread if is_moved(leaf) and len(leaf.keys) == 1]
+    try:
+        result = arguments.passed_to(f, leaves.duplicate(given))
+    except (Exception, SystemExit) as error:
+        raise FormError(f"check: {raised(error, 'the forward')}; {_usage(f_jvp, given)}") from error
+    cached = (isinstance(result, tuple) and len(result) == 2 and not leaves.is_array(result[1])) \
+        or (isinstance(result, tuple) and len(result) == 2 and len(parameters_of(f_jvp).required) == len(moved) + 1)
+    call, errors = None, []
+    for way in _tangent_calls(cached):
+        try:
+            tangents = {name: np.ones(np.shape(given[name])) for name in moved}
+            value = way(f_jvp, leaves.duplicate(given), tangents, result[1] if cached else None)
+            out = result[0] if cached else result
+            if np.shape(_tangent_of(value, out)) == np.shape(out):
+                call = way
+                break
+        except Exception as error:                      # another way may work
+            errors.append(error)
+    if call is None:
+        why = raised(errors[0], f_jvp.__name__) if errors else f"{f_jvp.__name__} returns no tangent of the output"
+        raise FormError(f"check: {why}; {_usage(f_jvp, given)}")
+
+    def forward(source, *values):
+        made = arguments.rebuilt(values)
+        returned = arguments.passed_to(source, made)
+        out, cache = returned if cached else (returned, None)
+        return out, (made, out, cache)
+
+    def backward(source, dout, cache):
+        made, out, kept = cache
+        return tuple(_columns(lambda tangents: _tangent_of(call(source, made, tangents, kept), out), made, moved, name,
+                              dout) for name in moved)
+
+    every = arguments.spread
+    return Pair(Adapted(f, forward), Adapted(f_jvp, backward), tuple(leaf.name for leaf in every), (f, f_jvp), None,
+                tuple(leaf.value for leaf in every), tuple(moved),
+                (f"{f_jvp.__name__} was called with unit vectors, and its columns make the gradient",))
+
+
+def _tangent_calls(cached):
+    """Return the ways in which a Jacobian-vector product may take its arguments."""
+    ways = [lambda f, given, tangents, cache: f(*given.values(), *tangents.values()),
+            lambda f, given, tangents, cache: f(tuple(given.values()), tuple(tangents.values())),
+            lambda f, given, tangents, cache: f(*tangents.values(), *given.values())]
+    with_cache = [lambda f, given, tangents, cache: f(*tangents.values(), cache),
+                  lambda f, given, tangents, cache: f(cache, *tangents.values())]
+    return with_cache + ways if cached else ways
+
+
+def _tangent_of(value, out):
+    """Return the tangent of what a product returned: all of it, or the second of ``(out, tangent)``."""
+    if isinstance(value, (tuple, list)) and len(value) == 2 and np.shape(out) == np.shape(value[1]):
+        return value[1]
+    return value
+
+
+def _columns(product, made, moved, name, dout):
+    """Return the gradient of one input, made of products with the unit vectors."""
+    shape = np.shape(made[name])
+    size = int(np.prod(shape))
+    if size > MOST:
+        raise FormError(f"check: {name} has {size} entries, but a product is checked for at most {MOST}: give smaller "
+                        "inputs")
+    gradient = np.zeros(size)
+    for n in range(size):
+        tangents = {other: np.zeros(np.shape(made[other])) for other in moved}
+        unit = np.zeros(size)
+        unit[n] = 1.0
+        tangents[name] = unit.reshape(shape) if shape else 1.0
+        gradient[n] = np.sum(np.asarray(dout) * np.asarray(product(tangents)))
+    return gradient.reshape(shape)
+
+
+def pair_of_hvp(f, f_hvp, inputs, gradient=None):
+    """Return the :class:`Pair` of a gradient and a Hessian-vector product, which is its Jacobian-vector product.
+
+    Parameters
+    ----------
+    f : callable
+        A function with one number as its output, or ``(out, cache)``.
+    f_hvp : callable
+        ``f_hvp(x, v)`` returns :math:`H v` for the first input.
+    inputs : dict, sequence or array
+    gradient : callable, optional
+        The gradient function of ``f``, in any form that :func:`ibpcl.verify.check` takes.  Without one, the gradient is
+        the complex step of ``f``.
+    """
+    given, _ = named(inputs, parameters_of(f))
+    first = next(iter(given))
+    others = {name: value for name, value in given.items() if name != first}
+
+    def slope(x):
+        if gradient is None:
+            return _by_complex_step(f, x, others)
+        pair = opened(f, gradient, {first: x, **others})
+        if pair is None:
+            out, cache = f(x, *others.values())
+            found = gradient(np.ones(np.shape(out))[()], cache)
+        else:
+            out, cache = pair.forward(x, *pair.inputs[1:])
+            found = pair.backward(np.ones(np.shape(out))[()], cache)
+        return found[0] if isinstance(found, (tuple, list)) else found
+
+    def product(source, x, v):
+        return source(x, v, *others.values())
+
+    adapted = Adapted(f_hvp, product)
+    pair = pair_of_jvp(slope, adapted, {first: given[first]})
+    notes = ["the Hessian-vector product is compared with the derivative of "
+             + ("the gradient by the complex step" if gradient is None else gradient.__name__)]
+    skew = asymmetry(lambda v: adapted(given[first], v), np.asarray(given[first], dtype=float))
+    if skew > TIGHT:
+        notes.append(f"the Hessian is not symmetric: u.Hv and v.Hu differ by {skew:.1e} of their size")
+    return Pair(pair.forward, pair.backward, (first,), (f, f_hvp), None, (given[first],), (first,), tuple(notes))
+
+
+def _by_complex_step(f, x, others):
+    def value(point):
+        result = f(point, *others.values())
+        out = result[0] if isinstance(result, tuple) else result
+        return np.asarray(out).sum()
+
+    x = np.asarray(x)
+    gradient = np.zeros(x.size, dtype=x.dtype)
+    step = 1e-30
+    for n in range(x.size):
+        moved = x.astype(complex).ravel()
+        moved[n] += 1j * step
+        gradient[n] = value(moved.reshape(x.shape)).imag / step
+    return gradient.reshape(x.shape)
+
+
+def asymmetry(product, x, seed=0):
+    """Return how far a Hessian-vector product is from symmetric: ``|u.Hv - v.Hu|`` relative to their size."""
+    rng = np.random.default_rng(seed)
+    worst = 0.0
+    for _ in range(3):
+        u, v = rng.standard_normal((2, *x.shape))
+        a, b = float(np.sum(u * product(v))), float(np.sum(v * product(u)))
+        worst = max(worst, abs(a - b) / (abs(a) + abs(b) + 1e-300))
+    return worst
+
+
+def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
+    r"""Compare a Jacobian-vector product with a vector-Jacobian product by the adjoint identity.
+
+    .. math:: \langle w, J v \rangle = \langle J^\top w, v \rangle
+
+    Neither needs to be right for the other to be tested, and no difference is taken: the two agree to rounding, or one
+    of them is wrong.
+
+    Parameters
+    ----------
+    f, f_jvp, f_vjp : callable
+        A forward, and its two products; forms as in :func:`pair_of_jvp` and :func:`ibpcl.verify.check`.
+    inputs : dict, sequence or array
+    rtol : float
+        Relative difference that is allowed.
+    seed : int
+        Of :math:`v` and :math:`w`.
+
+    Returns
+    -------
+    Report
+        With an entry for each input.
+    """
+    forward = pair_of_jvp(f, f_jvp, inputs)
+    backward = opened(f, f_vjp, inputs)
+    rng = np.random.default_rng(seed)
+    given, _ = named(inputs, parameters_of(f))
+    out, cache = forward.forward(*forward.inputs)
+    dout = rng.standard_normal(np.shape(out)) if np.ndim(out) else float(rng.standard_normal())
+    columns = dict(zip(forward.wrt, forward.backward(dout, cache), strict=True))
+    if backward is None:
+        _, kept = f(*given.values())
+        found = f_vjp(dout, kept)
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        rows = dict(zip(forward.wrt, found, strict=False))
+    else:
+        _, kept = backward.forward(*backward.inputs)
+        rows = dict(zip(backward.wrt, backward.backward(dout, kept), strict=True))
+    report = Report(f_jvp.__name__, [], numbers={"seed": seed})
+    for name in forward.wrt:
+        v = rng.standard_normal(np.shape(columns[name]))
+        a, b = float(np.sum(columns[name] * v)), float(np.sum(np.asarray(rows.get(name, np.nan)) * v))
+        size = float(np.sum(np.abs(columns[name] * v))) + 1e-300
+        error = abs(a - b) / size
+        if error <= rtol:
+            report.inputs.append(InputVerdict(name, "ok", "", error=error, numbers={"rtol": rtol, "compared": 1}))
+        else:
+            report.inputs.append(InputVerdict(
+                name, "wrong", f"<w, Jv> = {a:.6g}, but <J'w, v> = {b:.6g}: the two products are not adjoint, so one "
+                "of them is wrong", "check each of them with the forward: ibpcl.check(f, f_vjp, inputs)", error))
+    return report
+
+
+def _usage(f_jvp, given):
+    inputs = ", ".join(given)
+    tangents = ", ".join(f"d{name}" for name in given)
+    return f"expected: dout = {f_jvp.__name__}({inputs}, {tangents})"
