@@ -50,7 +50,7 @@ def serve(request):
         send("pairs", names=[target.name for target in chosen], failures=loaded.failures,
              left_out=alone_in(loaded.module, targets) if len(chosen) == len(targets) else [])
         for target in chosen:
-            send("verdict", name=target.name, **verdict_on(loaded.module, target, options))
+            send("verdict", name=target.name, **verdict_on(loaded, target, options))
     except UserError as error:
         send("refused", state="refused", words=str(error))
     sys.stdout.flush()
@@ -106,9 +106,9 @@ def alone_in(module, targets):
             and not name.startswith("_") and not is_input(name)]
 
 
-def verdict_on(module, target, options):
+def verdict_on(loaded, target, options):
     """Return what is to be sent of a target: its report and figures, or a state and why there is no report."""
-    start = time.perf_counter()
+    start, module = time.perf_counter(), loaded.module
     try:
         with Trap() as trap, limit(options.timeout):
             found = ready(module, target, options.path, options.shapes, options.seed % 2**32, options.wrt)
@@ -124,10 +124,10 @@ def verdict_on(module, target, options):
         with contextlib.suppress(Exception, TimeUp):         # no curves if they raise
             content["figures"] = report.figures if options.figures else ""
         return content
-    return without_report(trap, module, target, options)
+    return without_report(trap, loaded, target, options)
 
 
-def without_report(trap, module, target, options):
+def without_report(trap, loaded, target, options):
     """Return a state and, in one line, why there is no report."""
     error, title = trap.error, f"{options.path}:{target.name}"
     words = str(error).removeprefix("check: ").removeprefix(f"{title}: ").removeprefix(f"{options.path}: ")
@@ -135,7 +135,9 @@ def without_report(trap, module, target, options):
         name = target.name
         return {"state": "refused", "words": f"check: {options.path} has no {name}_vjp, the gradient of {name}: write "
                 f"it beside {name}, or let {name} return loss, gradient ({words})"}
-    cause = error.__cause__ if isinstance(error, FormError) else error
+    cause, module = error.__cause__ if isinstance(error, FormError) else error, loaded.module
+    if isinstance(cause, NameError) and loaded.failures:
+        return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}, and {loaded.failures[0]}"}
     if cause is not None and trap_of(cause).frames(Path(module.__file__)) and not isinstance(cause, UserError):
         return {"state": "wrong", "words": f"it raises {raised(cause, '').removeprefix(' raises ')}"}
     if isinstance(error, (ValueError, TypeError)):

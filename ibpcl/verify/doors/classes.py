@@ -13,7 +13,7 @@ from ibpcl.verify.doors import binding, draws, leaves, reading, state
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
 from ibpcl.verify.doors.pair import Adapted, Pair
-from ibpcl.verify.doors.pairs import Way, chosen, split, ways_of
+from ibpcl.verify.doors.pairs import Way, chosen, is_ambiguous, split, ways_of
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of, returned_names
 
@@ -45,6 +45,7 @@ class Found(NamedTuple):
     returned: dict      # of inputs and parameters: path in the result
     kept: dict          # path in the object after the backward
     updated: dict       # path of a parameter that the backward changed itself
+    moves: bool         # whether the backward changes a parameter
 
 
 class Held(NamedTuple):
@@ -87,7 +88,7 @@ class _Opened:
         self.holder, self.draws = holder, False
         after, self.result = self._probe(holder)
         if self._is_prepared_by_forward(after):
-            self.holder = _emptied(after, holder)
+            self.holder = initialized(holder, after) or prepared(holder, after)
             after, self.result = self._probe(self.holder)
         self.parameters = state.parameters_in(self.holder, after, list(given.values()))
         self.shared = [item.value for item in self.parameters if isinstance(item.value, np.ndarray)]
@@ -143,7 +144,8 @@ class _Opened:
             if found.returned or found.kept or found.updated:
                 ways.append((found, self._pair(found)))
             if len(ways) >= MOST_WAYS or (found.returned and way.fitting and way.call.takes_cotangent and not errors
-                                          and np.size(self._output(way)) > 1):
+                                          and np.size(self._output(way)) > 1
+                                          and not is_ambiguous(way, self.arguments)):
                 break
         if not ways:
             why = raised(errors[0], self._title(self.methods.backward)) if errors else \
@@ -180,6 +182,8 @@ class _Opened:
         returned = {}
         if way.mode in ("vjp", "loss"):
             returned = reading.assigned(entries, moved + own)
+            if len(entries) == 1 and way.paths:
+                returned = dict(way.paths)
             if len(entries) > 1 and not any(leaf.name in returned for leaf in moved):
                 returned = reading.assigned(entries, own)
         elif entries:
@@ -194,11 +198,13 @@ class _Opened:
             if paths and (item.name not in returned or way.mode == "vjp"):
                 kept[item.name] = paths[0]
                 returned.pop(item.name, None)
-            elif way.call.takes_rate and item.name not in returned and any(
+            elif (way.call.takes_rate or has_plain_step(self.holder)) and item.name not in returned and any(
                     path in after and np.shape(after[path]) == np.shape(values[path])
                     and np.any(after[path] != values[path]) for path in item.paths if path in values):
                 updated[item.name] = item.paths[0]
-        return Found(way, returned, kept, updated)
+        moves = any(path in after and path in values and np.shape(after[path]) == np.shape(values[path])
+                    and np.any(after[path] != values[path]) for item in self.parameters for path in item.paths)
+        return Found(way, returned, kept, updated, moves)
 
     def _pair(self, found):
         """Return the pair of one way to call the backward."""
@@ -227,13 +233,14 @@ class _Opened:
         def backward(source, dout, held):
             positional, named = way.call.arguments(dout, held.out, held.extras, held.arguments)
             before = {name: np.array(leaves.get(held.holder, path)) for name, path in found.updated.items()}
-            result = source(held.holder, *positional, **named)
+            holder = leaves.duplicate(held.holder) if found.moves else held.holder     # an update is for one step
+            result = source(holder, *positional, **named)
             gradients = []
             for name in wrt:
                 if name in found.updated:
-                    value = (before[name] - leaves.get(held.holder, found.updated[name])) / binding.RATE
+                    value = (before[name] - leaves.get(holder, found.updated[name])) / binding.RATE
                 elif name in found.kept:
-                    value = reading.at(held.holder, found.kept[name])
+                    value = reading.at(holder, found.kept[name])
                 else:
                     value = reading.at(result, found.returned[name])
                 if value is not None:
@@ -291,21 +298,58 @@ def _function(kind, name):
     return found
 
 
-def _emptied(after, before):
-    """Return an object after its first forward, in which lists that were empty before are empty again."""
-    made = leaves.duplicate(after)
-    waiting = [(made, before)]
-    while waiting:
-        new, old = waiting.pop()
-        for step, item in leaves.children(old):
+def has_plain_step(holder):
+    """Return whether a layer was given a :class:`~ibpcl.verify.doors.construction.PlainStep` as its optimizer."""
+    from ibpcl.verify.doors.construction import PlainStep
+    return any(isinstance(item, PlainStep) for _, item in leaves.children(holder))
+
+
+def initialized(before, after):
+    """Return an object whose own method for that has made its parameters, None if it has no such method.
+
+    Sizes that the first forward learned from its input are taken from ``after``.
+    """
+    from ibpcl.verify.doors.construction import SET_UP
+    made = leaves.duplicate(before)
+    for step, value in leaves.children(before):
+        if value is None and isinstance(getattr(after, step, None), (int, str, tuple)):
+            setattr(made, step, getattr(after, step))
+    for name in SET_UP:
+        method = getattr(made, name, None)
+        if inspect.ismethod(method) and not parameters_of(method).required:
             try:
-                current = leaves.get(new, (step,))
-            except (LookupError, AttributeError, TypeError):
-                continue
-            if isinstance(item, list) and not item and isinstance(current, list):
-                leaves.put(new, (step,), [])
-            elif isinstance(item, dict) and isinstance(current, dict):
-                waiting.append((current, item))
+                draws.repeated(method)
+            except Exception:                           # the other way is tried
+                return None
+            return made
+    return None
+
+
+def prepared(before, after):
+    """Return an object as it is before a forward, with what its first forward has made for good.
+
+    These are values that were None, flags, and items that were missing in the holders of parameters.  What a forward
+    keeps for its backward, in lists and counters, is left out.
+    """
+    made, source = leaves.duplicate(before), leaves.duplicate(after)
+    waiting = [(made, source, False)]
+    while waiting:
+        old, new, is_holder = waiting.pop()
+        known = dict(leaves.children(old))
+        for step, value in leaves.children(new):
+            earlier = known.get(step)
+            named = isinstance(step, str) and words.plain(step) in (words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS)
+            if step not in known:
+                if isinstance(value, (list, int)) and not is_holder and isinstance(old, dict):
+                    leaves.put(old, (step,), type(value)())
+                keep = is_holder or (isinstance(step, str) and any(words.same(step, name) for name in ("W", "b")))
+            else:
+                keep = earlier is None or isinstance(value, bool) or (isinstance(value, dict) and named)
+            if keep and not (isinstance(earlier, list) or isinstance(value, list)):
+                leaves.put(old, (step,), value)
+            elif earlier is not None and not isinstance(value, (np.ndarray, list, tuple)) \
+                    and type(value) is type(earlier) and leaves.children(value):
+                waiting.append((earlier, value, named))
     return made
 
 

@@ -1,6 +1,7 @@
 """An object of a class whose constructor's arguments are not given: guessed sizes, tried until the class works."""
 
 import inspect
+import itertools
 import re
 
 import numpy as np
@@ -9,8 +10,12 @@ from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.draws import repeated
 from ibpcl.verify.doors.refusals import FormError, raised
-from ibpcl.verify.doors.signatures import parameters_of
+from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 
+SET_UP = ("set_input_shape", "build", "initialize", "init", "setup", "init_weights", "init_params",
+          "initialize_weights", "initialize_parameters", "init_parameters", "reset_parameters", "_init_params",
+          "_init_weights", "initialize_params", "_initialize")
+MOST = 40           # settings of a constructor that are tried
 OUT = r"n?_?(num_?)?(out|output|outputs|units|neurons|nodes|nout)\w*|fan_?out|n_?hidden|hidden\w*|n_?filters?" \
       r"|num_?filters|filters|depth|n_?classes|num_?classes|layer_depth|m|embed\w*_dim|out_?ch\w*"
 
@@ -37,17 +42,24 @@ def constructed(kind, inputs, given_arguments=None):
                       if name in parameters.every and name not in forward_names(kind)})
         inputs = {name: value for name, value in inputs.items() if name not in given}
     missing = [name for name in wanted if name not in given]
-    if not missing:
-        return made(kind, given), inputs
     x = first_array(inputs)
+    shape = np.shape(x) if x is not None else (3, 4)
+    if not missing:
+        holder = made(kind, given)
+        if x is not None and not runs(holder, inputs):
+            again = made(kind, given)
+            holder = again if set_up(again, shape, {}) and runs(again, inputs) else holder
+        return holder, inputs
     errors = []
-    for options in settings(kind, missing, np.shape(x) if x is not None else (3, 4)):
+    for options in settings(kind, missing, shape):
         try:
             holder = made(kind, {**given, **options})
         except FormError as error:
             errors.append(error)
             continue
-        if x is None or _runs(holder, inputs):
+        if x is None or runs(holder, inputs):
+            return holder, inputs
+        if set_up(holder, shape, options) and runs(holder, inputs):
             return holder, inputs
     raise errors[0] if errors else FormError(
         f"check: {kind.__name__}({', '.join(wanted)}) could not be made with guessed arguments; give an object "
@@ -58,7 +70,7 @@ def forward_names(kind):
     """Return the names of the arguments of a class's forward."""
     from ibpcl.verify.doors.classes import methods_of
     methods = methods_of(kind)
-    return parameters_of(getattr(kind, methods.forward), skip=1).every if methods else []
+    return method_parameters(kind, methods.forward).every if methods else []
 
 
 def first_array(inputs):
@@ -69,7 +81,36 @@ def first_array(inputs):
     return next((value for value in values if isinstance(value, np.ndarray)), None)
 
 
-def _runs(holder, inputs):
+class PlainStep:
+    """Stands for an optimizer where a layer wants one: a step of size 1 along the gradient."""
+
+    def update(self, weights, gradient):
+        """Return the weights minus the gradient."""
+        return weights - np.asarray(gradient)
+
+    __call__ = step = update
+
+
+def set_up(holder, shape, options):
+    """Call the methods by which layers learn their sizes and make their parameters; returns whether there are any."""
+    kind, called = type(holder), False
+    for name in SET_UP:
+        if not inspect.isfunction(getattr(kind, name, None)):
+            continue
+        parameters = method_parameters(kind, name)
+        values = [PlainStep() if "opt" in words.plain(other) else options.get(other, _setting(
+            other, shape, shape[-1] if shape else 4, None, {}, np.random.default_rng(1))[0])
+            for other in parameters.required]
+        try:
+            repeated(lambda name=name, values=values: getattr(holder, name)(*values))
+        except Exception:                               # it may want something else
+            continue
+        called = True
+    return called
+
+
+def runs(holder, inputs):
+    """Return whether the forward of an object takes these inputs."""
     from ibpcl.verify.doors.classes import methods_of
     methods = methods_of(type(holder))
     if methods is None:
@@ -105,42 +146,49 @@ def settings(kind, missing, shape):
     source = vars(inspect.getmodule(kind) or kind)
     annotations = getattr(kind.__init__, "__annotations__", {})
     for last in dict.fromkeys((shape[-1] if shape else 4, *(shape[1:2] if len(shape) > 2 else ()), *shape[:1])):
-        yield {name: _setting(name, shape, last, annotations.get(name), source, rng) for name in missing}
+        options = [_setting(name, shape, last, annotations.get(name), source, rng) for name in missing]
+        for values in itertools.islice(itertools.product(*options), MOST):
+            yield dict(zip(missing, values, strict=True))
 
 
 def _setting(name, shape, size, annotation, source, rng):
-    """Return a guess for one constructor argument."""
+    """Return the guesses for one constructor argument, the likeliest first."""
     word, text = words.plain(name), name.lower()
     if word in ("w", "weights", "weight", "kernel"):
-        return rng.normal(size=(2, shape[1], 3, 3) if len(shape) == 4 else (size, 5))
+        sizes = [(2, shape[1], 3, 3), (3, 3, shape[-1], 2)] if len(shape) == 4 else [(size, 5), (5, size)]
+        return [rng.normal(size=item) for item in sizes]
     if word in ("b", "bias", "biases"):
-        return rng.normal(size=(2,) if len(shape) == 4 else (5,))
+        return [rng.normal(size=item) for item in ([(2,)] if len(shape) == 4 else [(5,), (1, 5), (5, 1)])]
     if word in ("gamma", "beta"):
-        return rng.normal(size=shape[1:] if len(shape) < 4 else (1, shape[1], 1, 1))
+        sizes = [shape[1:]] if len(shape) < 4 else [(1, shape[1], 1, 1), (shape[1],), shape[1:]]
+        return [rng.normal(size=item) for item in sizes]
     if "prime" in word or "deriv" in word or ("activation" in word and "grad" in word):
-        return lambda x: 1 - np.tanh(x) ** 2
+        return [lambda x: 1 - np.tanh(x) ** 2]
     if "shape" in word or word in ("xdim", "inputdims", "indims"):
-        return (3, 3) if "kernel" in word or "filter" in word else tuple(shape[1:]) if len(shape) > 1 else tuple(shape)
+        return [(3, 3)] if "kernel" in word or "filter" in word else \
+            [tuple(shape[1:]) if len(shape) > 1 else tuple(shape), tuple(shape)]
     if "activation" in word or word in ("act", "func", "fn", "nonlinearity"):
-        return source.get("tanh") or np.tanh if annotation not in (str, "str") else "tanh"
+        return ["tanh", "sigmoid"] if annotation in (str, "str") else [source.get("tanh") or np.tanh, "tanh", "sigmoid"]
     if "stride" in word:
-        return 1
+        return [1, (1, 1)]
     if "pad" in word:
-        return 0
+        return [0, 1, ((1, 1), (1, 1)), (1, 1), "same", "valid"]
     if any(part in word for part in ("kernel", "pool", "filtersize", "filterh", "filterw", "hfilter", "wfilter",
                                      "fheight", "fwidth")) or word in ("k", "f", "fh", "fw", "ksize"):
-        return 2 if "pool" in word else 3
+        return [2, (2, 2)] if "pool" in word else [3, (3, 3)]
     if word in ("rng", "randomstate", "generator"):
-        return np.random.default_rng(0)
+        return [np.random.default_rng(0)]
     if any(part in word for part in ("prob", "rate", "dropout", "alpha", "slope", "momentum", "lr", "lambda", "reg")) \
             or word == "p" or annotation in (float, "float"):
-        return 0.5
+        return [0.5]
     if "eps" in word:
-        return 1e-5
+        return [1e-5]
     if word == "name" or annotation in (str, "str"):
-        return "layer"
+        return ["relu", "tanh", "sigmoid", "layer"]
     if "head" in word:
-        return 2
+        return [2]
+    if any(part in word for part in ("vocab", "numembeddings", "ntokens", "nwords")):
+        return [7]
     if annotation in (bool, "bool"):
-        return True
-    return 5 if re.fullmatch(OUT, text) else int(size)
+        return [True]
+    return [5] if re.fullmatch(OUT, text) else [int(size), tuple(shape[1:])]

@@ -15,7 +15,7 @@ from ibpcl.verify.doors.signatures import parameters_of
 
 SIZES = {"n": 3, "b": 3, "batch": 3, "batchsize": 3, "m": 5, "d": 4, "din": 4, "dout": 5, "h": 6, "t": 3, "c": 4,
          "k": 5, "v": 7, "f": 2, "hh": 3, "ww": 3, "w": 6, "o": 5, "s": 3, "l": 3, "p": 4, "q": 5, "hidden": 6}
-IMAGE_SIZES = {"n": 2, "c": 3, "h": 6, "w": 6, "f": 2, "hh": 3, "ww": 3}
+IMAGE_SIZES = {"n": 2, "c": 3, "h": 4, "w": 4, "f": 2, "hh": 3, "ww": 3}
 SETTINGS = {"stride": 1, "pad": 1, "padding": 1, "pool_height": 2, "pool_width": 2, "mode": "train", "eps": 1e-5,
             "momentum": 0.9, "p": 0.5, "seed": 0}
 SCALARS = {"reg": 0.1, "lam": 0.1, "lambd": 0.1, "lambda_": 0.1, "alpha": 0.3, "eps": 1e-5, "epsilon": 1e-5,
@@ -46,9 +46,13 @@ def candidates(function, skip=0, hint="", given=()):
     parameters, shapes = parameters_of(function, skip), documented_shapes(function)
     annotations = getattr(function, "__annotations__", {})
     context = " ".join(words.tokens(f"{hint}_{getattr(function, '__name__', '')}"))
-    rng, found = np.random.default_rng(0), {}
+    rng, found, text = np.random.default_rng(0), {}, inspect.getdoc(function) or ""
     for name in [*parameters.required, *_without_default(function, skip, parameters)]:
         values = _values(name, shapes.get(name), annotations.get(name), context, rng, first=not found)
+        if re.search(rf"\b{re.escape(name)}\b\s*:\s*(:class:)?.{{0,30}}\blist of", text):
+            values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
+        elif re.search(rf"\b{re.escape(name)}\b\s*:\s*(int|integer)\b", text, re.IGNORECASE) and name not in SCALARS:
+            values = [3, 2, 1, *values]
         found[name] = [*(_fitting(name, given, rng) if name not in shapes else []), *values]
     return found
 
@@ -100,9 +104,16 @@ def _sizes(text, symbols, image):
     known = {**SIZES, **(IMAGE_SIZES if image else {})}
     sizes = []
     for part in parts:
-        default = known.get(words.plain(part), 3 + len(symbols) % 4)
+        default = known.get(words.plain(part), _size_of(part, len(sizes), len(parts), len(symbols)))
         sizes.append(int(part) if part.isdecimal() else symbols.setdefault(part, default))
     return tuple(sizes) if all(0 < size < 30 for size in sizes) else None
+
+
+def _size_of(symbol, position, axes, known):
+    """Return a size for a symbol of a docstring: small for images, different from its neighbours else."""
+    if axes < 4:
+        return 3 + known % 4
+    return 2 if position == 0 else 3 if "ch" in symbol.lower() else 4
 
 
 def _values(name, shape, annotation, context, rng, first):
@@ -117,8 +128,9 @@ def _values(name, shape, annotation, context, rng, first):
     if annotation in (bool, "bool"):
         return [True, False]
     if name in SCALARS and not (name in ("gamma", "beta", "alpha") and shape):
-        arrays = [rng.normal(size=size) for size in ((4,), (3, 4))] if name in ("gamma", "beta", "alpha") else []
-        return [*arrays, SCALARS[name]]
+        sizes = ((4,), (3,), (3, 4), (1, 3, 1, 1)) if name in ("gamma", "beta", "alpha") else \
+            ((3, 4), (4,)) if name == "p" and ("loss" in context or "entropy" in context) else ()
+        return [*(_drawn(rng, size, word) for size in sizes), SCALARS[name]]
     labels = [np.eye(4)[[0, 3, 1]], np.array([0, 3, 1]), rng.normal(size=(3, 4)), np.array([1.0, 0.0, 1.0]),
               np.eye(4)[[0, 3, 1]].T, np.array([[1.0, 0.0, 1.0]])]
     if words.is_label(name) or (word in ("y", "ys") and not first):
@@ -126,8 +138,8 @@ def _values(name, shape, annotation, context, rng, first):
             labels.sort(key=lambda value: value.shape != shape)
         return [*([rng.integers(0, 3, shape)] if shape and len(shape) == 1 else []), *labels]
     if shape is not None:
-        return [_drawn(rng, shape, word)]
-    image, series = _is_image(context), _is_series(context)
+        return [_drawn(rng, shape, word), *([] if len(shape) > 3 else _usual(context, rng, word))]
+    image = _is_image(context)
     weights = re.fullmatch(r"(w|weights?|kernel|u|v|theta)(\d*)|w([a-z])|w([a-z])([a-z])", word)
     if weights and not first:
         layer = weights.group(2) or ""
@@ -137,9 +149,15 @@ def _values(name, shape, annotation, context, rng, first):
     if re.fullmatch(r"(b|bias|biases)(\d*)", word) and not first:
         sizes = [(2,), (1, 1, 1, 2), (5,), (5, 1), (1, 5)] if image else [(5,), (5, 1), (1, 5), (4,), (6,), ()]
         return [rng.normal(size=size) if size else float(rng.normal()) for size in sizes]
-    shapes = [(2, 3, 6, 6), (2, 6, 6, 3)] if image else [(3, 5, 4)] if series else []
-    shapes += [(3, 4), (4,), (), (1, 4), (4, 4), (2, 3, 6, 6), (3, 5, 4)]
-    return [*(_drawn(rng, size, word) for size in shapes), np.array([0, 3, 1])]
+    return _usual(context, rng, word)
+
+
+def _usual(context, rng, word):
+    """Return candidates for an input that nothing is known of."""
+    shapes = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2)] if _is_image(context) else []
+    shapes += [(3, 5, 4)] if _is_series(context) else []
+    shapes += [(3, 4), (4,), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
+    return [*(_drawn(rng, size, word) for size in dict.fromkeys(shapes)), np.array([0, 3, 1])]
 
 
 def _drawn(rng, shape, word):
@@ -152,7 +170,8 @@ def _drawn(rng, shape, word):
 
 
 def _is_image(context):
-    return any(word in context for word in ("conv", "pool", "image", "img", "spatial", "cnn", "2d", "upsampl"))
+    text = words.plain(context)
+    return any(word in text for word in ("conv", "pool", "image", "img", "spatial", "cnn", "2d", "upsampl"))
 
 
 def _is_series(context):

@@ -143,7 +143,9 @@ def _guessed(target, given, missing, path, wrt):
     if target.kind in ("class", "object"):
         kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
         methods = methods_of(kind)
-        function, skip, hint = getattr(kind, methods.forward if methods else loss_method(kind)), 1, kind.__name__
+        method, hint = methods.forward if methods else loss_method(kind), kind.__name__
+        static = isinstance(inspect.getattr_static(kind, method), (staticmethod, classmethod))
+        function, skip = getattr(kind, method), 0 if static else 1
     else:
         function, skip, hint = target.forward, 0, ""
     arrays = [value for value in given.values() if isinstance(value, np.ndarray)]
@@ -158,6 +160,8 @@ def _guessed(target, given, missing, path, wrt):
                                 guesses.described(guess))
                 quality = _quality(found)
         except (UserError, TypeError, ValueError) as reason:
+            if isinstance(reason.__cause__, NameError):     # no other input mends that
+                raise
             error = error or reason
             continue
         except Exception as reason:                     # code under check may raise anything
@@ -173,7 +177,7 @@ def _guessed(target, given, missing, path, wrt):
         return kept
     sizes = " ".join(f"--shape {name}=3,4" for name in missing)
     several = "it" if len(missing) == 1 else "them"
-    why = f" ({error})" if error is not None else ""
+    why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
     raise UserError(f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess works{why}; let a "
                     f"function check_inputs() in the file return a dict with {several}, or pass {sizes}") from error
 

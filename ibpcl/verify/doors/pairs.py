@@ -77,10 +77,12 @@ def ways_of(result, parameters, arguments, call, names, method=False):
                 yield error
                 continue
             entries = reading.entries_of(gradients, names)
-            paths = reading.assigned(entries, moved, ordered=way.takes_cotangent)
-            if paths or method:
-                values = {entry.path: entry.value for entry in entries}
-                by_name = {leaf.name: leaf for leaf in moved}
+            values = {entry.path: entry.value for entry in entries}
+            by_name = {leaf.name: leaf for leaf in moved}
+            for paths in reading.alternatives(entries, moved) \
+                    or [reading.assigned(entries, moved, ordered=way.takes_cotangent)]:
+                if not paths and not method:
+                    continue
                 found = [(by_name[name], values[path]) for name, path in paths.items()]
                 modes = reading.modes_of(out[0] if isinstance(out, tuple) else out, found, way.takes_cotangent)
                 for mode in modes:
@@ -139,7 +141,7 @@ def pair_of(f, g, given, keywords=()):
                 errors.append(way)
             else:
                 ways.append(way)
-                if way.fitting and way.call.takes_cotangent and not errors:
+                if way.fitting and way.call.takes_cotangent and not errors and not is_ambiguous(way, arguments):
                     break                               # the plainest reading works
     except SystemExit as error:
         errors.append(error)
@@ -148,6 +150,12 @@ def pair_of(f, g, given, keywords=()):
         raise FormError(f"check: {why}; {usage(f, g, given)}") from (errors[0] if errors else None)
     made = [(way, _pair(f, g, arguments, way)) for way in ways]
     return chosen(made)
+
+
+def is_ambiguous(way, arguments):
+    """Return whether the only gradient of a way might as well be that of another input of the same shape."""
+    shapes = [np.shape(leaf.value) for leaf in arguments.spread if is_moved(leaf)]
+    return len(way.paths) == 1 and len(shapes) > len(set(shapes))
 
 
 def chosen(made):

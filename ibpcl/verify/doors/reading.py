@@ -88,7 +88,9 @@ def assigned(entries, found_leaves, ordered=False):
             used.add(best.path)
     left = [entry for entry in entries if entry.path not in used]
     waiting = [leaf for leaf in found_leaves if leaf.name not in chosen]
-    waiting.sort(key=lambda leaf: words.is_label(leaf.keys[0]) if leaf.keys else False)
+    predicted = any(isinstance(leaf.keys[0], str) and words.is_prediction(leaf.keys[0]) for leaf in found_leaves)
+    waiting.sort(key=lambda leaf: words.is_label(leaf.keys[0])
+                 or (predicted and words.plain(leaf.keys[0]) in ("y", "ys")))
     for entry in left:
         index = next((n for n, leaf in enumerate(waiting) if np.shape(leaf.value) == np.shape(entry.value)), None)
         if index is None:
@@ -98,6 +100,16 @@ def assigned(entries, found_leaves, ordered=False):
     if not chosen and len(entries) == 1 and found_leaves:   # a wrong shape: still the gradient of the first input
         chosen[waiting[0].name] = entries[0].path
     return {leaf.name: chosen[leaf.name] for leaf in found_leaves if leaf.name in chosen}
+
+
+def alternatives(entries, found_leaves):
+    """Return the other leaves that a single gradient without a name may belong to: those of the same shape."""
+    if len(entries) != 1 or len(found_leaves) < 2 or any(_named_for(entries[0], leaf) for leaf in found_leaves):
+        return []
+    shape = np.shape(entries[0].value)
+    fitting = [leaf for leaf in found_leaves if np.shape(leaf.value) == shape]
+    fitting.sort(key=lambda leaf: not words.is_prediction(leaf.keys[0]))
+    return [{leaf.name: entries[0].path} for leaf in fitting]
 
 
 def _keyed(entry):

@@ -34,6 +34,12 @@ def parameters_of(function, skip=0):
                       any(p.kind is p.VAR_POSITIONAL for p in every))
 
 
+def method_parameters(kind, name):
+    """Return the :class:`Parameters` of a method of a class, without ``self``; a static method has none."""
+    static = isinstance(inspect.getattr_static(kind, name, None), (staticmethod, classmethod))
+    return parameters_of(getattr(kind, name), skip=0 if static else 1)
+
+
 def tree_of(function):
     """Return the syntax tree of a function, None without source."""
     try:

@@ -33,6 +33,7 @@ OUTPUTS = {"out", "output", "y", "a", "s", "activation", "activated", "fx", "act
 RATES = {"learningrate", "lr", "eta", "rate", "stepsize"}
 LABELS = {"ytrue", "target", "targets", "label", "labels", "t", "truth", "groundtruth", "yt", "gt", "expected",
           "actual", "desired", "onehot", "ytrain", "yonehot"}
+PREDICTIONS = {"yhat", "p", "ph", "prob", "probs", "output", "out", "outputs", "a", "scores", "score", "yp", "al"}
 GENERIC = {"x", "input", "inputs", "z", "inp", "inputdata", "xin", "features", "xs", "prev", "aprev"}
 
 PARAMETER_HOLDERS = {"params", "parameters", "param", "parameter", "data", "value", "val", "values", "theta"}
@@ -73,6 +74,8 @@ def same(a, b):
     a, b = plain(a), plain(b)
     if a == b or a.rstrip("s") == b.rstrip("s") != "":
         return True
+    if min(len(a), len(b)) > 2 and (a.endswith(b) or b.endswith(a)):
+        return True
     return any(a in group and b in group for group in _SAME)
 
 
@@ -112,6 +115,12 @@ def is_cotangent(name):
     word = plain(name)
     return word in COTANGENTS or word.startswith(("dout", "gradout", "upstream", "dvalue")) \
         or bool(re.fullmatch(r"(?:d[A-Z]\w*|d_\w+|dL_?d\w+|d[a-z]\d*)", str(name)))
+
+
+def is_prediction(name):
+    """Return whether an argument's name is usual for what a model computes: ``y_pred``, ``logits``."""
+    word = plain(name)
+    return word in PREDICTIONS or "pred" in word or "logit" in word
 
 
 def is_label(name):
