@@ -50,7 +50,9 @@ def serve(request):
         send("pairs", names=[target.name for target in chosen], failures=loaded.failures,
              left_out=alone_in(loaded.module, targets) if len(chosen) == len(targets) else [])
         for target in chosen:
-            send("verdict", name=target.name, **verdict_on(loaded, target, options))
+            content = verdict_on(loaded, target, options)
+            unfinished = content.get("abstract") and not options.names     # a base class; its children are checked
+            send("left out" if unfinished else "verdict", name=target.name, **content)
     except UserError as error:
         send("refused", state="refused", words=str(error))
     sys.stdout.flush()
@@ -136,6 +138,8 @@ def without_report(trap, loaded, target, options):
         return {"state": "refused", "words": f"check: {options.path} has no {name}_vjp, the gradient of {name}: write "
                 f"it beside {name}, or let {name} return loss, gradient ({words})"}
     cause, module = error.__cause__ if isinstance(error, FormError) else error, loaded.module
+    if isinstance(cause, NotImplementedError):
+        return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}", "abstract": True}
     if isinstance(cause, NameError) and loaded.failures:
         return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}, and {loaded.failures[0]}"}
     if cause is not None and trap_of(cause).frames(Path(module.__file__)) and not isinstance(cause, UserError):

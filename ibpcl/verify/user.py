@@ -121,6 +121,8 @@ class FileRun:
                 if message["event"] == "pairs" and pending is None:
                     pending, self.left_out = message["names"], message["left_out"]
                     self.failures = message["failures"]
+                elif message["event"] == "left out" and pending and message["name"] == pending[0]:
+                    self.left_out.append(pending.pop(0))
                 elif message["event"] == "refused":
                     yield checked(self.path, message)
                     return

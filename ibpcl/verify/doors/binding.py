@@ -12,8 +12,9 @@ RATE = 1.0          # a learning rate, where a backward wants one: the update is
 class Call(NamedTuple):
     """A way to call a gradient function: a role for each argument.
 
-    A role is "dout", "out", "cache" (what the forward returned besides its output), "rate", an integer (one of several
-    such values), or the name of an input in a tuple of one.
+    A role is "dout", "out", "cache" (what the forward returned besides its output), "rate", "kept" (the output that an
+    object keeps), an integer (one of several values in the cache), the name of an input in a tuple of one, or
+    ``("dout", n)`` for that of one of several outputs.
     """
 
     positional: tuple       # roles of the arguments by position
@@ -27,27 +28,27 @@ class Call(NamedTuple):
     @property
     def takes_cotangent(self):
         """Whether the gradient that arrives from above is among the arguments."""
-        return "dout" in self.roles
+        return any(role == "dout" or role[:1] == ("dout",) for role in self.roles if not isinstance(role, int))
 
     @property
     def takes_rate(self):
         """Whether it wants a learning rate: it then updates the parameters itself."""
         return "rate" in self.roles
 
-    def arguments(self, dout, out, extras, inputs):
+    def arguments(self, dout, out, extras, inputs, kept=None):
         """Return the positional arguments and those by keyword."""
         def value(role):
             if isinstance(role, tuple):
-                return inputs[role[0]]
+                return dout[role[1]] if len(role) == 2 else inputs[role[0]]
             if isinstance(role, int):
                 return extras[role]
-            return {"dout": dout, "out": out, "rate": RATE,
+            return {"dout": dout, "out": out, "rate": RATE, "kept": kept,
                     "cache": extras[0] if len(extras) == 1 else tuple(extras)}[role]
 
         return [value(role) for role in self.positional], {name: value(role) for name, role in self.keywords}
 
 
-def calls_of(parameters, inputs, extras, method=False):
+def calls_of(parameters, inputs, extras, method=False, outputs=1):
     """Return the ways in which a gradient function may take its arguments, the most plausible first.
 
     Parameters
@@ -60,6 +61,8 @@ def calls_of(parameters, inputs, extras, method=False):
         Number of values that the forward returns besides its output.
     method : bool
         Whether the forward left what is needed in an object.
+    outputs : int
+        Number of outputs, each with a cotangent of its own if there are several.
 
     Returns
     -------
@@ -69,7 +72,11 @@ def calls_of(parameters, inputs, extras, method=False):
         roles = [("dout", "cache")] if extras else [("dout", *((name,) for name in inputs)),
                                                     tuple((name,) for name in inputs)]
         return [Call(("dout",))] + [Call(way) for way in roles] if method else [Call(way) for way in roles]
-    options = [_options(name, inputs, extras) for name in parameters.required]
+    options = [_options(name, inputs, extras, method) for name in parameters.required]
+    if outputs > 1:
+        arriving = [n for n, name in enumerate(parameters.required) if words.is_cotangent(name)]
+        for k, n in enumerate(arriving[:outputs]):
+            options[n] = [("dout", k)]
     optional = _optional(parameters, inputs)
     found = []
     for roles in itertools.islice(itertools.product(*options), 50 * MOST):
@@ -84,7 +91,7 @@ def _holds_cache(roles):
     return any(role == "cache" or isinstance(role, int) for role in roles)
 
 
-def _options(name, inputs, extras):
+def _options(name, inputs, extras, method=False):
     """Return the roles that a required parameter may have, the likeliest first."""
     word = words.plain(name)
     exact = [(key,) for key in inputs if words.plain(key) == word]
@@ -97,7 +104,8 @@ def _options(name, inputs, extras):
     if exact:
         return [*exact, *(["dout"] if words.is_cotangent(name) else []), "out"]
     if words.is_cotangent(name):
-        return ["dout", *alike, *((key,) for key in inputs if (key,) not in alike), "out"]
+        others = ((key,) for key in inputs if (key,) not in alike)
+        return ["dout", *alike, *others, *(["kept"] if method else []), "out"]
     if word in words.OUTPUTS:
         return ["out", *alike, "dout", *cache]
     others = [(key,) for key in inputs if (key,) not in alike]
@@ -124,8 +132,8 @@ def _penalty(call, parameters, inputs, extras, method):
     """Return how implausible a way to call is; what the forward kept is used, an order of arguments is kept."""
     cost = 0
     for name, role in zip(parameters.required, call.positional, strict=True):
-        options = _options(name, inputs, extras)
-        cost += options.index(role)
+        options = _options(name, inputs, extras, method)
+        cost += options.index(role) if role in options else 0
     if not call.takes_cotangent and (extras or method) and not (method and not call.positional):
         cost += 1
     if extras and not _holds_cache(call.roles) and not method:

@@ -104,7 +104,8 @@ class _Opened:
         return copy, result
 
     def _call(self, function, copy, made):
-        return self.arguments.passed_to(lambda *a, **k: function(copy, *a, **k), made)
+        result = self.arguments.passed_to(lambda *a, **k: function(copy, *a, **k), made)
+        return kept_output(copy) if result is None else result
 
     def _copies(self):
         return {name: leaves.duplicate(value) for name, value in self.arguments.given.items()}
@@ -141,7 +142,7 @@ class _Opened:
                 errors.append(way)
                 continue
             found = self._found(way, names, *runs[-1])
-            if found.returned or found.kept or found.updated:
+            if (found.returned or found.kept or found.updated) and self._is_consistent(found, *runs[-1][:3:2]):
                 ways.append((found, self._pair(found)))
             if len(ways) >= MOST_WAYS or (found.returned and way.fitting and way.call.takes_cotangent and not errors
                                           and np.size(self._output(way)) > 1
@@ -152,6 +153,14 @@ class _Opened:
                 f"{self._title(self.methods.backward)} leaves no gradient that could be found"
             raise FormError(f"check: {why}; {self._usage()}") from (errors[0] if errors else None)
         return chosen([(found.way, pair) for found, pair in ways])
+
+    def _is_consistent(self, found, result, after):
+        """Return whether gradients that an object keeps have shapes of which the way to read them makes sense."""
+        if found.way.mode == "vjp" or found.returned:
+            return True
+        by_name = {leaf.name: leaf for leaf in self.arguments.spread}
+        kept = [(by_name[name], after[path]) for name, path in found.kept.items() if name in by_name]
+        return found.way.mode in reading.modes_of(self._output(found.way), kept, takes_cotangent=False)
 
     def _output(self, way):
         return split(self.result, way.outputs)[0]
@@ -165,7 +174,7 @@ class _Opened:
         out, extras = split(result, outputs)
         before = leaves.arrays_in(copy)
         values = {path: np.array(value) for path, value in before.items()}
-        positional, named = call.arguments(dout, out, extras, made)
+        positional, named = call.arguments(dout, out, extras, made, kept_output(copy))
         returned = self.backward(copy, *positional, **named)
         return returned, before, leaves.arrays_in(copy), values
 
@@ -190,8 +199,10 @@ class _Opened:
             returned = dict(way.paths)
         kept, updated = {}, {}
         for leaf in moved:
-            path = state.input_gradient_path(leaf.name, np.shape(leaf.value), after, before, len(moved) == 1)
-            if leaf.name not in returned and path:
+            path = state.input_gradient_path(leaf.name, np.shape(leaf.value), after, before,
+                                             sum(not words.is_label(other.name) for other in moved) == 1)
+            if leaf.name not in returned and path and path not in kept.values() and not (
+                    words.is_label(leaf.name) and len(moved) > 1):
                 kept[leaf.name] = path
         for item in self.parameters:
             paths = state.gradient_paths(item, after, before)
@@ -231,7 +242,8 @@ class _Opened:
             return reading.reduced(way.mode, out), Held(copy, made, out, extras)
 
         def backward(source, dout, held):
-            positional, named = way.call.arguments(dout, held.out, held.extras, held.arguments)
+            positional, named = way.call.arguments(dout, held.out, held.extras, held.arguments,
+                                                   kept_output(held.holder))
             before = {name: np.array(leaves.get(held.holder, path)) for name, path in found.updated.items()}
             holder = leaves.duplicate(held.holder) if found.moves else held.holder     # an update is for one step
             result = source(holder, *positional, **named)
@@ -296,6 +308,12 @@ def _function(kind, name):
     if isinstance(found, classmethod):
         return lambda holder, *arguments, **options: found.__func__(kind, *arguments, **options)
     return found
+
+
+def kept_output(holder):
+    """Return the output that a forward without a result has left in an attribute, None if there is none."""
+    return next((value for step, value in leaves.children(holder)
+                 if words.plain(step) in words.KEPT_OUTPUTS and leaves.is_array(value)), None)
 
 
 def has_plain_step(holder):

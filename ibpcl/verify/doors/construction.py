@@ -36,6 +36,7 @@ def constructed(kind, inputs, given_arguments=None):
     """
     parameters = parameters_of(kind.__init__, skip=1) if "__init__" in dir(kind) else None
     wanted = list(parameters.required) if parameters and parameters.known and not parameters.open_ended else []
+    wanted += [name for name in _large(kind) if name not in wanted]
     given = dict(given_arguments or {})
     if isinstance(inputs, dict) and parameters is not None:
         given.update({name: value for name, value in inputs.items()
@@ -64,6 +65,18 @@ def constructed(kind, inputs, given_arguments=None):
     raise errors[0] if errors else FormError(
         f"check: {kind.__name__}({', '.join(wanted)}) could not be made with guessed arguments; give an object "
         f"instead: ibpcl.check({kind.__name__}(...), x)")
+
+
+def _large(kind):
+    """Return the sizes of a constructor whose defaults are large, so that small ones are better."""
+    try:
+        every = inspect.signature(kind.__init__).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in every if isinstance(p.default, int) and p.default > 20
+            and re.search("dim|size|hidden|in|out|class|unit|feature|shape", p.name)
+            and not re.search("seed|iter|epoch|batch|step", p.name)] \
+        + [p.name for p in every if p.name == "input_dim" and isinstance(p.default, tuple)]
 
 
 def forward_names(kind):
@@ -154,7 +167,10 @@ def settings(kind, missing, shape):
 def _setting(name, shape, size, annotation, source, rng):
     """Return the guesses for one constructor argument, the likeliest first."""
     word, text = words.plain(name), name.lower()
-    if word in ("w", "weights", "weight", "kernel"):
+    if word == "kernel":
+        images = [[3, 3, shape[-1], 2], [2, shape[1], 3, 3], 3, (3, 3)] if len(shape) == 4 else []
+        return [*images, 3, rng.normal(size=(size, 5))]
+    if word in ("w", "weights", "weight"):
         sizes = [(2, shape[1], 3, 3), (3, 3, shape[-1], 2)] if len(shape) == 4 else [(size, 5), (5, size)]
         return [rng.normal(size=item) for item in sizes]
     if word in ("b", "bias", "biases"):
@@ -167,6 +183,8 @@ def _setting(name, shape, size, annotation, source, rng):
     if "shape" in word or word in ("xdim", "inputdims", "indims"):
         return [(3, 3)] if "kernel" in word or "filter" in word else \
             [tuple(shape[1:]) if len(shape) > 1 else tuple(shape), tuple(shape)]
+    if word.endswith(("dims", "sizes", "layers", "units")) and word.startswith(("hidden", "layer", "dims", "sizes")):
+        return [[6, 5], [int(size), 6, 5], 2]
     if "activation" in word or word in ("act", "func", "fn", "nonlinearity"):
         return ["tanh", "sigmoid"] if annotation in (str, "str") else [source.get("tanh") or np.tanh, "tanh", "sigmoid"]
     if "stride" in word:

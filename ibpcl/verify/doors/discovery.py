@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ibpcl.verify.doors import frameworks
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.classes import methods_of
+from ibpcl.verify.doors.contexts import is_function
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of, returned_names, tree_of
 
 LOSS_METHODS = ("loss", "compute_loss", "cost", "loss_and_grad", "loss_and_gradient", "compute_cost")
@@ -176,5 +177,7 @@ def takes_inputs(target):
     if target.kind in ("class", "object"):
         kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
         methods = methods_of(kind)
+        if is_function(kind):
+            return parameters_of(kind.forward, skip=1)
         return method_parameters(kind, methods.forward if methods else loss_method(kind))
     return parameters_of(target.forward)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors.classes import methods_of, pair_of_object
+from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.loss_and_gradient import pair_of_loss
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.pairs import pair_of
@@ -50,6 +51,9 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
 def _without_gradient(f, inputs, names):
     """Return the pair of an object, a class, or a function that returns a loss with its gradient."""
     if inspect.isclass(f):
+        if is_function(f):
+            given, _ = named(inputs, parameters_of(f.forward, skip=1), names)
+            return pair_of_function(f, given)
         from ibpcl.verify.doors.construction import constructed
         f, inputs = constructed(f, inputs)
     if inspect.isroutine(f) or (callable(f) and methods_of(type(f)) is None):

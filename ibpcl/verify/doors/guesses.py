@@ -10,14 +10,13 @@ import re
 
 import numpy as np
 
+from ibpcl.verify.doors import schemes
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.signatures import parameters_of
 
 SIZES = {"n": 3, "b": 3, "batch": 3, "batchsize": 3, "m": 5, "d": 4, "din": 4, "dout": 5, "h": 6, "t": 3, "c": 4,
          "k": 5, "v": 7, "f": 2, "hh": 3, "ww": 3, "w": 6, "o": 5, "s": 3, "l": 3, "p": 4, "q": 5, "hidden": 6}
 IMAGE_SIZES = {"n": 2, "c": 3, "h": 4, "w": 4, "f": 2, "hh": 3, "ww": 3}
-SETTINGS = {"stride": 1, "pad": 1, "padding": 1, "pool_height": 2, "pool_width": 2, "mode": "train", "eps": 1e-5,
-            "momentum": 0.9, "p": 0.5, "seed": 0}
 SCALARS = {"reg": 0.1, "lam": 0.1, "lambd": 0.1, "lambda_": 0.1, "alpha": 0.3, "eps": 1e-5, "epsilon": 1e-5,
            "stride": 1, "pad": 0, "padding": 0, "temperature": 1.5, "tau": 1.5, "delta": 0.7, "margin": 1.0, "p": 0.5,
            "beta": 0.8, "momentum": 0.9, "axis": -1, "dropout": 0.5, "keep_prob": 0.5, "slope": 0.1, "gamma": 0.7,
@@ -47,7 +46,8 @@ def candidates(function, skip=0, hint="", given=()):
     annotations = getattr(function, "__annotations__", {})
     context = " ".join(words.tokens(f"{hint}_{getattr(function, '__name__', '')}"))
     rng, found, text = np.random.default_rng(0), {}, inspect.getdoc(function) or ""
-    for name in [*parameters.required, *_without_default(function, skip, parameters)]:
+    optional = [name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"]
+    for name in [*parameters.required, *optional, *_without_default(function, skip, parameters)]:
         values = _values(name, shapes.get(name), annotations.get(name), context, rng, first=not found)
         if re.search(rf"\b{re.escape(name)}\b\s*:\s*(:class:)?.{{0,30}}\blist of", text):
             values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
@@ -120,7 +120,7 @@ def _values(name, shape, annotation, context, rng, first):
     """Return the candidates for one parameter."""
     word = words.plain(name)
     if name in STRIDED or name.endswith("_param"):
-        return [STRIDED.get(name, dict(SETTINGS))]
+        return [STRIDED.get(name, dict(schemes.SETTINGS))]
     if annotation in (float, "float"):
         return [0.7]
     if annotation in (int, "int"):
@@ -157,7 +157,8 @@ def _usual(context, rng, word):
     shapes = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2)] if _is_image(context) else []
     shapes += [(3, 5, 4)] if _is_series(context) else []
     shapes += [(3, 4), (4,), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
-    return [*(_drawn(rng, size, word) for size in dict.fromkeys(shapes)), np.array([0, 3, 1])]
+    indices = [np.array([0, 3, 1])] if re.search("embed|lookup|token|index|gather|word|onehot", context) else []
+    return [*(_drawn(rng, size, word) for size in dict.fromkeys(shapes)), *indices]
 
 
 def _drawn(rng, shape, word):
@@ -182,6 +183,9 @@ def _is_series(context):
 def combinations(options):
     """Yield dicts of one candidate for each name, the likeliest first, :data:`MOST` of them at most."""
     names = list(options)
+    documented = [name for name in names if len(options[name]) == 1]
+    if len(documented) < len(names):                        # what a docstring gives comes before a scheme
+        yield from schemes.fitting(names)
     ranked = itertools.product(*(range(len(options[name])) for name in names))
     total = int(np.prod([len(options[name]) for name in names])) if names else 1
     if total <= 20_000:

@@ -9,6 +9,7 @@ from ibpcl.errors import UserError
 from ibpcl.verify.doors import construction, guesses, leaves
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.classes import methods_of
+from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.discovery import loss_method, takes_inputs
 from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.doors.pair import Pair
@@ -130,6 +131,9 @@ def _opened(target, inputs, wrt, guessed):
     if target.kind == "hvp":
         return Ready(pair_of_hvp(target.forward, target.gradient, inputs, target.beside), None, None, guessed)
     f, g = target.forward, target.gradient
+    if target.kind == "class" and is_function(f):
+        given = inputs if isinstance(inputs, dict) else dict(zip(takes_inputs(target).every, inputs, strict=False))
+        return Ready(pair_of_function(f, given), None, None, guessed)
     if target.kind == "class":
         f, inputs = construction.constructed(f, inputs)
     if target.kind in ("class", "object") and methods_of(type(f)) is None:
@@ -145,10 +149,12 @@ def _guessed(target, given, missing, path, wrt):
         methods = methods_of(kind)
         method, hint = methods.forward if methods else loss_method(kind), kind.__name__
         static = isinstance(inspect.getattr_static(kind, method), (staticmethod, classmethod))
-        function, skip = getattr(kind, method), 0 if static else 1
+        function, skip = getattr(kind, method), (1 if is_function(kind) else 0) if static else 1
     else:
         function, skip, hint = target.forward, 0, ""
     arrays = [value for value in given.values() if isinstance(value, np.ndarray)]
+    if target.kind == "object":
+        arrays += [value for value in leaves.arrays_in(target.forward).values() if 0 < np.ndim(value) < 3][:4]
     options = guesses.candidates(function, skip, hint, arrays)
     options = {name: values for name, values in options.items() if name not in given}
     error, kept, tried = None, None, 0
@@ -165,6 +171,8 @@ def _guessed(target, given, missing, path, wrt):
             error = error or reason
             continue
         except Exception as reason:                     # code under check may raise anything
+            if isinstance(reason, NameError):
+                raise FormError(f"check: {raised(reason, target.name)}") from reason
             error = error or FormError(f"check: {raised(reason, target.name)}")
             continue
         tried += 1

@@ -69,7 +69,7 @@ def ways_of(result, parameters, arguments, call, names, method=False):
         out, extras = split(result, outputs)
         if not _differentiable(out):
             continue
-        for way in binding.calls_of(parameters, list(arguments.given), len(extras), method):
+        for way in binding.calls_of(parameters, list(arguments.given), len(extras), method, max(outputs, 1)):
             dout = _cotangent(out, 0)
             try:
                 gradients = call(way, dout, out, extras)

@@ -30,9 +30,11 @@ COTANGENTS = {"dout", "dy", "gy", "dz", "da", "dh", "delta", "deltas", "upstream
               "gradin", "dx", "derror", "nexterror", "residual", "lossgrad", "signal", "v", "dprev", "dld"}
 CACHES = {"cache", "ctx", "context", "saved", "tape", "memory", "residuals", "res", "caches", "state", "store"}
 OUTPUTS = {"out", "output", "y", "a", "s", "activation", "activated", "fx", "activationoutput"}
+KEPT_OUTPUTS = {"output", "out", "outputs", "y", "z", "a", "result", "activation", "activations", "yhat", "ypred"}
 RATES = {"learningrate", "lr", "eta", "rate", "stepsize"}
 LABELS = {"ytrue", "target", "targets", "label", "labels", "t", "truth", "groundtruth", "yt", "gt", "expected",
           "actual", "desired", "onehot", "ytrain", "yonehot"}
+_NOT_GRADIENTS = "at|im|ep|ec|t|ev|r|ilat|iv|ic|ur|eg|is|om|ef|en|es|et|oc|own|ouble|ay|eb|ummy"   # data, dim, dtype
 PREDICTIONS = {"yhat", "p", "ph", "prob", "probs", "output", "out", "outputs", "a", "scores", "score", "yp", "al"}
 GENERIC = {"x", "input", "inputs", "z", "inp", "inputdata", "xin", "features", "xs", "prev", "aprev"}
 
@@ -114,7 +116,7 @@ def is_cotangent(name):
     """Return whether a parameter's name is usual for the gradient that arrives from above."""
     word = plain(name)
     return word in COTANGENTS or word.startswith(("dout", "gradout", "upstream", "dvalue")) \
-        or bool(re.fullmatch(r"(?:d[A-Z]\w*|d_\w+|dL_?d\w+|d[a-z]\d*)", str(name)))
+        or bool(re.fullmatch(rf"d[A-Z_]\w*|d[a-z]\d*|d(?!{_NOT_GRADIENTS})[a-z]\w+", str(name)))
 
 
 def is_prediction(name):
