@@ -18,7 +18,7 @@ ROOT = Path(ibpcl.__file__).parent
 FLOORS = (
     {"errors", "numerics", "noise", "storage", "checkpoints", "adam", "openblas", "options"}, {"verify", "primitives"},
     {"kernels"}, {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
-    {"paper", "bench", "classroom"}, {"cli"}, {"__main__"},
+    {"paper", "bench", "classroom", "pytest_plugin"}, {"cli"}, {"__main__"},
 )
 
 

@@ -89,6 +89,8 @@ def check(f, f_vjp=None, inputs=None, wrt=None, *, names=None, rtol=None, seed=0
     pair = opened(f, f_vjp, inputs, wrt, names)
     if pair is not None:
         f, f_vjp, inputs, names, wrt = pair.forward, pair.backward, pair.inputs, pair.names, pair.wrt
+    elif not isinstance(inputs, (tuple, list, dict)):   # one bare array
+        inputs = (inputs,)
     with _progress() as progress:
         problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress), partial)
         report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})

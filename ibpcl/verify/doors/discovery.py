@@ -180,4 +180,6 @@ def takes_inputs(target):
         if is_function(kind):
             return parameters_of(kind.forward, skip=1)
         return method_parameters(kind, methods.forward if methods else loss_method(kind))
+    if target.kind == "framework":
+        return frameworks.forward_parameters(target.forward)
     return parameters_of(target.forward)

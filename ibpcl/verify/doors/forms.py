@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 
-from ibpcl.verify.doors import leaves
+from ibpcl.verify.doors import frameworks, leaves
 from ibpcl.verify.doors.classes import methods_of, pair_of_object
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.loss_and_gradient import pair_of_loss
@@ -36,7 +36,8 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
         return _chosen(f, wrt)
     if f_vjp is not None and not callable(f_vjp):
         raise FormError(f"check: the second argument is the gradient function or, for a class or a function that "
-                        f"returns a loss and its gradient, the inputs; got {type(f_vjp).__name__}")
+                        f"returns a loss and its gradient, the inputs; got {type(f_vjp).__name__}; calls that work: "
+                        "ibpcl.check(f, f_vjp, (x, w)), ibpcl.check(layer, x)")
     if f_vjp is None:
         return _chosen(_without_gradient(f, inputs, names), wrt)
     if not callable(f):
@@ -50,6 +51,9 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
 
 def _without_gradient(f, inputs, names):
     """Return the pair of an object, a class, or a function that returns a loss with its gradient."""
+    framework = frameworks.pair_of_framework(f, inputs, names)
+    if framework is not None:
+        return framework
     if inspect.isclass(f):
         if is_function(f):
             given, _ = named(inputs, parameters_of(f.forward, skip=1), names)
@@ -98,7 +102,7 @@ def _is_standard(f, f_vjp, given, keywords):
         copies = {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
         result = f(*(value for name, value in copies.items() if name not in keywords),
                    **{name: value for name, value in copies.items() if name in keywords})
-    except Exception:                                   # the door finds words for it
+    except (Exception, SystemExit):                     # the door finds words for it
         return False
     return isinstance(result, tuple) and len(result) == 2
 

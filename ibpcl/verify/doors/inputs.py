@@ -12,6 +12,7 @@ from ibpcl.verify.doors.classes import methods_of
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.discovery import loss_method, takes_inputs
 from ibpcl.verify.doors.forms import opened
+from ibpcl.verify.doors.frameworks import forward_of
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.second_order import pair_of_hvp, pair_of_jvp
@@ -125,7 +126,7 @@ def _value_of(given, title, path):
 def _opened(target, inputs, wrt, guessed):
     """Return a target with all its inputs, converted by the door that it needs."""
     if target.kind == "framework":
-        return Ready(target.forward(inputs, wrt), None, None, guessed)
+        return Ready(opened(target.forward, None, inputs, wrt), None, None, guessed)
     if target.kind == "jvp":
         return Ready(pair_of_jvp(target.forward, target.gradient, inputs), None, None, guessed)
     if target.kind == "hvp":
@@ -152,6 +153,8 @@ def _guessed(target, given, missing, path, wrt):
         function, skip = getattr(kind, method), (1 if is_function(kind) else 0) if static else 1
     else:
         function, skip, hint = target.forward, 0, ""
+        if target.kind == "framework":
+            function, skip = forward_of(function)
     arrays = [value for value in given.values() if isinstance(value, np.ndarray)]
     if target.kind == "object":
         arrays += [value for value in leaves.arrays_in(target.forward).values() if 0 < np.ndim(value) < 3][:4]

@@ -1,0 +1,194 @@
+"""A data set of mistakes in hand-written gradients, to measure checkers by.
+
+``cases/`` has pairs ``out, cache = f(*inputs)`` and ``gradients = f_vjp(dout, cache)`` in NumPy that are right, and
+``cases/mistakes.toml`` the mistakes: a text of a pair and what stands in its place, the kinds of
+:data:`ibpcl.verify.KINDS` that name the mistake, and a pattern that a helpful sentence matches.
+
+``python -m ibpcl.verify.benchmark`` measures the checkers that are installed; :func:`score` measures your own.
+"""
+
+import importlib.util
+import itertools
+import linecache
+import re
+import sys
+import time
+import tomllib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+FOLDER = Path(__file__).parent / "cases"
+NUMBERS = itertools.count()
+
+
+class Verdict(NamedTuple):
+    """What a checker says of one pair."""
+
+    wrong: bool                 # whether it raises an alarm
+    kinds: dict | None = None   # the kind of mistake for each wrong input, if it names them
+    words: str = ""             # its message
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair to judge, and the truth about it."""
+
+    name: str               # of the function
+    label: str              # the mistake in words; empty if the pair is right
+    source: str             # Python: f, f_vjp, check_inputs(), and WRT if not all inputs are differentiated
+    kinds: object = ()      # kinds that name the mistake: a list, or a dict of lists by input
+    mentions: str = ""      # pattern of a helpful sentence
+
+    @property
+    def is_right(self):
+        """Whether the gradient is right."""
+        return not self.label
+
+    def load(self):
+        """Return the case as a module with ``f``, ``f_vjp`` and ``check_inputs``."""
+        file = f"<case {next(NUMBERS)}: {self.name}>.py"
+        linecache.cache[file] = (len(self.source), None, self.source.splitlines(keepends=True), file)
+        spec = importlib.util.spec_from_loader(f"benchmark_case_{next(NUMBERS)}", loader=None, origin=file)
+        module = importlib.util.module_from_spec(spec)
+        module.__file__ = file
+        sys.modules[spec.name] = module
+        exec(compile(self.source, file, "exec"), vars(module))
+        return module
+
+
+@dataclass
+class Score:
+    """What a checker did on a set of cases."""
+
+    checker: str
+    mistakes: int = 0           # cases that are wrong
+    caught: int = 0
+    named: int = 0              # caught with a kind that names the mistake, for every wrong input
+    names_kinds: bool = False   # whether the checker names kinds at all
+    right: int = 0              # cases that are right
+    false_alarms: int = 0
+    failures: int = 0           # cases on which the checker itself failed
+    seconds: list = field(default_factory=list)     # for each case
+    missed: list = field(default_factory=list)      # "name: label" of mistakes that were not caught
+    alarms: list = field(default_factory=list)      # names of right cases that raised an alarm
+
+    def to_dict(self):
+        """Return plain values only, ready for ``json.dumps``."""
+        return {**vars(self), "median_seconds": float(np.median(self.seconds or [0.0])),
+                "total_seconds": float(np.sum(self.seconds))}
+
+    def row(self):
+        """Return the score as a row of a Markdown table."""
+        named = f"{self.named}" if self.names_kinds else "—"
+        return f"| {self.checker} | {self.caught} of {self.mistakes} | {named} | {self.false_alarms} of {self.right} " \
+            f"| {self.failures} | {1e3 * np.median(self.seconds or [0.0]):.0f} ms | {np.sum(self.seconds):.0f} s |"
+
+
+HEAD = ("| checker | caught | named | false alarms | cannot take | median | in all |\n"
+        "| --- | --: | --: | --: | --: | --: | --: |")
+
+
+def cases(every=1):
+    """Return the cases of the data set: every right pair, and every n-th mistake.
+
+    Parameters
+    ----------
+    every : int
+        Take each ``every``-th case only.
+
+    Returns
+    -------
+    list of Case
+
+    Examples
+    --------
+    >>> len([case for case in cases() if not case.is_right]) >= 300
+    True
+    """
+    right = [Case(path.stem, "", path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.py"))]
+    sources = {case.name: case.source for case in right}
+    listed = tomllib.loads((FOLDER / "mistakes.toml").read_text(encoding="utf-8"))["mistake"]
+    wrong = [Case(item["function"], item["label"], spoiled(sources[item["function"]], item), item["kinds"],
+                  item["mentions"]) for item in listed]
+    return right[::every] + wrong[::every]
+
+
+def spoiled(source, mistake):
+    """Return the source of a right pair with a mistake of ``mistakes.toml`` in it."""
+    old, new = mistake["replace"], mistake["by"]
+    pairs = zip(*([item] if isinstance(item, str) else item for item in (old, new)), strict=True)
+    for before, after in pairs:
+        source = source.replace(before, after, 1 if mistake.get("first") else -1)
+    return source
+
+
+def score(name, checker: Callable, chosen, progress=None):
+    """Measure a checker on cases.
+
+    Parameters
+    ----------
+    name : str
+        Of the checker, for the table.
+    checker : callable
+        ``checker(f, f_vjp, inputs, wrt)`` returns a :class:`Verdict`.  What it raises counts as a failure, and neither
+        as caught nor as a false alarm.
+    chosen : sequence of Case
+        See :func:`cases`.
+    progress : callable, optional
+        Called after each case.
+
+    Returns
+    -------
+    Score
+    """
+    result = Score(name)
+    for case in chosen:
+        module = case.load()
+        inputs, wrt = module.check_inputs(), getattr(module, "WRT", None)
+        start = time.process_time()
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                verdict = checker(module.f, module.f_vjp, inputs, wrt)
+        except Exception:                               # a checker that cannot take the case
+            verdict = None
+        result.seconds.append(time.process_time() - start)
+        sys.modules.pop(module.__name__, None)
+        _count(result, case, verdict)
+        if progress is not None:
+            progress()
+    return result
+
+
+def _count(result, case, verdict):
+    """Add one verdict to a score."""
+    result.right += case.is_right
+    result.mistakes += not case.is_right
+    if verdict is None:
+        result.failures += 1
+    if case.is_right:
+        if verdict is not None and verdict.wrong:
+            result.false_alarms += 1
+            result.alarms.append(case.name)
+        return
+    if verdict is None or not verdict.wrong:
+        result.missed.append(f"{case.name}: {case.label}")
+        return
+    result.caught += 1
+    result.names_kinds |= verdict.kinds is not None
+    result.named += is_named(case, verdict)
+
+
+def is_named(case, verdict):
+    """Return whether a verdict names the mistake of a case, for every input that it calls wrong."""
+    if verdict.kinds is None:
+        return False
+    if not verdict.kinds:                               # refused in words, before any input was judged
+        return bool(re.search(case.mentions, verdict.words, re.IGNORECASE))
+    return all(kind in (case.kinds.get(name, ()) if isinstance(case.kinds, dict) else case.kinds)
+               for name, kind in verdict.kinds.items())

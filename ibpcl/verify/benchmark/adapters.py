@@ -1,0 +1,160 @@
+"""Other libraries' gradient checkers, called on the same pairs.
+
+Each adapter takes ``(f, f_vjp, inputs, wrt)`` and returns a :class:`~ibpcl.verify.benchmark.Verdict`.  The checker has
+its own defaults, except where it has none.  A library that is not installed is left out.
+"""
+
+import importlib.util
+import logging
+
+import numpy as np
+
+from ibpcl.verify.benchmark import Verdict
+from ibpcl.verify.gradcheck import check
+from ibpcl.verify.problem import make_problem
+
+SCIPY_LIMIT = 1e-5      # scipy returns a norm and leaves the limit to its user: relative to that of the gradient
+
+
+def ibpcl(f, f_vjp, inputs, wrt):
+    """Call :func:`ibpcl.verify.check`; a side effect that it notes beside a right number counts as caught."""
+    try:
+        report = check(f, f_vjp, inputs, wrt)
+    except (ValueError, TypeError) as error:
+        return Verdict(True, {}, str(error))
+    wrong = {item.name: item.kind for item in report.inputs if item.verdict == "wrong"}
+    habits = getattr(report, "habits", [])
+    if not wrong and habits:
+        return Verdict(True, {habit["kind"]: habit["kind"] for habit in habits[:1]}, str(report))
+    return Verdict(report.verdict == "wrong", wrong, str(report))
+
+
+class Flat:
+    """A pair as functions of the differentiated inputs alone, for checkers that know no caches."""
+
+    def __init__(self, f, f_vjp, inputs, wrt):
+        self.problem = make_problem(f, f_vjp, inputs, wrt)
+        self.start = [np.asarray(self.problem.point[j], dtype=float) for j in self.problem.wrt]
+        self.single = len(self.problem.call()[0]) == 1
+
+    def point(self, values):
+        """Return all inputs with other values of the differentiated ones."""
+        point = list(self.problem.point)
+        for j, value in zip(self.problem.wrt, values, strict=True):
+            point[j] = np.array(value) if np.ndim(value) else float(value)
+        return point
+
+    def out(self, *values):
+        """Return the outputs as one vector."""
+        return self.problem.vector(self.point(values))
+
+    def vjp(self, w, *values):
+        """Return the gradients of ``sum(w * out)`` in the shapes of the inputs, as far as they have them."""
+        gradients = self.problem.gradients(np.asarray(w), self.point(values))
+        if len(gradients) != len(self.problem.wrt):
+            raise ValueError("another number of gradients than inputs")
+        return [np.asarray(gradient, dtype=float) for gradient in gradients]
+
+
+def torch(f, f_vjp, inputs, wrt):
+    """Call ``torch.autograd.gradcheck`` on the pair as a ``torch.autograd.Function``."""
+    import torch
+    flat = Flat(f, f_vjp, inputs, wrt)
+
+    class Pair(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *tensors):
+            ctx.save_for_backward(*tensors)
+            return torch.from_numpy(np.array(flat.out(*(t.detach().numpy() for t in tensors)), dtype=float))
+
+        @staticmethod
+        def backward(ctx, grad):
+            found = flat.vjp(grad.detach().numpy(), *(t.detach().numpy() for t in ctx.saved_tensors))
+            return tuple(torch.from_numpy(np.array(item)) for item in found)
+
+    tensors = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in flat.start]
+    try:
+        return Verdict(not torch.autograd.gradcheck(Pair.apply, tensors))
+    except RuntimeError as error:                       # GradcheckError, or a gradient of a wrong shape
+        return Verdict(True, None, str(error))
+
+
+def jax(f, f_vjp, inputs, wrt):
+    """Call ``jax.test_util.check_grads`` on the pair as a ``jax.custom_vjp``."""
+    import jax
+    from jax.test_util import check_grads
+    jax.config.update("jax_enable_x64", True)
+    logging.getLogger("jax._src.callback").setLevel(logging.CRITICAL)   # it prints what a callback raises
+    flat = Flat(f, f_vjp, inputs, wrt)
+    shape = jax.ShapeDtypeStruct(flat.out(*flat.start).shape, np.float64)
+    shapes = [jax.ShapeDtypeStruct(np.shape(value), np.float64) for value in flat.start]
+
+    @jax.custom_vjp
+    def function(*values):
+        return jax.pure_callback(lambda *v: np.asarray(flat.out(*map(np.asarray, v)), dtype=float), shape, *values)
+
+    def backward(values, w):
+        return tuple(jax.pure_callback(lambda w, *v: flat.vjp(np.asarray(w), *map(np.asarray, v)), shapes, w, *values))
+
+    function.defvjp(lambda *values: (function(*values), values), backward)
+    try:
+        check_grads(function, tuple(flat.start), order=1, modes=["rev"])
+    except AssertionError as error:
+        return Verdict(True, None, str(error))
+    except Exception as error:                          # a gradient of a wrong shape: XlaRuntimeError
+        if "shape" not in str(error).lower() and "number of gradients" not in str(error):
+            raise
+        return Verdict(True, None, str(error))
+    return Verdict(False)
+
+
+def scipy(f, f_vjp, inputs, wrt):
+    """Call ``scipy.optimize.check_grad`` on a random combination of the outputs."""
+    from scipy.optimize import check_grad
+    flat = Flat(f, f_vjp, inputs, wrt)
+    sizes = np.cumsum([value.size for value in flat.start])[:-1]
+    shapes = [value.shape for value in flat.start]
+    w = np.random.default_rng(0).standard_normal(flat.out(*flat.start).shape)
+
+    def values(x):
+        return [part.reshape(shape) for part, shape in zip(np.split(x, sizes), shapes, strict=True)]
+
+    def gradient(x):
+        return np.concatenate([item.ravel() for item in flat.vjp(w, *values(x))])
+
+    start = np.concatenate([value.ravel() for value in flat.start])
+    found = gradient(start)
+    if found.shape != start.shape:
+        return Verdict(True, None, f"a gradient of shape {found.shape} for {start.shape}")
+    error = check_grad(lambda x: float(w @ flat.out(*values(x))), gradient, start)
+    return Verdict(not error <= SCIPY_LIMIT * (1 + np.linalg.norm(found)), None, f"error {error:.1e}")
+
+
+def autograd(f, f_vjp, inputs, wrt):
+    """Call ``autograd.test_util.check_grads`` on the pair as a primitive with ``defvjp``."""
+    from autograd.extend import defvjp, primitive
+    from autograd.test_util import check_grads
+    flat = Flat(f, f_vjp, inputs, wrt)
+    function = primitive(lambda *values: flat.out(*values))
+
+    def pulled(n):
+        return lambda out, *values: lambda w: flat.vjp(w, *values)[n]
+
+    defvjp(function, *(pulled(n) for n in range(len(flat.start))))
+    start = [float(value) if value.ndim == 0 else value for value in flat.start]
+    try:
+        for n in range(len(start)):                     # it looks at one argument at a time
+            check_grads(function, n, modes=["rev"], order=1)(*start)
+    except AssertionError as error:
+        return Verdict(True, None, str(error))
+    return Verdict(False)
+
+
+CHECKERS = {"ibpcl.check": ("ibpcl", ibpcl), "torch.autograd.gradcheck": ("torch", torch),
+            "jax.test_util.check_grads": ("jax", jax), "scipy.optimize.check_grad": ("scipy", scipy),
+            "autograd.test_util.check_grads": ("autograd", autograd)}
+
+
+def installed():
+    """Return the checkers whose library is installed, by name."""
+    return {name: checker for name, (library, checker) in CHECKERS.items() if importlib.util.find_spec(library)}

@@ -1,0 +1,276 @@
+"""Classes with a forward and a backward, in the spellings in which people write them."""
+
+import numpy as np
+import pytest
+
+from ibpcl import check
+from ibpcl.verify.doors.construction import constructed
+from ibpcl.verify.doors.refusals import FormError
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(3, 4))
+
+
+class Returned:
+    """Gradients are returned; parameters are attributes."""
+
+    def __init__(self, n_in=4, n_out=5):
+        self.W = np.random.default_rng(0).normal(size=(n_in, n_out))
+        self.b = np.zeros(n_out)
+
+    def forward(self, x):
+        self.x = x
+        return np.tanh(x @ self.W + self.b)
+
+    def slope(self, dout):
+        return dout * (1 - np.tanh(self.x @ self.W + self.b) ** 2)
+
+    def backward(self, dout):
+        dz = self.slope(dout)
+        dx, dW, db = dz @ self.W.T, self.x.T @ dz, dz.sum(axis=0)
+        return dx, dW, db
+
+
+class InAttributes(Returned):
+    def backward(self, dout):
+        dz = self.slope(dout)
+        self.dW, self.db = self.x.T @ dz, dz.sum(axis=0)
+        return dz @ self.W.T
+
+
+class InADict(Returned):
+    def __init__(self):
+        super().__init__()
+        self.params = {"W": self.W, "b": self.b}
+        self.grads = {}
+
+    def backward(self, dout):
+        dz = self.slope(dout)
+        self.grads["W"], self.grads["b"] = self.x.T @ dz, dz.sum(axis=0)
+        return dz @ self.params["W"].T
+
+
+class InLists(Returned):
+    def __init__(self):
+        super().__init__()
+        self.params = [self.W, self.b]
+
+    def backward(self, dout):
+        dz = self.slope(dout)
+        return dz @ self.W.T, [self.x.T @ dz, dz.sum(axis=0)]
+
+
+class Updating(Returned):
+    """As in many networks written for a blog: the backward makes the step itself."""
+
+    def backward(self, grad, learning_rate):
+        dz = self.slope(grad)
+        dx = dz @ self.W.T
+        self.W -= learning_rate * (self.x.T @ dz)
+        self.b = self.b - learning_rate * dz.sum(axis=0)
+        return dx
+
+
+class Kept:
+    """Nothing is returned at all: output and gradients are attributes."""
+
+    def __init__(self):
+        self.weights = np.random.default_rng(0).normal(size=(4, 5))
+
+    def forward(self, inputs):
+        self.inputs = inputs
+        self.output = inputs @ self.weights
+
+    def backward(self, dvalues):
+        self.dweights = self.inputs.T @ dvalues
+        self.dinputs = dvalues @ self.weights.T
+
+
+class Parameter:
+    def __init__(self, data):
+        self.data, self.grad = data, np.zeros_like(data)
+
+
+class WithParameterObjects:
+    def __init__(self):
+        self.W = Parameter(np.random.default_rng(0).normal(size=(4, 5)))
+
+    def __call__(self, x):
+        self.x = x
+        return x @ self.W.data
+
+    def backprop(self, delta):
+        self.W.grad = self.x.T @ delta
+        return delta @ self.W.data.T
+
+
+class Lazy:
+    """Sizes come with the first forward; inputs are kept in a list."""
+
+    def __init__(self, n_out):
+        self.n_out, self.n_in, self.ready = n_out, None, False
+        self.parameters, self.gradients, self.X = {"W": None}, {}, []
+
+    def forward(self, X):
+        if not self.ready:
+            self.n_in, self.ready = X.shape[1], True
+            self.parameters["W"] = np.random.normal(size=(self.n_in, self.n_out))
+            self.gradients["W"] = np.zeros_like(self.parameters["W"])
+        self.X.append(X)
+        return X @ self.parameters["W"]
+
+    def backward(self, dLdy):
+        X, = self.X
+        self.gradients["W"] = X.T @ dLdy
+        return dLdy @ self.parameters["W"].T
+
+
+class Network:
+    def __init__(self):
+        self.layers = [Returned(4, 6), Returned(6, 2)]
+        for layer in self.layers:
+            layer.__class__ = InAttributes
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer.forward(x)
+        return x
+
+    def backward(self, dout):
+        for layer in reversed(self.layers):
+            dout = layer.backward(dout)
+        return dout
+
+
+class Dropout:
+    def forward(self, x):
+        self.mask = np.random.rand(*x.shape) > 0.5
+        return x * self.mask
+
+    def backward(self, dout):
+        return dout * self.mask
+
+
+class SquareLoss:
+    def loss(self, y, y_pred):
+        return 0.5 * (y - y_pred) ** 2
+
+    def gradient(self, y, y_pred):
+        return y_pred - y
+
+
+class LossWithoutDout:
+    def forward(self, scores, labels):
+        e = np.exp(scores - scores.max(axis=1, keepdims=True))
+        self.p, self.labels = e / e.sum(axis=1, keepdims=True), labels
+        return -np.log(self.p[np.arange(len(labels)), labels]).mean()
+
+    def backward(self):
+        d = self.p.copy()
+        d[np.arange(len(d)), self.labels] -= 1
+        return d / len(d)
+
+
+class Scale:
+    """A static function with a context."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x, factor)
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, dout):
+        x, factor = ctx.saved_tensors
+        return dout * factor, (dout * x).sum()
+
+
+@pytest.mark.parametrize(("layer", "names"), [
+    (Returned(), ["x", "W", "b"]), (InAttributes(), ["x", "W", "b"]), (InADict(), ["x", "W", "b"]),
+    (InLists(), ["x", "W", "b"]), (Updating(), ["x", "W", "b"]), (Kept(), ["inputs", "weights"]),
+    (WithParameterObjects(), ["x", "W"]), (Lazy(5), ["X", 'parameters["W"]']), (Dropout(), ["x"]),
+    (Network(), ["x", "layers[0].W", "layers[0].b", "layers[1].W", "layers[1].b"]),
+], ids=lambda value: type(value).__name__ if not isinstance(value, list) else "")
+def test_a_layer_and_its_parameters_are_right(layer, names):
+    report = check(layer, X)
+    assert report.ok, str(report)
+    assert [item.name for item in report.inputs] == names
+
+
+@pytest.mark.parametrize("kind", [Returned, InAttributes, Kept, Lazy])
+def test_a_class_is_made_with_sizes_that_fit(kind):
+    assert check(kind, X).ok
+
+
+def test_arguments_of_the_constructor_may_be_among_the_inputs():
+    holder, inputs = constructed(Returned, {"n_in": 4, "n_out": 2, "x": X})
+    assert holder.W.shape == (4, 2) and list(inputs) == ["x"]
+    assert check(Returned, {"n_in": 4, "n_out": 2, "x": X}).ok
+
+
+class WrongBias(InAttributes):
+    def backward(self, dout):
+        dz = self.slope(dout)
+        self.dW, self.db = self.x.T @ dz, dz.mean(axis=0)
+        return dz @ self.W.T
+
+
+class WrongHelper(InAttributes):
+    def slope(self, dout):
+        return dout * (1 - np.tanh(self.x @ self.W + self.b))
+
+
+class WrongUpdate(Updating):
+    def backward(self, grad, learning_rate):
+        dz = self.slope(grad)
+        dx = dz @ self.W.T
+        self.W += learning_rate * (self.x.T @ dz)
+        return dx
+
+
+def test_a_wrong_parameter_is_found_among_right_ones():
+    report = check(WrongBias(), X)
+    assert [item.verdict for item in report.inputs] == ["ok", "ok", "wrong"]
+    assert report["b"].kind == "mean"
+
+
+def test_a_mistake_in_another_method_is_named_with_its_line():
+    report = check(WrongHelper(), X)
+    assert report.verdict == "wrong"
+    assert "np.tanh(self.x @ self.W + self.b))" in report["x"].numbers["where"]
+
+
+def test_an_update_in_the_wrong_direction_is_wrong():
+    report = check(WrongUpdate(), X)
+    assert report["x"].ok and report["W"].kind == "sign"
+
+
+def test_the_object_of_the_caller_is_left_as_it_was():
+    layer = Updating()
+    before = layer.W.copy()
+    check(layer, X)
+    assert np.array_equal(layer.W, before) and not hasattr(layer, "x")
+
+
+def test_a_loss_of_two_arguments_finds_what_it_differentiates():
+    report = check(SquareLoss(), (X, X + 1.5))
+    assert report.ok and [item.name for item in report.inputs] == ["y_pred"]
+
+
+def test_a_loss_without_dout_is_judged_as_the_last_step():
+    report = check(LossWithoutDout(), (X, np.array([0, 2, 3])))
+    assert report.ok and [item.name for item in report.inputs] == ["scores"]
+
+
+def test_a_static_function_gets_a_context():
+    assert check(Scale, (X, 1.5)).ok
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: check(object(), X), "forward"),
+    (lambda: check(Returned(), RNG.normal(size=(3, 7))), "Returned.forward raises ValueError"),
+])
+def test_what_cannot_be_called_is_answered_in_one_line(call, words):
+    with pytest.raises(FormError, match=r"ibpcl\.check") as caught:
+        call()
+    assert words in str(caught.value) and "\n" not in str(caught.value)
