@@ -114,7 +114,7 @@ class Lazy:
     def forward(self, X):
         if not self.ready:
             self.n_in, self.ready = X.shape[1], True
-            self.parameters["W"] = np.random.normal(size=(self.n_in, self.n_out))
+            self.parameters["W"] = np.random.normal(size=(self.n_in, self.n_out))  # noqa: NPY002
             self.gradients["W"] = np.zeros_like(self.parameters["W"])
         self.X.append(X)
         return X @ self.parameters["W"]
@@ -144,7 +144,7 @@ class Network:
 
 class Dropout:
     def forward(self, x):
-        self.mask = np.random.rand(*x.shape) > 0.5
+        self.mask = np.random.rand(*x.shape) > 0.5  # noqa: NPY002
         return x * self.mask
 
     def backward(self, dout):
