@@ -3,10 +3,11 @@
 import itertools
 from typing import NamedTuple
 
+import numpy as np
+
 from ibpcl.verify.doors import vocabulary as words
 
 MOST = 24           # ways to call a function that are tried
-RATE = 1.0          # a learning rate, where a backward wants one: the update is then the gradient itself
 
 
 class Call(NamedTuple):
@@ -42,10 +43,23 @@ class Call(NamedTuple):
                 return dout[role[1]] if len(role) == 2 else inputs[role[0]]
             if isinstance(role, int):
                 return extras[role]
-            return {"dout": dout, "out": out, "rate": RATE, "kept": kept,
+            return {"dout": dout, "out": out, "rate": rate_for(dout), "kept": kept,
                     "cache": extras[0] if len(extras) == 1 else tuple(extras)}[role]
 
         return [value(role) for role in self.positional], {name: value(role) for name, role in self.keywords}
+
+
+def rate_for(dout):
+    """Return the learning rate for a backward that makes the step itself: the update is then as large as the weights.
+
+    The gradient is the update divided by the rate, and loses no digits for a small ``dout``.
+
+    >>> rate_for(np.array([1e-8, -2e-8])), rate_for(0.0)
+    (50000000.0, 1.0)
+    """
+    parts = dout if isinstance(dout, tuple) else (dout,)
+    size = max((float(np.max(np.abs(part), initial=0.0)) for part in parts), default=0.0)
+    return 1 / size if size > 0 and np.isfinite(1 / size) else 1.0
 
 
 def calls_of(parameters, inputs, extras, method=False, outputs=1):

@@ -209,7 +209,7 @@ class _Opened:
             if paths and (item.name not in returned or way.mode == "vjp"):
                 kept[item.name] = paths[0]
                 returned.pop(item.name, None)
-            elif (way.call.takes_rate or has_plain_step(self.holder)) and item.name not in returned and any(
+            elif (way.call.takes_rate or plain_steps(self.holder)) and item.name not in returned and any(
                     path in after and np.shape(after[path]) == np.shape(values[path])
                     and np.any(after[path] != values[path]) for path in item.paths if path in values):
                 updated[item.name] = item.paths[0]
@@ -246,11 +246,14 @@ class _Opened:
                                                    kept_output(held.holder))
             before = {name: np.array(leaves.get(held.holder, path)) for name, path in found.updated.items()}
             holder = leaves.duplicate(held.holder) if found.moves else held.holder     # an update is for one step
+            rate = binding.rate_for(dout)
+            for step in plain_steps(holder):
+                step.rate = rate
             result = source(holder, *positional, **named)
             gradients = []
             for name in wrt:
                 if name in found.updated:
-                    value = (before[name] - leaves.get(holder, found.updated[name])) / binding.RATE
+                    value = (before[name] - leaves.get(holder, found.updated[name])) / rate
                 elif name in found.kept:
                     value = reading.at(holder, found.kept[name])
                 else:
@@ -291,7 +294,7 @@ class _Opened:
             yield reading.MODES[found.way.mode].format(name=title)
         if found.updated:
             yield f"{title} updates {', '.join(found.updated)} itself: the gradients are those updates, " \
-                "at a learning rate of 1"
+                "divided by the learning rate"
         if self.draws:
             yield f"{self._title(self.methods.forward)} draws from np.random: the same numbers were drawn in every call"
         missing = [item.name for item in self.parameters if item.name not in wrt and isinstance(item.value, np.ndarray)
@@ -316,10 +319,10 @@ def kept_output(holder):
                  if words.plain(step) in words.KEPT_OUTPUTS and leaves.is_array(value)), None)
 
 
-def has_plain_step(holder):
-    """Return whether a layer was given a :class:`~ibpcl.verify.doors.construction.PlainStep` as its optimizer."""
+def plain_steps(holder):
+    """Return every :class:`~ibpcl.verify.doors.construction.PlainStep` that a layer was given as its optimizer."""
     from ibpcl.verify.doors.construction import PlainStep
-    return any(isinstance(item, PlainStep) for _, item in leaves.children(holder))
+    return [item for _, item in leaves.children(holder) if isinstance(item, PlainStep)]
 
 
 def initialized(before, after):

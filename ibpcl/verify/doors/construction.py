@@ -95,11 +95,13 @@ def first_array(inputs):
 
 
 class PlainStep:
-    """Stands for an optimizer where a layer wants one: a step of size 1 along the gradient."""
+    """Stands for an optimizer where a layer wants one: a step of a fixed rate along the gradient."""
+
+    rate = 1.0
 
     def update(self, weights, gradient):
-        """Return the weights minus the gradient."""
-        return weights - np.asarray(gradient)
+        """Return the weights minus the step."""
+        return weights - self.rate * np.asarray(gradient)
 
     __call__ = step = update
 
