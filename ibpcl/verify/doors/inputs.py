@@ -137,6 +137,13 @@ def _opened(target, inputs, wrt, guessed):
         return Ready(pair_of_function(f, given), None, None, guessed)
     if target.kind == "class":
         f, inputs = construction.constructed(f, inputs)
+        x = construction.first_array(inputs)
+        if methods_of(type(f)) is not None:
+            try:
+                return Ready(opened(f, g, inputs, wrt), None, None, guessed)
+            except FormError:                           # its sizes may have to be set before
+                if not construction.set_up(f, np.shape(x) if x is not None else (3, 4), {}):
+                    raise
     if target.kind in ("class", "object") and methods_of(type(f)) is None:
         f = getattr(f, loss_method(type(f)))
     pair = opened(f, g, inputs, wrt)
