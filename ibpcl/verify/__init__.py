@@ -13,6 +13,8 @@ from ibpcl.verify.distributions import (
     sampler_matches_cdf,
     support_and_limits,
 )
+from ibpcl.verify.doors.pair import Pair
+from ibpcl.verify.doors.second_order import check_adjoint, hvp_pair, jvp_pair
 from ibpcl.verify.estimators import reparameterization_unbiased
 from ibpcl.verify.gradcheck import assert_correct, check
 from ibpcl.verify.kinds import KINDS
@@ -23,15 +25,19 @@ __all__ = [
     "ChainReport",
     "DistributionReport",
     "InputVerdict",
+    "Pair",
     "Report",
     "Stage",
     "assert_correct",
     "central",
     "check",
+    "check_adjoint",
     "check_chain",
     "complex_step",
     "density_integrates_to_one",
     "expectation_matches",
+    "hvp_pair",
+    "jvp_pair",
     "reparameterization_unbiased",
     "richardson",
     "sampler_matches_cdf",

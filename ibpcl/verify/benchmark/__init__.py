@@ -27,7 +27,7 @@ NUMBERS = itertools.count()
 
 
 class Verdict(NamedTuple):
-    """What a checker says of one pair."""
+    """Judgement of a checker on one pair."""
 
     wrong: bool                 # whether it raises an alarm
     kinds: dict | None = None   # the kind of mistake for each wrong input, if it names them
@@ -46,7 +46,7 @@ class Case:
 
     @property
     def is_right(self):
-        """Whether the gradient is right."""
+        """True if the gradient is right."""
         return not self.label
 
     def load(self):
@@ -63,7 +63,7 @@ class Case:
 
 @dataclass
 class Score:
-    """What a checker did on a set of cases."""
+    """Counts of a checker's verdicts on a set of cases."""
 
     checker: str
     mistakes: int = 0           # cases that are wrong
@@ -133,10 +133,10 @@ def score(name, checker: Callable, chosen, progress=None):
     Parameters
     ----------
     name : str
-        Of the checker, for the table.
+        Name of the checker, for the table.
     checker : callable
-        ``checker(f, f_vjp, inputs, wrt)`` returns a :class:`Verdict`.  What it raises counts as a failure, and neither
-        as caught nor as a false alarm.
+        ``checker(f, f_vjp, inputs, wrt)`` returns a :class:`Verdict`.  An exception counts as a failure if the pair is
+        right, or if the right version of the pair raises one, too.  Otherwise the mistake has been noticed.
     chosen : sequence of Case
         See :func:`cases`.
     progress : callable, optional
@@ -146,7 +146,7 @@ def score(name, checker: Callable, chosen, progress=None):
     -------
     Score
     """
-    result = Score(name)
+    result, untaken = Score(name), set()
     for case in chosen:
         module = case.load()
         inputs, wrt = module.check_inputs(), getattr(module, "WRT", None)
@@ -155,8 +155,9 @@ def score(name, checker: Callable, chosen, progress=None):
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 verdict = checker(module.f, module.f_vjp, inputs, wrt)
-        except Exception:                               # a checker that cannot take the case
-            verdict = None
+        except Exception as error:                      # a checker may raise anything
+            untaken |= {case.name} if case.is_right else set()
+            verdict = None if case.name in untaken else Verdict(True, None, f"{type(error).__name__}: {error}")
         result.seconds.append(time.process_time() - start)
         sys.modules.pop(module.__name__, None)
         _count(result, case, verdict)

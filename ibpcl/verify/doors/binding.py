@@ -1,4 +1,4 @@
-"""How a gradient function takes its arguments: which of them is the cotangent, the cache, an input, the output."""
+"""Roles of the arguments of a gradient function: the cotangent, the cache, an input, the output."""
 
 import itertools
 from typing import NamedTuple
@@ -28,12 +28,12 @@ class Call(NamedTuple):
 
     @property
     def takes_cotangent(self):
-        """Whether the gradient that arrives from above is among the arguments."""
+        """True if the gradient that arrives from above is among the arguments."""
         return any(role == "dout" or role[:1] == ("dout",) for role in self.roles if not isinstance(role, int))
 
     @property
     def takes_rate(self):
-        """Whether it wants a learning rate: it then updates the parameters itself."""
+        """True if a learning rate is among them: the function then updates the parameters itself."""
         return "rate" in self.roles
 
     def arguments(self, dout, out, extras, inputs, kept=None):
@@ -68,15 +68,15 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
     Parameters
     ----------
     parameters : Parameters
-        Of the gradient function, without ``self``.
+        Parameters of the gradient function, without ``self``.
     inputs : list of str
         Names of the forward's arguments.
     extras : int
         Number of values that the forward returns besides its output.
     method : bool
-        Whether the forward left what is needed in an object.
+        True if the forward is a method, so that its object has everything that the gradient needs.
     outputs : int
-        Number of outputs, each with a cotangent of its own if there are several.
+        Number of outputs; each has a separate cotangent if there are several.
 
     Returns
     -------

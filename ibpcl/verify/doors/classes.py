@@ -1,7 +1,7 @@
 """A class with a forward and a backward method, or an object of it.
 
 Each forward works on a new copy of the object, in whose attributes the parameters are put; the copy is the cache.
-Gradients are taken from what the backward returns, from attributes, or from the update that it makes.
+Gradients are taken from the result of the backward, from attributes, or from the update that it makes.
 """
 
 import inspect
@@ -39,7 +39,7 @@ def _has(kind, name):
 
 
 class Found(NamedTuple):
-    """Where the gradients of one way to call a backward are."""
+    """Places of the gradients that one way to call a backward gives."""
 
     way: Way
     returned: dict      # of inputs and parameters: path in the result
@@ -347,7 +347,7 @@ def initialized(before, after):
 
 
 def prepared(before, after):
-    """Return an object as it is before a forward, with what its first forward has made for good.
+    """Return an object as it is before a forward, with everything that its first forward has made for good.
 
     These are values that were None, flags, and items that were missing in the holders of parameters.  What a forward
     keeps for its backward, in lists and counters, is left out.

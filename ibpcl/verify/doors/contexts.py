@@ -10,7 +10,7 @@ NAMES = {"ctx", "context", "self"}
 
 
 class Context:
-    """What a function saves for its backward, where no framework makes one."""
+    """Context of a static function, where no framework makes one: it keeps values for the backward."""
 
     needs_input_grad = (True,) * 20
 

@@ -1,4 +1,4 @@
-"""What there is to check in a file: pairs of functions by their names, classes, objects, losses with their gradient."""
+"""Targets in a file: pairs of functions by their names, classes, objects, losses with their gradient."""
 
 import ast
 import inspect
@@ -21,7 +21,7 @@ class Target(NamedTuple):
     kind: str               # "pair", "jvp", "hvp", "class", "object", "loss" or "framework"
     forward: object         # a function, a class or an object
     gradient: object = None     # the gradient function; None if the forward has it
-    aliases: tuple = ()     # further names by which it is asked for
+    aliases: tuple = ()     # further names that find it
     beside: object = None   # for "hvp": the gradient function, whose derivative it is
 
 

@@ -15,7 +15,7 @@ from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.doors.frameworks import forward_of
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
-from ibpcl.verify.doors.second_order import pair_of_hvp, pair_of_jvp
+from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 from ibpcl.verify.trap import Trap
 
 OPENED = 12     # guesses that can be opened, among which one is sought whose gradients have the right shapes
@@ -38,9 +38,9 @@ def ready(module, target, path, shapes, seed, wrt):
     module : module
     target : ibpcl.verify.doors.discovery.Target
     path : str
-        Of the file, for messages.
+        Path of the file, for messages.
     shapes : dict of str to tuple
-        Of inputs to draw; ``()`` is a number.
+        Shapes of inputs to draw; ``()`` is a number.
     seed : int
     wrt : list of str or None
 
@@ -128,9 +128,9 @@ def _opened(target, inputs, wrt, guessed):
     if target.kind == "framework":
         return Ready(opened(target.forward, None, inputs, wrt), None, None, guessed)
     if target.kind == "jvp":
-        return Ready(pair_of_jvp(target.forward, target.gradient, inputs), None, None, guessed)
+        return Ready(jvp_pair(target.forward, target.gradient, inputs), None, None, guessed)
     if target.kind == "hvp":
-        return Ready(pair_of_hvp(target.forward, target.gradient, inputs, target.beside), None, None, guessed)
+        return Ready(hvp_pair(target.forward, target.gradient, inputs, target.beside), None, None, guessed)
     f, g = target.forward, target.gradient
     if target.kind == "class" and is_function(f):
         given = inputs if isinstance(inputs, dict) else dict(zip(takes_inputs(target).every, inputs, strict=False))

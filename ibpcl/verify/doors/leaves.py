@@ -41,7 +41,7 @@ def is_container(value):
 
 
 def children(value, inside_objects=True):
-    """Return (step, item) for what a collection or an object holds."""
+    """Return (step, item) for each item of a collection or an object."""
     if isinstance(value, dict):
         return list(value.items())
     if isinstance(value, (tuple, list)):

@@ -86,7 +86,7 @@ def pair_of_loss(function, given, keywords=()):
 def _position_of_loss(result, names):
     """Return where in a result the loss is: the first single number, or the first item before what is named a gradient.
 
-    None if there is no loss.
+    None if a loss is missing.
     """
     if not isinstance(result, (tuple, list)) or len(result) < 2:
         return None

@@ -54,15 +54,15 @@ def ways_of(result, parameters, arguments, call, names, method=False):
     result : object
         The forward's result.
     parameters : Parameters
-        Of the gradient function.
+        Parameters of the gradient function.
     arguments : Arguments
-        Of the forward.
+        Arguments of the forward.
     call : callable
         ``call(way, dout, out, extras)`` calls the gradient function on copies and returns its result.
     names : list or None
         What the source calls the results.
     method : bool
-        Whether the forward left what is needed in an object.
+        True if the forward is a method, so that its object has everything that the gradient needs.
     """
     moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
     for outputs in splits_of(result, parameters):

@@ -1,4 +1,4 @@
-"""What the result of a gradient function means: which gradient is whose, and of what it is the gradient.
+"""Meaning of the result of a gradient function: the input of each gradient, and the function that it differentiates.
 
 ``f_vjp(dout, cache)`` returns gradients of ``sum(dout * out)``.  Functions without ``dout`` return derivatives: of a
 loss, of every entry by itself, or a Jacobian.
@@ -73,7 +73,7 @@ def _is_plain_list(value):
 def assigned(entries, found_leaves, ordered=False):
     """Return which entry is the gradient of which leaf: {leaf name: path}.
 
-    Names decide first; what is left is matched in order, by size.  With ``ordered``, and as many entries as leaves, the
+    Names decide first; the others are matched in order, by size.  With ``ordered``, and as many entries as leaves, the
     order decides alone.
     """
     if ordered and len(entries) == len(found_leaves) and not any(_keyed(entry) for entry in entries):
@@ -156,7 +156,7 @@ def modes_of(out, gradients, takes_cotangent):
 
 
 def pulled(mode, dout, gradient, shape):
-    """Return the gradient of ``sum(dout * out)`` made of what a function returned."""
+    """Return the gradient of ``sum(dout * out)`` made of the result of a function."""
     if mode == "vjp":
         return gradient
     gradient, dout = np.asarray(gradient), np.asarray(dout)

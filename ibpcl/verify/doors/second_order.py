@@ -20,7 +20,7 @@ TIGHT = 1e-9        # relative agreement of two products that are equal by an id
 MOST = 1000         # entries of the inputs for which a product is called
 
 
-def pair_of_jvp(f, f_jvp, inputs):
+def jvp_pair(f, f_jvp, inputs):
     """Return the :class:`Pair` of a forward and its Jacobian-vector product.
 
     Parameters
@@ -107,7 +107,7 @@ def _columns(product, made, moved, name, dout):
     return gradient.reshape(shape)
 
 
-def pair_of_hvp(f, f_hvp, inputs, gradient=None):
+def hvp_pair(f, f_hvp, inputs, gradient=None):
     """Return the :class:`Pair` of a gradient and a Hessian-vector product, which is its Jacobian-vector product.
 
     Parameters
@@ -141,7 +141,7 @@ def pair_of_hvp(f, f_hvp, inputs, gradient=None):
         return source(x, v, *others.values())
 
     adapted = Adapted(f_hvp, product)
-    pair = pair_of_jvp(slope, adapted, {first: given[first]})
+    pair = jvp_pair(slope, adapted, {first: given[first]})
     notes = ["the Hessian-vector product is compared with the derivative of "
              + ("the gradient by the complex step" if gradient is None else gradient.__name__)]
     skew = asymmetry(lambda v: adapted(given[first], v), np.asarray(given[first], dtype=float))
@@ -188,7 +188,7 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
     Parameters
     ----------
     f, f_jvp, f_vjp : callable
-        A forward, and its two products; forms as in :func:`pair_of_jvp` and :func:`ibpcl.verify.check`.
+        A forward, and its two products; forms as in :func:`jvp_pair` and :func:`ibpcl.verify.check`.
     inputs : dict, sequence or array
     rtol : float
         Relative difference that is allowed.
@@ -200,7 +200,7 @@ def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
     Report
         With an entry for each input.
     """
-    forward = pair_of_jvp(f, f_jvp, inputs)
+    forward = jvp_pair(f, f_jvp, inputs)
     backward = opened(f, f_vjp, inputs)
     rng = np.random.default_rng(seed)
     given, _ = named(inputs, parameters_of(f))

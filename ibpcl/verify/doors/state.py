@@ -29,7 +29,7 @@ def parameters_in(holder, after, arguments=()):
     after : object
         A copy of it in which the forward was called.
     arguments : sequence of arrays
-        What the forward was called with; the same array in the object is no parameter.
+        Arguments of the forward; the same array in the object is not a parameter.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def _stripped(path):
 def input_gradient_path(name, shape, after, before, only):
     """Return the path at which an object keeps the gradient of a forward's argument, None if it does not.
 
-    ``only`` tells whether the argument is the only one, so that ``dinputs`` can be meant.
+    ``only`` is true if it is the only argument, so that ``dinputs`` can be meant.
     """
     for path, value in after.items():
         if np.shape(value) == shape and len(path) == 1 and (path not in before or before[path] is not value):

@@ -91,7 +91,7 @@ def is_gradient_of(name, parameter):
 
 
 def gradient_bases(name):
-    """Return the names of which this may be the gradient: what is left without ``d``, ``grad``, ``bar`` and so on."""
+    """Return the names of which this may be the gradient: it without ``d``, ``grad``, ``bar`` and so on."""
     word = plain(name)
     found = [word[len(prefix):] for prefix in _PREFIXES if word.startswith(prefix) and len(word) > len(prefix)]
     found += [word[:-len(suffix)] for suffix in _SUFFIXES if word.endswith(suffix) and len(word) > len(suffix)]
@@ -120,7 +120,7 @@ def is_cotangent(name):
 
 
 def is_prediction(name):
-    """Return whether an argument's name is usual for what a model computes: ``y_pred``, ``logits``."""
+    """Return whether an argument's name is usual for the output of a model: ``y_pred``, ``logits``."""
     word = plain(name)
     return word in PREDICTIONS or "pred" in word or "logit" in word
 

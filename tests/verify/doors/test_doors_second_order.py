@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl.verify.doors.pair import Pair
-from ibpcl.verify.doors.second_order import asymmetry, check_adjoint, pair_of_hvp, pair_of_jvp
+from ibpcl.verify.doors.second_order import asymmetry, check_adjoint, hvp_pair, jvp_pair
 from ibpcl.verify.gradcheck import check
 
 RNG = np.random.default_rng(7)
@@ -35,16 +35,16 @@ def judge(pair):
 @pytest.mark.parametrize("product", [
     f_jvp, lambda x, w, dx, dw: (f(x, w), f_jvp(x, w, dx, dw)), lambda primals, tangents: f_jvp(*primals, *tangents)])
 def test_a_right_jvp_is_right(product):
-    assert judge(pair_of_jvp(f, product, POINT)).ok
+    assert judge(jvp_pair(f, product, POINT)).ok
 
 
 def test_a_wrong_jvp_names_its_input():
-    report = judge(pair_of_jvp(f, lambda x, w, dx, dw: (1 - np.tanh(x * w) ** 2) * (w * dx - x * dw), POINT))
+    report = judge(jvp_pair(f, lambda x, w, dx, dw: (1 - np.tanh(x * w) ** 2) * (w * dx - x * dw), POINT))
     assert [item.kind for item in report.inputs] == ["ok", "sign"]
 
 
 def test_a_jvp_with_a_cache():
-    assert judge(pair_of_jvp(lambda x: (np.sin(x), {"x": x}), lambda dx, cache: np.cos(cache["x"]) * dx, X)).ok
+    assert judge(jvp_pair(lambda x: (np.sin(x), {"x": x}), lambda dx, cache: np.cos(cache["x"]) * dx, X)).ok
 
 
 def test_the_adjoint_identity_needs_no_difference():
@@ -75,7 +75,7 @@ MISTAKES = {
 @pytest.mark.parametrize("gradient", [energy_grad, None], ids=["gradient", "complex step"])
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_planted_mistakes_of_second_order_are_caught(mistake, gradient):
-    report = judge(pair_of_hvp(energy, MISTAKES[mistake], X, gradient))
+    report = judge(hvp_pair(energy, MISTAKES[mistake], X, gradient))
     assert report.verdict == ("ok" if mistake == "right" else "wrong"), str(report)
     skewed = any("not symmetric" in note for note in report.notes)
     assert skewed == (mistake in ("a part of the symmetric matrix", "point and direction exchanged"))
