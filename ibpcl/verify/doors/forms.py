@@ -5,12 +5,13 @@ import inspect
 import numpy as np
 
 from ibpcl.verify.doors import frameworks, leaves
+from ibpcl.verify.doors.arguments import Arguments
 from ibpcl.verify.doors.classes import methods_of, pair_of_object
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.loss_and_gradient import pair_of_loss
 from ibpcl.verify.doors.pair import Pair
-from ibpcl.verify.doors.pairs import pair_of
-from ibpcl.verify.doors.refusals import FormError
+from ibpcl.verify.doors.pairs import cotangent, pair_of, usage
+from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of
 
 
@@ -45,6 +46,7 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
                         "a call that works: ibpcl.check(f, f_vjp, (x, w))")
     given, keywords = named(inputs, parameters_of(f), names)
     if _is_standard(f, f_vjp, given, keywords):
+        _refuse_what_raises(f, f_vjp, given, keywords)
         return None
     return _chosen(pair_of(f, f_vjp, given, keywords), wrt)
 
@@ -105,6 +107,21 @@ def _is_standard(f, f_vjp, given, keywords):
     except (Exception, SystemExit):                     # the door finds words for it
         return False
     return isinstance(result, tuple) and len(result) == 2
+
+
+def _refuse_what_raises(f, f_vjp, given, keywords):
+    """Call a pair of the checker's own form once, and answer an exception of the gradient in one line."""
+    result = Arguments(given, tuple(keywords)).passed_to(f, {name: leaves.duplicate(value) for name, value
+                                                             in given.items()})
+    dout = cotangent(result[0], 0)
+    try:
+        f_vjp(dout, result[1])
+    except (Exception, SystemExit) as error:
+        try:
+            f_vjp(result[1], dout)
+        except (Exception, SystemExit):
+            title = getattr(f_vjp, "__name__", "f_vjp")
+            raise FormError(f"check: {raised(error, title)}; {usage(f, f_vjp, given)}") from error
 
 
 def _chosen(pair, wrt):

@@ -33,14 +33,15 @@ def pair_of_loss(function, given, keywords=()):
     def run(called, values):
         copy = leaves.duplicate(holder)
         made = arguments.rebuilt(values[:len(arguments.spread)])
-        for item, value in zip(parameters, values[len(arguments.spread):], strict=True):
+        for item, value in zip(parameters, values[len(arguments.spread):] if holder is not None else [], strict=True):
             for path in item.paths:
                 leaves.put(copy, path, value)
         if holder is None:
-            return arguments.passed_to(called, made), copy
+            return _with_globals(called, dict(zip(held_in_module, values[len(arguments.spread):], strict=False)),
+                                 lambda: arguments.passed_to(called, made)), copy
         return arguments.passed_to(lambda *a, **k: called(copy, *a, **k), made), copy
 
-    parameters = []
+    parameters, held_in_module = [], []
     plain = [leaf.value for leaf in arguments.spread]
     try:
         result, after = run(source, [leaves.duplicate(value) for value in plain])
@@ -54,7 +55,7 @@ def pair_of_loss(function, given, keywords=()):
     moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
     if holder is not None:
         parameters = [item for item in state.parameters_in(holder, after, plain) if np.ndim(item.value)]
-    own = [reading.Leaf(item.name, item.paths[0], item.value) for item in parameters]
+    own = [reading.Leaf(item.name, item.paths[0], item.value) for item in parameters] or _globals_of(source)
     paths = reading.assigned([entry for entry in entries if entry.name or np.ndim(entry.value) or not own], moved + own)
     if not paths:
         raise FormError(f"check: {title} returns no gradient of {', '.join(given)}; {usage}")
@@ -63,6 +64,7 @@ def pair_of_loss(function, given, keywords=()):
     modes = reading.modes_of(result[position], found, takes_cotangent=False)
     mode = modes[0] if modes else "loss"
     parameters = [item for item in parameters if item.name in paths]
+    held_in_module = [leaf.name for leaf in own if leaf.name in paths] if holder is None else []
     shapes = {name: np.shape(by_name[name].value) for name in paths}
 
     def forward(called, *values):
@@ -81,6 +83,24 @@ def pair_of_loss(function, given, keywords=()):
     notes = (f"no gradient is returned for {', '.join(left)}, taken as data",) if left else ()
     return Pair(Adapted(source, forward, owner), Adapted(source, backward, owner), tuple(leaf.name for leaf in every),
                 (source, source), None, tuple(leaf.value for leaf in every), tuple(paths), notes)
+
+
+def _globals_of(function):
+    """Return the arrays of a module that a function reads, and that may be parameters: ``W`` beside ``def loss(x)``."""
+    code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+    return [reading.Leaf(name, (name,), scope[name]) for name in getattr(code, "co_names", ())
+            if isinstance(scope.get(name), np.ndarray) and leaves.is_array(scope[name])]
+
+
+def _with_globals(function, values, call):
+    """Call something while globals of a function's module have other values."""
+    scope = getattr(function, "__globals__", {})
+    before = {name: scope[name] for name in values}
+    scope.update({name: np.array(value) for name, value in values.items()})
+    try:
+        return call()
+    finally:
+        scope.update(before)
 
 
 def _position_of_loss(result, names):

@@ -70,7 +70,7 @@ def ways_of(result, parameters, arguments, call, names, method=False):
         if not _differentiable(out):
             continue
         for way in binding.calls_of(parameters, list(arguments.given), len(extras), method, max(outputs, 1)):
-            dout = _cotangent(out, 0)
+            dout = cotangent(out, 0)
             try:
                 gradients = call(way, dout, out, extras)
             except Exception as error:                  # another way may work
@@ -95,7 +95,8 @@ def _differentiable(out):
     return all(isinstance(part, (np.ndarray, np.generic, int, float, list)) for part in parts)
 
 
-def _cotangent(out, seed):
+def cotangent(out, seed):
+    """Return a normal cotangent of one output, or of several in a tuple."""
     rng = np.random.default_rng(seed)
     parts = [rng.standard_normal(np.shape(part)) for part in (out if isinstance(out, tuple) else (out,))]
     parts = [part if part.ndim else float(part) for part in parts]
@@ -199,7 +200,7 @@ def fits(pair):
     rng = np.random.default_rng(1)
     try:
         out, cache = pair.forward(*_values(pair.inputs))
-        dout = _cotangent(out, 2)
+        dout = cotangent(out, 2)
         gradients = dict(zip(pair.wrt, pair.backward(dout, cache), strict=True))
         moves = {name: rng.standard_normal(np.shape(value)) for name, value in
                  zip(pair.names, pair.inputs, strict=True) if gradients.get(name) is not None}

@@ -86,7 +86,8 @@ def assigned(entries, found_leaves, ordered=False):
         if best is not None:
             chosen[leaf.name] = best.path
             used.add(best.path)
-    left = [entry for entry in entries if entry.path not in used]
+    left = [entry for entry in entries if entry.path not in used
+            and (not used or words.looks_like_gradient(entry.name))]
     waiting = [leaf for leaf in found_leaves if leaf.name not in chosen]
     predicted = any(isinstance(leaf.keys[0], str) and words.is_prediction(leaf.keys[0]) for leaf in found_leaves)
     waiting.sort(key=lambda leaf: words.is_label(leaf.keys[0])
