@@ -87,7 +87,7 @@ def assigned(entries, found_leaves, ordered=False):
             chosen[leaf.name] = best.path
             used.add(best.path)
     left = [entry for entry in entries if entry.path not in used
-            and (not used or words.looks_like_gradient(entry.name))]
+            and (not used or len(entry.path) > 1 or words.looks_like_gradient(entry.name))]
     waiting = [leaf for leaf in found_leaves if leaf.name not in chosen]
     predicted = any(isinstance(leaf.keys[0], str) and words.is_prediction(leaf.keys[0]) for leaf in found_leaves)
     waiting.sort(key=lambda leaf: words.is_label(leaf.keys[0])

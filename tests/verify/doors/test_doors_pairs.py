@@ -168,3 +168,20 @@ def test_an_exception_or_an_unknown_form_is_answered_in_one_line(call, words):
     with pytest.raises(FormError) as caught:
         call()
     assert words in str(caught.value) and "ibpcl.check(" in str(caught.value) and "\n" not in str(caught.value)
+
+
+GLOBAL = RNG.normal(size=(4, 5))
+
+
+def with_a_global(x):
+    h = np.tanh(x @ GLOBAL)
+    loss = np.sum(h ** 2)
+    dGLOBAL = x.T @ (2 * h * (1 - h ** 2))
+    return loss, dGLOBAL, h[-1]
+
+
+def test_a_parameter_in_a_global_is_found_and_left_as_it_was():
+    before = GLOBAL.copy()
+    report = check(with_a_global, X)
+    assert report.ok and [item.name for item in report.inputs] == ["GLOBAL"]
+    assert np.array_equal(GLOBAL, before)
