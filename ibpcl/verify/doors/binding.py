@@ -115,6 +115,8 @@ def _options(name, inputs, extras, method=False):
         return ["rate"]
     if word in words.CACHES and extras:
         return cache
+    if not exact and not alike and (words.is_label(name) or word == "y") and method:
+        return []                                       # a label that the forward does not take: the loss is inside
     if exact:
         return [*exact, *(["dout"] if words.is_cotangent(name) else []), "out"]
     if words.is_cotangent(name):

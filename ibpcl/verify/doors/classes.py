@@ -150,10 +150,18 @@ class _Opened:
                                           and not is_ambiguous(way, self.arguments)):
                 break
         if not ways:
-            why = raised(errors[0], self._title(self.methods.backward)) if errors else \
-                f"{self._title(self.methods.backward)} leaves no gradient that could be found"
+            why = raised(errors[0], self._title(self.methods.backward)) if errors else self._why_nothing(parameters)
             raise FormError(f"check: {why}; {self._usage()}") from (errors[0] if errors else None)
         return chosen([(found.way, pair) for found, pair in ways])
+
+    def _why_nothing(self, parameters):
+        """Return in words why no gradient was found."""
+        title = self._title(self.methods.backward)
+        inside = [name for name in parameters.required if words.is_label(name) or words.plain(name) == "y"]
+        if inside and not any(words.same(inside[0], name) for name in self.arguments.given):
+            return f"{title} takes {inside[0]}, which {self.methods.forward} does not take: its loss is inside, so it " \
+                "cannot be compared with the forward; let a method return loss, gradients, or give backward dout"
+        return f"{title} leaves no gradient that could be found"
 
     def _is_consistent(self, found, result, after):
         """Return whether gradients that an object keeps have shapes of which the way to read them makes sense."""

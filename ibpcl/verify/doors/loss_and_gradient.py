@@ -56,7 +56,8 @@ def pair_of_loss(function, given, keywords=()):
     if holder is not None:
         parameters = [item for item in state.parameters_in(holder, after, plain) if np.ndim(item.value)]
     own = [reading.Leaf(item.name, item.paths[0], item.value) for item in parameters] or _globals_of(source)
-    paths = reading.assigned([entry for entry in entries if entry.name or np.ndim(entry.value) or not own], moved + own)
+    paths = reading.assigned([entry for entry in entries if entry.name or np.ndim(entry.value) or not own], moved + own,
+                             beside_others=True)
     if not paths:
         raise FormError(f"check: {title} returns no gradient of {', '.join(given)}; {usage}")
     by_name, values_at = {leaf.name: leaf for leaf in moved + own}, {entry.path: entry.value for entry in entries}

@@ -70,11 +70,12 @@ def _is_plain_list(value):
     return isinstance(value, list) and bool(value) and all(isinstance(item, (int, float)) for item in value)
 
 
-def assigned(entries, found_leaves, ordered=False):
+def assigned(entries, found_leaves, ordered=False, beside_others=False):
     """Return which entry is the gradient of which leaf: {leaf name: path}.
 
     Names decide first; the others are matched in order, by size.  With ``ordered``, and as many entries as leaves, the
-    order decides alone.
+    order decides alone.  With ``beside_others``, the function also returns values that are not gradients, so that an
+    entry without a gradient's name is left out once names have been found.
     """
     if ordered and len(entries) == len(found_leaves) and not any(_keyed(entry) for entry in entries):
         return {leaf.name: entry.path for leaf, entry in zip(found_leaves, entries, strict=True)}
@@ -87,7 +88,7 @@ def assigned(entries, found_leaves, ordered=False):
             chosen[leaf.name] = best.path
             used.add(best.path)
     left = [entry for entry in entries if entry.path not in used
-            and (not used or len(entry.path) > 1 or words.looks_like_gradient(entry.name))]
+            and (not used or not beside_others or len(entry.path) > 1 or words.looks_like_gradient(entry.name))]
     waiting = [leaf for leaf in found_leaves if leaf.name not in chosen]
     predicted = any(isinstance(leaf.keys[0], str) and words.is_prediction(leaf.keys[0]) for leaf in found_leaves)
     waiting.sort(key=lambda leaf: words.is_label(leaf.keys[0])
