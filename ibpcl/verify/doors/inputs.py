@@ -13,9 +13,11 @@ from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.discovery import loss_method, takes_inputs
 from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.doors.frameworks import forward_of
+from ibpcl.verify.doors.implied import label_of
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
+from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 from ibpcl.verify.trap import Trap
 
 OPENED = 12     # guesses that can be opened, among which one is sought whose gradients have the right shapes
@@ -52,7 +54,7 @@ def ready(module, target, path, shapes, seed, wrt):
     given = given_inputs(module, target, path)
     parameters = takes_inputs(target)
     rng = np.random.default_rng(seed)
-    known = [*parameters.every, *_constructor_names(target)]
+    known = [*parameters.every, *_constructor_names(target), *_label_names(target)]
     drawn = {name: rng.normal(size=shape) if shape else float(rng.normal()) for name, shape in shapes.items()
              if name in known or not parameters.known}
     if not isinstance(given, dict):
@@ -72,8 +74,19 @@ def _ordered(values, known):
 
 
 def _constructor_names(target):
-    from ibpcl.verify.doors.signatures import parameters_of
     return parameters_of(target.forward.__init__, skip=1).every if target.kind == "class" else []
+
+
+def _label_names(target):
+    """Return the labels that only the backward of a class takes."""
+    if target.kind not in ("class", "object"):
+        return []
+    kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
+    methods = methods_of(kind)
+    if methods is None:
+        return []
+    label = label_of(method_parameters(kind, methods.backward), method_parameters(kind, methods.forward).every)
+    return [label] if label else []
 
 
 def _required_keywords(target):

@@ -43,7 +43,8 @@ def splits_of(result, parameters):
     cotangents = sum(map(is_cotangent, parameters.required))
     if cotangents > 1 and cotangents <= len(result):
         return [cotangents, 1]
-    return [1, 0] if leaves.is_array(result[1]) else [1]
+    beside_a_loss = np.ndim(result[0]) == 0 and leaves.is_array(result[1]) and np.ndim(result[1]) > 0
+    return [1, 0] if leaves.is_array(result[1]) and not beside_a_loss else [1]
 
 
 def ways_of(result, parameters, arguments, call, names, method=False):

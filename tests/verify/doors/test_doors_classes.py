@@ -262,6 +262,35 @@ def test_a_loss_without_dout_is_judged_as_the_last_step():
     assert report.ok and [item.name for item in report.inputs] == ["scores"]
 
 
+class Small:
+    """As in many short tutorials: the loss is inside, and the backward makes the step."""
+
+    def __init__(self):
+        self.weights = np.random.default_rng(0).normal(size=(4, 2))
+
+    def forward(self, inputs):
+        self.output = 1 / (1 + np.exp(-inputs @ self.weights))
+        return self.output
+
+    def backward(self, inputs, targets, learning_rate):
+        delta = (targets - self.output) * self.output * (1 - self.output)
+        self.weights += learning_rate * inputs.T @ delta
+
+
+class SmallWithoutTheSlope(Small):
+    def backward(self, inputs, targets, learning_rate):
+        self.weights += learning_rate * inputs.T @ ((targets - self.output) * self.output)
+
+
+def test_a_loss_inside_the_backward_is_found_among_the_usual_ones():
+    for inputs in (X, {"inputs": X, "targets": np.full((3, 2), 0.3)}):
+        report = check(Small(), inputs)
+        assert report.ok and [item.name for item in report.inputs] == ["weights"]
+        assert any("0.5 * sum" in note for note in report.notes)
+    with pytest.raises(FormError, match=r"its loss is inside.*ibpcl\.check"):
+        check(SmallWithoutTheSlope(), X)
+
+
 def test_a_static_function_gets_a_context():
     assert check(Scale, (X, 1.5)).ok
 
