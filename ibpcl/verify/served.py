@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.clock import TimeUp
 from ibpcl.verify.doors import discovery, loading
-from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
+from ibpcl.verify.doors.inputs import Disagreeing, is_input, ready, refuse_shapes
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.gradcheck import check
@@ -132,6 +132,8 @@ def verdict_on(loaded, target, options):
 def without_report(trap, loaded, target, options):
     """Return a state and, in one line, why there is no report."""
     error, title = trap.error, f"{options.path}:{target.name}"
+    if isinstance(error, Disagreeing):
+        return {"state": "undecided", "words": str(error)}
     words = str(error).removeprefix("check: ").removeprefix(f"{title}: ").removeprefix(f"{options.path}: ")
     if target.kind == "loss" and isinstance(error, FormError) and not discovery.returns_gradients(target.forward):
         name = target.name

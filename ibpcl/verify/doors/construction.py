@@ -12,9 +12,11 @@ from ibpcl.verify.doors.draws import repeated
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 
-SET_UP = ("set_input_shape", "build", "initialize", "init", "setup", "init_weights", "init_params",
+SET_UP = ("set_input_shape", "_setup", "build", "initialize", "init", "setup", "init_weights", "init_params",
           "initialize_weights", "initialize_parameters", "init_parameters", "reset_parameters", "_init_params",
           "_init_weights", "initialize_params", "_initialize")
+FRACTIONS = ("scale", "std", "decay", "bound", "prob", "rate", "dropout", "alpha", "slope", "momentum", "lr", "lambda",
+             "reg")
 MOST = 40           # settings of a constructor that are tried
 OUT = r"n?_?(num_?)?(out|output|outputs|units|neurons|nodes|nout)\w*|fan_?out|n_?hidden|hidden\w*|n_?filters?" \
       r"|num_?filters|filters|depth|n_?classes|num_?classes|layer_depth|m|embed\w*_dim|out_?ch\w*"
@@ -60,8 +62,10 @@ def constructed(kind, inputs, given_arguments=None):
             continue
         if x is None or runs(holder, inputs):
             return holder, inputs
-        if set_up(holder, shape, options) and runs(holder, inputs):
-            return holder, inputs
+        for variant in (0, 1):
+            holder = made(kind, {**given, **options})
+            if set_up(holder, shape, options, variant) and runs(holder, inputs):
+                return holder, inputs
     raise errors[0] if errors else FormError(
         f"check: {kind.__name__}({', '.join(wanted)}) could not be made with guessed arguments; give an object "
         f"instead: ibpcl.check({kind.__name__}(...), x)")
@@ -106,15 +110,18 @@ class PlainStep:
     __call__ = step = update
 
 
-def set_up(holder, shape, options):
-    """Call the methods by which layers learn their sizes and make their parameters; returns whether there are any."""
+def set_up(holder, shape, options, variant=0):
+    """Call the methods by which layers learn their sizes and make their parameters; returns whether any was called.
+
+    ``variant`` 1 takes the last guess for each of their arguments, 0 the first.
+    """
     kind, called = type(holder), False
     for name in SET_UP:
         if not inspect.isfunction(getattr(kind, name, None)):
             continue
         parameters = method_parameters(kind, name)
         values = [PlainStep() if "opt" in words.plain(other) else options.get(other, _setting(
-            other, shape, shape[-1] if shape else 4, None, {}, np.random.default_rng(1))[0])
+            other, shape, shape[-1] if shape else 4, None, {}, np.random.default_rng(1))[variant and -1])
             for other in parameters.required]
         try:
             repeated(lambda name=name, values=values: getattr(holder, name)(*values))
@@ -161,7 +168,9 @@ def settings(kind, missing, shape):
     source = vars(inspect.getmodule(kind) or kind)
     annotations = getattr(kind.__init__, "__annotations__", {})
     for last in dict.fromkeys((shape[-1] if shape else 4, *(shape[1:2] if len(shape) > 2 else ()), *shape[:1])):
-        options = [_setting(name, shape, last, annotations.get(name), source, rng) for name in missing]
+        has_prime = any("prime" in words.plain(name) or "deriv" in words.plain(name) for name in missing)
+        options = [[np.tanh] if has_prime and words.plain(name) in ("f", "g", "fn", "func", "function") else
+                   _setting(name, shape, last, annotations.get(name), source, rng) for name in missing]
         for values in itertools.islice(itertools.product(*options), MOST):
             yield dict(zip(missing, values, strict=True))
 
@@ -198,7 +207,7 @@ def _setting(name, shape, size, annotation, source, rng):
         return [2, (2, 2)] if "pool" in word else [3, (3, 3)]
     if word in ("rng", "randomstate", "generator"):
         return [np.random.default_rng(0)]
-    if any(part in word for part in ("prob", "rate", "dropout", "alpha", "slope", "momentum", "lr", "lambda", "reg")) \
+    if any(part in word for part in FRACTIONS) \
             or word == "p" or annotation in (float, "float"):
         return [0.5]
     if "eps" in word:

@@ -156,7 +156,7 @@ def _usual(context, rng, word):
     """Return candidates for an input that nothing is known of."""
     shapes = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2)] if _is_image(context) else []
     shapes += [(3, 5, 4)] if _is_series(context) else []
-    shapes += [(3, 4), (4,), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
+    shapes += [(3, 4), (4,), (4, 1), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
     indices = [np.array([0, 3, 1])] if re.search("embed|lookup|token|index|gather|word|onehot", context) else []
     return [*(_drawn(rng, size, word) for size in dict.fromkeys(shapes)), *indices]
 

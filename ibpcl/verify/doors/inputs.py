@@ -15,12 +15,17 @@ from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.doors.frameworks import forward_of
 from ibpcl.verify.doors.implied import label_of
 from ibpcl.verify.doors.pair import Pair
+from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 from ibpcl.verify.trap import Trap
 
 OPENED = 12     # guesses that can be opened, among which one is sought whose gradients have the right shapes
+
+
+class Disagreeing(Exception):
+    """A gradient that is right for some guessed inputs and wrong for others; the message lists both."""
 
 
 class Ready(NamedTuple):
@@ -180,7 +185,7 @@ def _guessed(target, given, missing, path, wrt):
         arrays += [value for value in leaves.arrays_in(target.forward).values() if 0 < np.ndim(value) < 3][:4]
     options = guesses.candidates(function, skip, hint, arrays)
     options = {name: values for name, values in options.items() if name not in given}
-    error, kept, tried = None, None, 0
+    error, kept, tried, first = None, None, 0, None
     for guess in guesses.combinations(options):
         named = {**given, **guess}
         try:
@@ -200,17 +205,28 @@ def _guessed(target, given, missing, path, wrt):
             continue
         tried += 1
         if quality == 2:
-            return found
+            fitting = not isinstance(found.forward, Pair) or fits(found.forward)
+            if first is None and fitting:
+                return found
+            if first is not None and fitting and _ranks(found) != _ranks(first):
+                raise Disagreeing(f"right for the guessed inputs {found.guessed}, wrong for {first.guessed}: give "
+                                  "inputs that it is meant for, by check_inputs() or --shape")
+            first = first or found
         kept = kept or (found if quality == 1 else None)
         if tried >= OPENED:
             break
-    if kept is not None:
-        return kept
+    if first is not None or kept is not None:
+        return first or kept
     sizes = " ".join(f"--shape {name}=3,4" for name in missing)
     several = "it" if len(missing) == 1 else "them"
     why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
     raise UserError(f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess works{why}; let a "
                     f"function check_inputs() in the file return a dict with {several}, or pass {sizes}") from error
+
+
+def _ranks(found):
+    """Return the numbers of axes of the inputs of a pair."""
+    return [np.ndim(value) for value in found.forward.inputs]
 
 
 def _quality(found):

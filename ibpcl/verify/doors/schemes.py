@@ -56,6 +56,7 @@ def fitting(missing):
     >>> next(fitting(["x", "W", "b"]))["W"].shape
     (4, 5)
     """
+    seen = set()
     for scheme in SCHEMES:
         rng, found = np.random.default_rng(0), {}
         for name in missing:
@@ -64,7 +65,10 @@ def fitting(missing):
                 break
             found[name] = value
         else:
-            yield found
+            shapes = tuple((np.shape(value), getattr(value, "dtype", None)) for value in found.values())
+            if shapes not in seen:
+                seen.add(shapes)
+                yield found
 
 
 def _value(name, scheme, rng):

@@ -115,7 +115,8 @@ def looks_like_gradient(name):
 def is_cotangent(name):
     """Return whether a parameter's name is usual for the gradient that arrives from above."""
     word = plain(name)
-    return word in COTANGENTS or word.startswith(("dout", "gradout", "upstream", "dvalue")) \
+    return word in COTANGENTS or word.startswith(("dout", "grad", "upstream", "dvalue")) \
+        or word.endswith(("grad", "gradient")) \
         or bool(re.fullmatch(rf"d[A-Z_]\w*|d[a-z]\d*|d(?!{_NOT_GRADIENTS})[a-z]\w+", str(name)))
 
 

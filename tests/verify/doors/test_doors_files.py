@@ -156,6 +156,14 @@ def test_missing_inputs_are_guessed_from_names_and_docstrings(file):
     assert verdicts(file(DOCUMENTED)) == {"scale": "ok", "picked": "ok"}
 
 
+def test_guesses_that_disagree_decide_nothing(file):
+    path = file("import numpy as np\ndef total(x):\n    return np.sum(x ** 2)\n"
+                "def total_grad(x):\n    return 2 * x if x.ndim == 1 else 3 * x\n"
+                "def twice(x):\n    return 2 * x\ndef twice_prime(x):\n    return 3 + 0 * x\n")
+    assert verdicts(path) == {"total": "undecided", "twice": "wrong"}
+    assert verdicts(path, ["total"], {"x": (2, 3)}) == {"total": "wrong"}
+
+
 def test_schemes_give_inputs_that_fit_together():
     step = next(found for found in schemes.fitting(["x", "prev_h", "Wx", "Wh", "b"]) if found["Wx"].shape == (4, 5))
     assert step["Wh"].shape == (5, 5) and step["prev_h"].shape == (3, 5)
