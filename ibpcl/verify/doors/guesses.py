@@ -104,22 +104,24 @@ def _sizes(text, symbols, image):
     known = {**SIZES, **(IMAGE_SIZES if image else {})}
     sizes = []
     for part in parts:
-        default = known.get(words.plain(part), _size_of(part, len(sizes), len(parts), len(symbols)))
+        first_of_image = len(parts) > 3 and not sizes
+        default = 2 if first_of_image else known.get(
+            words.plain(part), _size_of(part, len(parts), len(symbols)))
         sizes.append(int(part) if part.isdecimal() else symbols.setdefault(part, default))
     return tuple(sizes) if all(0 < size < 30 for size in sizes) else None
 
 
-def _size_of(symbol, position, axes, known):
+def _size_of(symbol, axes, known):
     """Return a size for a symbol of a docstring: small for images, different from its neighbours else."""
     if axes < 4:
         return 3 + known % 4
-    return 2 if position == 0 else 3 if "ch" in symbol.lower() else 4
+    return 3 if "ch" in symbol.lower() or symbol.lower().startswith("n_c") else 4
 
 
 def _values(name, shape, annotation, context, rng, first):
     """Return the candidates for one parameter."""
     word = words.plain(name)
-    if name in STRIDED or name.endswith("_param"):
+    if name in STRIDED or schemes.is_settings(name):
         return [STRIDED.get(name, dict(schemes.SETTINGS))]
     if annotation in (float, "float"):
         return [0.7]

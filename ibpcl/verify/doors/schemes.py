@@ -12,7 +12,7 @@ from ibpcl.verify.doors import vocabulary as words
 
 CLASSES = "classes"     # stands for integer labels, one for each example
 SETTINGS = {"stride": 1, "pad": 1, "padding": 1, "pool_height": 2, "pool_width": 2, "mode": "train", "eps": 1e-5,
-            "momentum": 0.9, "p": 0.5, "seed": 0}
+            "momentum": 0.9, "p": 0.5, "seed": 0, "f": 2}
 NUMBERS = {"reg": 0.1, "lam": 0.1, "lambd": 0.1, "eps": 1e-5, "epsilon": 1e-5, "alpha": 0.3, "stride": 1, "pad": 1,
            "padding": 1, "l2": 0.1, "weightdecay": 0.1, "lambda": 0.1}
 _STATE = r"(prev)?[hc](prev|0|init|t|tm1)?|(prev)?(hidden|state|cell)(prev|0|t)?|a0|aprev|initialstate"
@@ -71,9 +71,15 @@ def fitting(missing):
                 yield found
 
 
+def is_settings(name):
+    """Return whether a parameter takes a dict of settings, such as the stride and padding of a convolution."""
+    return name.endswith("_param") or words.plain(name) in ("hparameters", "hparams", "hyperparameters", "config",
+                                                            "options", "settings")
+
+
 def _value(name, scheme, rng):
     word = words.plain(name)
-    if name.endswith("_param"):
+    if is_settings(name):
         return dict(SETTINGS)
     for pattern, shape in scheme:
         if re.fullmatch(pattern, word):
