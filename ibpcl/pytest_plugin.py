@@ -36,6 +36,7 @@ def check_gradient(request):
     def check_it(f, *arguments, **options):
         __tracebackhide__ = True
         from ibpcl.verify import check
+
         has_gradient = bool(arguments) and callable(arguments[0])
         f_vjp, inputs = (arguments[0], arguments[1:]) if has_gradient else (None, arguments)
         if len(inputs) == 1:

@@ -13,8 +13,9 @@ from ibpcl.verify.distributions import (
     sampler_matches_cdf,
     support_and_limits,
 )
+from ibpcl.verify.doors.adjoint import check_adjoint
 from ibpcl.verify.doors.pair import Pair
-from ibpcl.verify.doors.second_order import check_adjoint, hvp_pair, jvp_pair
+from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 from ibpcl.verify.estimators import reparameterization_unbiased
 from ibpcl.verify.gradcheck import assert_correct, check
 from ibpcl.verify.kinds import KINDS

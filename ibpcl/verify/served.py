@@ -16,7 +16,8 @@ from types import SimpleNamespace
 from ibpcl.errors import UserError, nearest
 from ibpcl.verify.clock import TimeUp
 from ibpcl.verify.doors import discovery, loading
-from ibpcl.verify.doors.inputs import Disagreeing, is_input, ready, refuse_shapes
+from ibpcl.verify.doors.inputs import is_input, ready, refuse_shapes
+from ibpcl.verify.doors.opening import Disagreeing
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.gradcheck import check
@@ -33,7 +34,7 @@ def serve(request):
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace", line_buffering=True)
-    os.environ.setdefault("MPLBACKEND", "Agg")              # a figure should not open a window and wait
+    os.environ.setdefault("MPLBACKEND", "Agg")  # a figure should not open a window and wait
 
     def send(event, **content):
         channel.write(json.dumps({"event": event, **content}) + "\n")
@@ -43,20 +44,26 @@ def serve(request):
     options = SimpleNamespace(**json.loads(request))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")                 # of the file's own syntax and imports
+            warnings.simplefilter("ignore")  # of the file's own syntax and imports
             loaded = loading.load(options.path)
         targets = discovery.targets_in(loaded.module)
         chosen = choose(loaded, targets, options)
-        send("pairs", names=[target.name for target in chosen], failures=loaded.failures,
-             left_out=alone_in(loaded.module, targets) if len(chosen) == len(targets) else [])
+        send(
+            "pairs",
+            names=[target.name for target in chosen],
+            failures=loaded.failures,
+            left_out=alone_in(loaded.module, targets) if len(chosen) == len(targets) else [],
+        )
         for target in chosen:
             content = verdict_on(loaded, target, options)
-            unfinished = content.get("abstract") and not options.names     # a base class; its children are checked
+            unfinished = (
+                content.get("abstract") and not options.names
+            )  # a base class; its children are checked
             send("left out" if unfinished else "verdict", name=target.name, **content)
     except UserError as error:
         send("refused", state="refused", words=str(error))
     sys.stdout.flush()
-    os._exit(0)                                             # what the file leaves for the exit is not waited for
+    os._exit(0)  # what the file leaves for the exit is not waited for
 
 
 def choose(loaded, targets, options):
@@ -67,9 +74,11 @@ def choose(loaded, targets, options):
         if not targets:
             if loaded.failures:
                 raise UserError(f"check: {path} cannot be imported: {loaded.failures[0]}")
-            raise UserError(f"check: {path} has nothing to check: expected a function f with an f_vjp beside it, "
-                            "forward and backward functions, a class with both, or a function that returns "
-                            f"loss, gradient; then `ibpcl check {path}` checks all of them")
+            raise UserError(
+                f"check: {path} has nothing to check: expected a function f with an f_vjp beside it, "
+                "forward and backward functions, a class with both, or a function that returns "
+                f"loss, gradient; then `ibpcl check {path}` checks all of them"
+            )
         refuse_shapes(list(targets.values()), options.shapes)
         return list(targets.values())
     chosen = []
@@ -82,8 +91,10 @@ def choose(loaded, targets, options):
             if loaded.failures and not targets:
                 raise UserError(f"check: {path} cannot be imported: {loaded.failures[0]}")
             every = ", ".join(targets) or "none with a gradient"
-            raise UserError(f"check: {path} has no function {name!r} (it has: {every})"
-                            f"{nearest(name, list(targets))}{failure}")
+            raise UserError(
+                f"check: {path} has no function {name!r} (it has: {every})"
+                f"{nearest(name, list(targets))}{failure}"
+            )
         chosen.append(target)
     refuse_shapes(chosen, options.shapes)
     return list({target.name: target for target in chosen}.values())
@@ -94,8 +105,10 @@ def asked_for(module, name, value, path):
     if inspect.isclass(value):
         if discovery.is_concrete(value):
             return discovery.Target(name, "class", value)
-        raise UserError(f"check: {path}: the class {name} has no forward with a backward: expected methods "
-                        "out = layer.forward(x) and dx = layer.backward(dout), or return loss, gradient from loss()")
+        raise UserError(
+            f"check: {path}: the class {name} has no forward with a backward: expected methods "
+            "out = layer.forward(x) and dx = layer.backward(dout), or return loss, gradient from loss()"
+        )
     return discovery.Target(name, "loss", value)
 
 
@@ -103,9 +116,15 @@ def alone_in(module, targets):
     """Return the public functions that a module defines and that belong to no target."""
     used = {alias for target in targets.values() for alias in (target.name, *target.aliases)}
     used |= {getattr(target.gradient, "__name__", "") for target in targets.values()}
-    return [name for name, value in vars(module).items()
-            if inspect.isfunction(value) and value.__module__ == module.__name__ and name not in used
-            and not name.startswith("_") and not is_input(name)]
+    return [
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and name not in used
+        and not name.startswith("_")
+        and not is_input(name)
+    ]
 
 
 def verdict_on(loaded, target, options):
@@ -113,17 +132,32 @@ def verdict_on(loaded, target, options):
     start, module = time.perf_counter(), loaded.module
     try:
         with Trap() as trap, limit(options.timeout):
-            found = ready(module, target, options.path, options.shapes, options.seed % 2**32, options.wrt)
+            found = ready(
+                module, target, options.path, options.shapes, options.seed % 2**32, options.wrt
+            )
             wrt = None if isinstance(found.forward, Pair) else options.wrt
-            report = check(found.forward, found.gradient, found.inputs, wrt, seed=options.seed % 2**32,
-                           timeout=options.timeout, partial=True)
+            report = check(
+                found.forward,
+                found.gradient,
+                found.inputs,
+                wrt,
+                seed=options.seed % 2**32,
+                timeout=options.timeout,
+                partial=True,
+            )
     except TimeUp as up:
         return {"state": "undecided", "words": str(up)}
     if trap.error is None:
         if found.guessed:
-            report.notes.append(f"the inputs were guessed: {found.guessed}; give your own by check_inputs() or --shape")
-        content = {"report": report.to_dict(), "seconds": time.perf_counter() - start, "figures": ""}
-        with contextlib.suppress(Exception, TimeUp):         # no curves if they raise
+            report.notes.append(
+                f"the inputs were guessed: {found.guessed}; give your own by check_inputs() or --shape"
+            )
+        content = {
+            "report": report.to_dict(),
+            "seconds": time.perf_counter() - start,
+            "figures": "",
+        }
+        with contextlib.suppress(Exception, TimeUp):  # no curves if they raise
             content["figures"] = report.figures if options.figures else ""
         return content
     return without_report(trap, loaded, target, options)
@@ -134,18 +168,44 @@ def without_report(trap, loaded, target, options):
     error, title = trap.error, f"{options.path}:{target.name}"
     if isinstance(error, Disagreeing):
         return {"state": "undecided", "words": str(error)}
-    words = str(error).removeprefix("check: ").removeprefix(f"{title}: ").removeprefix(f"{options.path}: ")
-    if target.kind == "loss" and isinstance(error, FormError) and not discovery.returns_gradients(target.forward):
+    words = (
+        str(error)
+        .removeprefix("check: ")
+        .removeprefix(f"{title}: ")
+        .removeprefix(f"{options.path}: ")
+    )
+    if (
+        target.kind == "loss"
+        and isinstance(error, FormError)
+        and not discovery.returns_gradients(target.forward)
+    ):
         name = target.name
-        return {"state": "refused", "words": f"check: {options.path} has no {name}_vjp, the gradient of {name}: write "
-                f"it beside {name}, or let {name} return loss, gradient ({words})"}
+        return {
+            "state": "refused",
+            "words": f"check: {options.path} has no {name}_vjp, the gradient of {name}: write "
+            f"it beside {name}, or let {name} return loss, gradient ({words})",
+        }
     cause, module = error.__cause__ if isinstance(error, FormError) else error, loaded.module
     if isinstance(cause, NotImplementedError):
-        return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}", "abstract": True}
+        return {
+            "state": "refused",
+            "words": f"check: {title}: {raised(cause, 'it')}",
+            "abstract": True,
+        }
     if isinstance(cause, NameError) and loaded.failures:
-        return {"state": "refused", "words": f"check: {title}: {raised(cause, 'it')}, and {loaded.failures[0]}"}
-    if cause is not None and trap_of(cause).frames(Path(module.__file__)) and not isinstance(cause, UserError):
-        return {"state": "wrong", "words": f"it raises {raised(cause, '').removeprefix(' raises ')}"}
+        return {
+            "state": "refused",
+            "words": f"check: {title}: {raised(cause, 'it')}, and {loaded.failures[0]}",
+        }
+    if (
+        cause is not None
+        and trap_of(cause).frames(Path(module.__file__))
+        and not isinstance(cause, UserError)
+    ):
+        return {
+            "state": "wrong",
+            "words": f"it raises {raised(cause, '').removeprefix(' raises ')}",
+        }
     if isinstance(error, (ValueError, TypeError)):
         words = words.replace("pass wrt=(...)", "pass --wrt")
         path = options.path if words.startswith("check_inputs") else title

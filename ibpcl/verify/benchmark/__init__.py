@@ -29,20 +29,20 @@ NUMBERS = itertools.count()
 class Verdict(NamedTuple):
     """Judgement of a checker on one pair."""
 
-    wrong: bool                 # whether it raises an alarm
-    kinds: dict | None = None   # the kind of mistake for each wrong input, if it names them
-    words: str = ""             # its message
+    wrong: bool  # whether it raises an alarm
+    kinds: dict | None = None  # the kind of mistake for each wrong input, if it names them
+    words: str = ""  # its message
 
 
 @dataclass(frozen=True)
 class Case:
     """A pair to judge, and the truth about it."""
 
-    name: str               # of the function
-    label: str              # the mistake in words; empty if the pair is right
-    source: str             # Python: f, f_vjp, check_inputs(), and WRT if not all inputs are differentiated
-    kinds: object = ()      # kinds that name the mistake: a list, or a dict of lists by input
-    mentions: str = ""      # pattern of a helpful sentence
+    name: str  # of the function
+    label: str  # the mistake in words; empty if the pair is right
+    source: str  # Python: f, f_vjp, check_inputs(), and WRT if not all inputs are differentiated
+    kinds: object = ()  # kinds that name the mistake: a list, or a dict of lists by input
+    mentions: str = ""  # pattern of a helpful sentence
 
     @property
     def is_right(self):
@@ -52,8 +52,15 @@ class Case:
     def load(self):
         """Return the case as a module with ``f``, ``f_vjp`` and ``check_inputs``."""
         file = f"<case {next(NUMBERS)}: {self.name}>.py"
-        linecache.cache[file] = (len(self.source), None, self.source.splitlines(keepends=True), file)
-        spec = importlib.util.spec_from_loader(f"benchmark_case_{next(NUMBERS)}", loader=None, origin=file)
+        linecache.cache[file] = (
+            len(self.source),
+            None,
+            self.source.splitlines(keepends=True),
+            file,
+        )
+        spec = importlib.util.spec_from_loader(
+            f"benchmark_case_{next(NUMBERS)}", loader=None, origin=file
+        )
         module = importlib.util.module_from_spec(spec)
         module.__file__ = file
         sys.modules[spec.name] = module
@@ -66,31 +73,38 @@ class Score:
     """Counts of a checker's verdicts on a set of cases."""
 
     checker: str
-    mistakes: int = 0           # cases that are wrong
+    mistakes: int = 0  # cases that are wrong
     caught: int = 0
-    named: int = 0              # caught with a kind that names the mistake, for every wrong input
-    names_kinds: bool = False   # whether the checker names kinds at all
-    right: int = 0              # cases that are right
+    named: int = 0  # caught with a kind that names the mistake, for every wrong input
+    names_kinds: bool = False  # whether the checker names kinds at all
+    right: int = 0  # cases that are right
     false_alarms: int = 0
-    failures: int = 0           # cases on which the checker itself failed
-    seconds: list = field(default_factory=list)     # for each case
-    missed: list = field(default_factory=list)      # "name: label" of mistakes that were not caught
-    alarms: list = field(default_factory=list)      # names of right cases that raised an alarm
+    failures: int = 0  # cases on which the checker itself failed
+    seconds: list = field(default_factory=list)  # for each case
+    missed: list = field(default_factory=list)  # "name: label" of mistakes that were not caught
+    alarms: list = field(default_factory=list)  # names of right cases that raised an alarm
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
-        return {**vars(self), "median_seconds": float(np.median(self.seconds or [0.0])),
-                "total_seconds": float(np.sum(self.seconds))}
+        return {
+            **vars(self),
+            "median_seconds": float(np.median(self.seconds or [0.0])),
+            "total_seconds": float(np.sum(self.seconds)),
+        }
 
     def row(self):
         """Return the score as a row of a Markdown table."""
         named = f"{self.named}" if self.names_kinds else "—"
-        return f"| {self.checker} | {self.caught} of {self.mistakes} | {named} | {self.false_alarms} of {self.right} " \
+        return (
+            f"| {self.checker} | {self.caught} of {self.mistakes} | {named} | {self.false_alarms} of {self.right} "
             f"| {self.failures} | {1e3 * np.median(self.seconds or [0.0]):.0f} ms | {np.sum(self.seconds):.0f} s |"
+        )
 
 
-HEAD = ("| checker | caught | named | false alarms | cannot take | median | in all |\n"
-        "| --- | --: | --: | --: | --: | --: | --: |")
+HEAD = (
+    "| checker | caught | named | false alarms | cannot take | median | in all |\n"
+    "| --- | --: | --: | --: | --: | --: | --: |"
+)
 
 
 def cases(every=1):
@@ -110,11 +124,22 @@ def cases(every=1):
     >>> len([case for case in cases() if not case.is_right]) >= 300
     True
     """
-    right = [Case(path.stem, "", path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.py"))]
+    right = [
+        Case(path.stem, "", path.read_text(encoding="utf-8"))
+        for path in sorted(FOLDER.glob("*.py"))
+    ]
     sources = {case.name: case.source for case in right}
     listed = tomllib.loads((FOLDER / "mistakes.toml").read_text(encoding="utf-8"))["mistake"]
-    wrong = [Case(item["function"], item["label"], spoiled(sources[item["function"]], item), item["kinds"],
-                  item["mentions"]) for item in listed]
+    wrong = [
+        Case(
+            item["function"],
+            item["label"],
+            spoiled(sources[item["function"]], item),
+            item["kinds"],
+            item["mentions"],
+        )
+        for item in listed
+    ]
     return right[::every] + wrong[::every]
 
 
@@ -155,9 +180,13 @@ def score(name, checker: Callable, chosen, progress=None):
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 verdict = checker(module.f, module.f_vjp, inputs, wrt)
-        except Exception as error:                      # a checker may raise anything
+        except Exception as error:  # a checker may raise anything
             untaken |= {case.name} if case.is_right else set()
-            verdict = None if case.name in untaken else Verdict(True, None, f"{type(error).__name__}: {error}")
+            verdict = (
+                None
+                if case.name in untaken
+                else Verdict(True, None, f"{type(error).__name__}: {error}")
+            )
         result.seconds.append(time.process_time() - start)
         sys.modules.pop(module.__name__, None)
         _count(result, case, verdict)
@@ -189,7 +218,9 @@ def is_named(case, verdict):
     """Return whether a verdict names the mistake of a case, for every input that it calls wrong."""
     if verdict.kinds is None:
         return False
-    if not verdict.kinds:                               # refused in words, before any input was judged
+    if not verdict.kinds:  # refused in words, before any input was judged
         return bool(re.search(case.mentions, verdict.words, re.IGNORECASE))
-    return all(kind in (case.kinds.get(name, ()) if isinstance(case.kinds, dict) else case.kinds)
-               for name, kind in verdict.kinds.items())
+    return all(
+        kind in (case.kinds.get(name, ()) if isinstance(case.kinds, dict) else case.kinds)
+        for name, kind in verdict.kinds.items()
+    )

@@ -21,19 +21,33 @@ def chosen(names):
             found[name] = known[name]
         else:
             why = "is not installed" if name in CHECKERS else "is unknown"
-            raise SystemExit(f"ibpcl.verify.benchmark: {name} {why}; there are {', '.join(known)}, or "
-                             "package.module:function, called as checker(f, f_vjp, inputs, wrt)")
+            raise SystemExit(
+                f"ibpcl.verify.benchmark: {name} {why}; there are {', '.join(known)}, or "
+                "package.module:function, called as checker(f, f_vjp, inputs, wrt)"
+            )
     return found
 
 
 def main(arguments=None):
     """Measure the checkers that the command line names and print a table."""
     parser = argparse.ArgumentParser(prog="python -m ibpcl.verify.benchmark", description=__doc__)
-    parser.add_argument("checkers", nargs="*", metavar="CHECKER",
-                        help=f"one of {', '.join(CHECKERS)}, or package.module:function (default: all installed)")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th case only (default: 1)")
-    parser.add_argument("--json", metavar="FILE", help="write the scores, with the cases that were missed")
-    parser.add_argument("--missed", action="store_true", help="print the mistakes that were missed, and false alarms")
+    parser.add_argument(
+        "checkers",
+        nargs="*",
+        metavar="CHECKER",
+        help=f"one of {', '.join(CHECKERS)}, or package.module:function (default: all installed)",
+    )
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="take each N-th case only (default: 1)"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the scores, with the cases that were missed"
+    )
+    parser.add_argument(
+        "--missed",
+        action="store_true",
+        help="print the mistakes that were missed, and false alarms",
+    )
     options = parser.parse_args(arguments)
     if options.every < 1:
         parser.error("--every takes a number of at least 1")
@@ -43,10 +57,16 @@ def main(arguments=None):
         result = score(name, checker, every)
         scores.append(result)
         print(result.row(), flush=True)
-        for title in [*result.missed, *(f"{name}: false alarm" for name in result.alarms)] if options.missed else ():
+        for title in (
+            [*result.missed, *(f"{name}: false alarm" for name in result.alarms)]
+            if options.missed
+            else ()
+        ):
             print(f"    {title}", file=sys.stderr)
     if options.json:
-        Path(options.json).write_text(json.dumps([result.to_dict() for result in scores], indent=1), encoding="utf-8")
+        Path(options.json).write_text(
+            json.dumps([result.to_dict() for result in scores], indent=1), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ from ibpcl.verify.benchmark import Verdict
 from ibpcl.verify.gradcheck import check
 from ibpcl.verify.problem import make_problem
 
-SCIPY_LIMIT = 1e-5      # scipy returns a norm and leaves the limit to its user: relative to that of the gradient
+SCIPY_LIMIT = (
+    1e-5  # scipy returns a norm and leaves the limit to its user: relative to that of the gradient
+)
 
 
 def ibpcl(f, f_vjp, inputs, wrt):
@@ -59,17 +61,22 @@ class Flat:
 def torch(f, f_vjp, inputs, wrt):
     """Call ``torch.autograd.gradcheck`` on the pair as a ``torch.autograd.Function``."""
     import torch
+
     flat = Flat(f, f_vjp, inputs, wrt)
 
     class Pair(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *tensors):
             ctx.save_for_backward(*tensors)
-            return torch.from_numpy(np.array(flat.out(*(t.detach().numpy() for t in tensors)), dtype=float))
+            return torch.from_numpy(
+                np.array(flat.out(*(t.detach().numpy() for t in tensors)), dtype=float)
+            )
 
         @staticmethod
         def backward(ctx, grad):
-            found = flat.vjp(grad.detach().numpy(), *(t.detach().numpy() for t in ctx.saved_tensors))
+            found = flat.vjp(
+                grad.detach().numpy(), *(t.detach().numpy() for t in ctx.saved_tensors)
+            )
             return tuple(torch.from_numpy(np.array(item)) for item in found)
 
     tensors = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in flat.start]
@@ -77,7 +84,7 @@ def torch(f, f_vjp, inputs, wrt):
         return Verdict(not torch.autograd.gradcheck(Pair.apply, tensors))
     except RuntimeError as error:
         if type(error).__name__ != "GradcheckError" and "invalid gradient" not in str(error):
-            raise                                       # not a verdict: it cannot take the pair
+            raise  # not a verdict: it cannot take the pair
         return Verdict(True, None, str(error))
 
 
@@ -85,25 +92,34 @@ def jax(f, f_vjp, inputs, wrt):
     """Call ``jax.test_util.check_grads`` on the pair as a ``jax.custom_vjp``."""
     import jax
     from jax.test_util import check_grads
+
     jax.config.update("jax_enable_x64", True)
-    logging.getLogger("jax._src.callback").setLevel(logging.CRITICAL)   # it prints what a callback raises
+    logging.getLogger("jax._src.callback").setLevel(
+        logging.CRITICAL
+    )  # it prints what a callback raises
     flat = Flat(f, f_vjp, inputs, wrt)
     shape = jax.ShapeDtypeStruct(flat.out(*flat.start).shape, np.float64)
     shapes = [jax.ShapeDtypeStruct(np.shape(value), np.float64) for value in flat.start]
 
     @jax.custom_vjp
     def function(*values):
-        return jax.pure_callback(lambda *v: np.asarray(flat.out(*map(np.asarray, v)), dtype=float), shape, *values)
+        return jax.pure_callback(
+            lambda *v: np.asarray(flat.out(*map(np.asarray, v)), dtype=float), shape, *values
+        )
 
     def backward(values, w):
-        return tuple(jax.pure_callback(lambda w, *v: flat.vjp(np.asarray(w), *map(np.asarray, v)), shapes, w, *values))
+        return tuple(
+            jax.pure_callback(
+                lambda w, *v: flat.vjp(np.asarray(w), *map(np.asarray, v)), shapes, w, *values
+            )
+        )
 
     function.defvjp(lambda *values: (function(*values), values), backward)
     try:
         check_grads(function, tuple(flat.start), order=1, modes=["rev"])
     except AssertionError as error:
         return Verdict(True, None, str(error))
-    except Exception as error:                          # a gradient of a wrong shape: XlaRuntimeError
+    except Exception as error:  # a gradient of a wrong shape: XlaRuntimeError
         if "shape" not in str(error).lower() and "number of gradients" not in str(error):
             raise
         return Verdict(True, None, str(error))
@@ -113,6 +129,7 @@ def jax(f, f_vjp, inputs, wrt):
 def scipy(f, f_vjp, inputs, wrt):
     """Call ``scipy.optimize.check_grad`` on a random combination of the outputs."""
     from scipy.optimize import check_grad
+
     flat = Flat(f, f_vjp, inputs, wrt)
     sizes = np.cumsum([value.size for value in flat.start])[:-1]
     shapes = [value.shape for value in flat.start]
@@ -129,13 +146,16 @@ def scipy(f, f_vjp, inputs, wrt):
     if found.shape != start.shape:
         return Verdict(True, None, f"a gradient of shape {found.shape} for {start.shape}")
     error = check_grad(lambda x: float(w @ flat.out(*values(x))), gradient, start)
-    return Verdict(not error <= SCIPY_LIMIT * (1 + np.linalg.norm(found)), None, f"error {error:.1e}")
+    return Verdict(
+        not error <= SCIPY_LIMIT * (1 + np.linalg.norm(found)), None, f"error {error:.1e}"
+    )
 
 
 def autograd(f, f_vjp, inputs, wrt):
     """Call ``autograd.test_util.check_grads`` on the pair as a primitive with ``defvjp``."""
     from autograd.extend import defvjp, primitive
     from autograd.test_util import check_grads
+
     flat = Flat(f, f_vjp, inputs, wrt)
     function = primitive(lambda *values: flat.out(*values))
 
@@ -145,18 +165,26 @@ def autograd(f, f_vjp, inputs, wrt):
     defvjp(function, *(pulled(n) for n in range(len(flat.start))))
     start = [float(value) if value.ndim == 0 else value for value in flat.start]
     try:
-        for n in range(len(start)):                     # it looks at one argument at a time
+        for n in range(len(start)):  # it looks at one argument at a time
             check_grads(function, n, modes=["rev"], order=1)(*start)
     except AssertionError as error:
         return Verdict(True, None, str(error))
     return Verdict(False)
 
 
-CHECKERS = {"ibpcl.check": ("ibpcl", ibpcl), "torch.autograd.gradcheck": ("torch", torch),
-            "jax.test_util.check_grads": ("jax", jax), "scipy.optimize.check_grad": ("scipy", scipy),
-            "autograd.test_util.check_grads": ("autograd", autograd)}
+CHECKERS = {
+    "ibpcl.check": ("ibpcl", ibpcl),
+    "torch.autograd.gradcheck": ("torch", torch),
+    "jax.test_util.check_grads": ("jax", jax),
+    "scipy.optimize.check_grad": ("scipy", scipy),
+    "autograd.test_util.check_grads": ("autograd", autograd),
+}
 
 
 def installed():
     """Return the checkers whose library is installed, by name."""
-    return {name: checker for name, (library, checker) in CHECKERS.items() if importlib.util.find_spec(library)}
+    return {
+        name: checker
+        for name, (library, checker) in CHECKERS.items()
+        if importlib.util.find_spec(library)
+    }

@@ -11,8 +11,8 @@ from ibpcl.verify.doors.reading import Leaf
 class Arguments:
     """The arguments of a forward, in which nested collections are spread into their arrays."""
 
-    given: dict             # the arguments by name
-    keywords: tuple = ()    # names of those that are passed by keyword only
+    given: dict  # the arguments by name
+    keywords: tuple = ()  # names of those that are passed by keyword only
 
     @cached_property
     def spread(self):
@@ -20,8 +20,10 @@ class Arguments:
         found = []
         for name, value in self.given.items():
             if leaves.is_container(value):
-                found += [Leaf(leaves.text_of(path, name), (name, *path), item)
-                          for path, item in leaves.arrays_in(value, False).items()]
+                found += [
+                    Leaf(leaves.text_of(path, name), (name, *path), item)
+                    for path, item in leaves.arrays_in(value, False).items()
+                ]
             else:
                 found.append(Leaf(name, (name,), value))
         return found
@@ -36,8 +38,10 @@ class Arguments:
 
     def passed_to(self, function, made):
         """Call a function with arguments by name, by position where possible."""
-        return function(*(value for name, value in made.items() if name not in self.keywords),
-                        **{name: value for name, value in made.items() if name in self.keywords})
+        return function(
+            *(value for name, value in made.items() if name not in self.keywords),
+            **{name: value for name, value in made.items() if name in self.keywords},
+        )
 
 
 def is_moved(leaf):
@@ -46,5 +50,6 @@ def is_moved(leaf):
 
 
 def _is_floats(value):
-    return bool(value) and all(isinstance(item, float) or (isinstance(item, list) and _is_floats(item))
-                               for item in value)
+    return bool(value) and all(
+        isinstance(item, float) or (isinstance(item, list) and _is_floats(item)) for item in value
+    )

@@ -7,7 +7,7 @@ import numpy as np
 
 from ibpcl.verify.doors import vocabulary as words
 
-MOST = 24           # ways to call a function that are tried
+MOST = 24  # ways to call a function that are tried
 
 
 class Call(NamedTuple):
@@ -18,8 +18,8 @@ class Call(NamedTuple):
     ``("dout", n)`` for that of one of several outputs.
     """
 
-    positional: tuple       # roles of the arguments by position
-    keywords: tuple = ()    # (name, role) of arguments by keyword
+    positional: tuple  # roles of the arguments by position
+    keywords: tuple = ()  # (name, role) of arguments by keyword
 
     @property
     def roles(self):
@@ -29,7 +29,11 @@ class Call(NamedTuple):
     @property
     def takes_cotangent(self):
         """True if the gradient that arrives from above is among the arguments."""
-        return any(role == "dout" or role[:1] == ("dout",) for role in self.roles if not isinstance(role, int))
+        return any(
+            role == "dout" or role[:1] == ("dout",)
+            for role in self.roles
+            if not isinstance(role, int)
+        )
 
     @property
     def takes_rate(self):
@@ -38,15 +42,23 @@ class Call(NamedTuple):
 
     def arguments(self, dout, out, extras, inputs, kept=None):
         """Return the positional arguments and those by keyword."""
+
         def value(role):
             if isinstance(role, tuple):
                 return dout[role[1]] if len(role) == 2 else inputs[role[0]]
             if isinstance(role, int):
                 return extras[role]
-            return {"dout": dout, "out": out, "rate": rate_for(dout), "kept": kept,
-                    "cache": extras[0] if len(extras) == 1 else tuple(extras)}[role]
+            return {
+                "dout": dout,
+                "out": out,
+                "rate": rate_for(dout),
+                "kept": kept,
+                "cache": extras[0] if len(extras) == 1 else tuple(extras),
+            }[role]
 
-        return [value(role) for role in self.positional], {name: value(role) for name, role in self.keywords}
+        return [value(role) for role in self.positional], {
+            name: value(role) for name, role in self.keywords
+        }
 
 
 def rate_for(dout):
@@ -83,9 +95,16 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
     list of Call
     """
     if not parameters.known or (parameters.open_ended and not parameters.required):
-        roles = [("dout", "cache")] if extras else [("dout", *((name,) for name in inputs)),
-                                                    tuple((name,) for name in inputs)]
-        return [Call(("dout",))] + [Call(way) for way in roles] if method else [Call(way) for way in roles]
+        roles = (
+            [("dout", "cache")]
+            if extras
+            else [("dout", *((name,) for name in inputs)), tuple((name,) for name in inputs)]
+        )
+        return (
+            [Call(("dout",))] + [Call(way) for way in roles]
+            if method
+            else [Call(way) for way in roles]
+        )
     options = [_options(name, inputs, extras, method) for name in parameters.required]
     if outputs > 1:
         arriving = [n for n, name in enumerate(parameters.required) if words.is_cotangent(name)]
@@ -116,7 +135,7 @@ def _options(name, inputs, extras, method=False):
     if word in words.CACHES and extras:
         return cache
     if not exact and not alike and (words.is_label(name) or word == "y") and method:
-        return []                                       # a label that the forward does not take: the loss is inside
+        return []  # a label that the forward does not take: the loss is inside
     if exact:
         return [*exact, *(["dout"] if words.is_cotangent(name) else []), "out"]
     if words.is_cotangent(name):
@@ -136,8 +155,11 @@ def _optional(parameters, inputs):
         key = next((key for key in inputs if words.plain(key) == word), None)
         if key is not None:
             found.append((name, (key,)))
-        elif words.is_cotangent(name) and not any(words.is_cotangent(other) for other in parameters.required) \
-                and word not in ("d", "g", "v"):
+        elif (
+            words.is_cotangent(name)
+            and not any(words.is_cotangent(other) for other in parameters.required)
+            and word not in ("d", "g", "v")
+        ):
             found.append((name, "dout"))
         elif word in words.RATES:
             found.append((name, "rate"))

@@ -8,9 +8,10 @@ import numpy as np
 from ibpcl.verify.doors import implied
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.objects import Opened, method_of
-from ibpcl.verify.doors.pairs import fits, split
+from ibpcl.verify.doors.pairs import fits
 from ibpcl.verify.doors.refusals import FormError
 from ibpcl.verify.doors.signatures import parameters_of
+from ibpcl.verify.doors.ways import split
 
 
 class Methods(NamedTuple):
@@ -23,12 +24,16 @@ class Methods(NamedTuple):
 def methods_of(kind):
     """Return the forward and the backward method of a class, None if it has no such pair."""
     forward = next((name for name in words.FORWARD_METHODS if _has(kind, name)), None)
-    backward = next((name for name in words.BACKWARD_METHODS if _has(kind, name) and name != forward), None)
+    backward = next(
+        (name for name in words.BACKWARD_METHODS if _has(kind, name) and name != forward), None
+    )
     return Methods(forward, backward) if forward and backward else None
 
 
 def _has(kind, name):
-    return any(name in vars(base) and callable(getattr(kind, name, None)) for base in kind.__mro__[:-1])
+    return any(
+        name in vars(base) and callable(getattr(kind, name, None)) for base in kind.__mro__[:-1]
+    )
 
 
 def pair_of_object(holder, given, keywords=(), methods=None):
@@ -51,7 +56,9 @@ def pair_of_object(holder, given, keywords=(), methods=None):
     """
     methods = methods or methods_of(type(holder))
     backward = parameters_of(method_of(type(holder), methods.backward), skip=1)
-    label = implied.label_of(backward, [name for name in given if name in _names(holder, methods.forward)])
+    label = implied.label_of(
+        backward, [name for name in given if name in _names(holder, methods.forward)]
+    )
     if label is None:
         return Opened(holder, given, keywords, methods).pair()
     return _of_implied_loss(holder, given, keywords, methods, label)
@@ -69,13 +76,17 @@ def _of_implied_loss(holder, given, keywords, methods, label):
     for words_of_loss, loss in implied.LOSSES.items():
         try:
             with np.errstate(all="ignore"):
-                pair = Opened(holder, {**inputs, label: target}, keywords, methods, (label, loss)).pair()
+                pair = Opened(
+                    holder, {**inputs, label: target}, keywords, methods, (label, loss)
+                ).pair()
                 if fits(pair):
                     note = f"the loss inside {methods.backward} is taken as {words_of_loss.format(y=label)}"
                     return replace(pair, notes=(*pair.notes, note))
-        except FormError:                               # this loss does not fit the output
+        except FormError:  # this loss does not fit the output
             continue
     title = f"{type(holder).__name__}.{methods.backward}"
-    raise FormError(f"check: {title} takes {label}, which {methods.forward} does not take: its loss is inside, and its "
-                    f"gradients are those of no usual loss; let a method return loss, gradients, or give {title} "
-                    "dout, then call ibpcl.check(layer, x)")
+    raise FormError(
+        f"check: {title} takes {label}, which {methods.forward} does not take: its loss is inside, and its "
+        f"gradients are those of no usual loss; let a method return loss, gradients, or give {title} "
+        "dout, then call ibpcl.check(layer, x)"
+    )

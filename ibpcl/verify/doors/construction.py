@@ -1,7 +1,6 @@
 """An object of a class whose constructor's arguments are not given: guessed sizes, tried until the class works."""
 
 import inspect
-import itertools
 import re
 
 import numpy as np
@@ -10,16 +9,27 @@ from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.draws import repeated
 from ibpcl.verify.doors.refusals import FormError, raised
+from ibpcl.verify.doors.settings import guesses_for, settings
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of
 
-SET_UP = ("set_input_shape", "_setup", "build", "initialize", "init", "setup", "init_weights", "init_params",
-          "initialize_weights", "initialize_parameters", "init_parameters", "reset_parameters", "_init_params",
-          "_init_weights", "initialize_params", "_initialize")
-FRACTIONS = ("scale", "std", "decay", "bound", "prob", "rate", "dropout", "alpha", "slope", "momentum", "lr", "lambda",
-             "reg")
-MOST = 40           # settings of a constructor that are tried
-OUT = r"n?_?(num_?)?(out|output|outputs|units|neurons|nodes|nout)\w*|fan_?out|n_?hidden|hidden\w*|n_?filters?" \
-      r"|num_?filters|filters|depth|n_?classes|num_?classes|layer_depth|m|embed\w*_dim|out_?ch\w*"
+SET_UP = (
+    "set_input_shape",
+    "_setup",
+    "build",
+    "initialize",
+    "init",
+    "setup",
+    "init_weights",
+    "init_params",
+    "initialize_weights",
+    "initialize_parameters",
+    "init_parameters",
+    "reset_parameters",
+    "_init_params",
+    "_init_weights",
+    "initialize_params",
+    "_initialize",
+)
 
 
 def constructed(kind, inputs, given_arguments=None):
@@ -37,12 +47,21 @@ def constructed(kind, inputs, given_arguments=None):
         If no object can be made.
     """
     parameters = parameters_of(kind.__init__, skip=1) if "__init__" in dir(kind) else None
-    wanted = list(parameters.required) if parameters and parameters.known and not parameters.open_ended else []
+    wanted = (
+        list(parameters.required)
+        if parameters and parameters.known and not parameters.open_ended
+        else []
+    )
     wanted += [name for name in _large(kind) if name not in wanted]
     given = dict(given_arguments or {})
     if isinstance(inputs, dict) and parameters is not None:
-        given.update({name: value for name, value in inputs.items()
-                      if name in parameters.every and name not in forward_names(kind)})
+        given.update(
+            {
+                name: value
+                for name, value in inputs.items()
+                if name in parameters.every and name not in forward_names(kind)
+            }
+        )
         inputs = {name: value for name, value in inputs.items() if name not in given}
     missing = [name for name in wanted if name not in given]
     x = first_array(inputs)
@@ -66,9 +85,14 @@ def constructed(kind, inputs, given_arguments=None):
             holder = made(kind, {**given, **options})
             if set_up(holder, shape, options, variant) and runs(holder, inputs):
                 return holder, inputs
-    raise errors[0] if errors else FormError(
-        f"check: {kind.__name__}({', '.join(wanted)}) could not be made with guessed arguments; give an object "
-        f"instead: ibpcl.check({kind.__name__}(...), x)")
+    raise (
+        errors[0]
+        if errors
+        else FormError(
+            f"check: {kind.__name__}({', '.join(wanted)}) could not be made with guessed arguments; give an object "
+            f"instead: ibpcl.check({kind.__name__}(...), x)"
+        )
+    )
 
 
 def _large(kind):
@@ -77,15 +101,20 @@ def _large(kind):
         every = inspect.signature(kind.__init__).parameters.values()
     except (TypeError, ValueError):
         return []
-    return [p.name for p in every if isinstance(p.default, int) and p.default > 20
-            and re.search("dim|size|hidden|in|out|class|unit|feature|shape", p.name)
-            and not re.search("seed|iter|epoch|batch|step", p.name)] \
-        + [p.name for p in every if p.name == "input_dim" and isinstance(p.default, tuple)]
+    return [
+        p.name
+        for p in every
+        if isinstance(p.default, int)
+        and p.default > 20
+        and re.search("dim|size|hidden|in|out|class|unit|feature|shape", p.name)
+        and not re.search("seed|iter|epoch|batch|step", p.name)
+    ] + [p.name for p in every if p.name == "input_dim" and isinstance(p.default, tuple)]
 
 
 def forward_names(kind):
     """Return the names of the arguments of a class's forward."""
     from ibpcl.verify.doors.classes import methods_of
+
     methods = methods_of(kind)
     return method_parameters(kind, methods.forward).every if methods else []
 
@@ -120,12 +149,20 @@ def set_up(holder, shape, options, variant=0):
         if not inspect.isfunction(getattr(kind, name, None)):
             continue
         parameters = method_parameters(kind, name)
-        values = [PlainStep() if "opt" in words.plain(other) else options.get(other, _setting(
-            other, shape, shape[-1] if shape else 4, None, {}, np.random.default_rng(1))[variant and -1])
-            for other in parameters.required]
+        values = [
+            PlainStep()
+            if "opt" in words.plain(other)
+            else options.get(
+                other,
+                guesses_for(
+                    other, shape, shape[-1] if shape else 4, None, {}, np.random.default_rng(1)
+                )[variant and -1],
+            )
+            for other in parameters.required
+        ]
         try:
             repeated(lambda name=name, values=values: getattr(holder, name)(*values))
-        except Exception:                               # it may want something else
+        except Exception:  # it may want something else
             continue
         called = True
     return called
@@ -134,6 +171,7 @@ def set_up(holder, shape, options, variant=0):
 def runs(holder, inputs):
     """Return whether the forward of an object takes these inputs."""
     from ibpcl.verify.doors.classes import methods_of
+
     methods = methods_of(type(holder))
     if methods is None:
         return True
@@ -142,7 +180,7 @@ def runs(holder, inputs):
     try:
         with np.errstate(all="ignore"):
             getattr(leaves.duplicate(holder), methods.forward)(*(() if named else values), **named)
-    except Exception:                                   # other sizes may fit
+    except Exception:  # other sizes may fit
         return False
     return True
 
@@ -153,71 +191,12 @@ def made(kind, arguments):
         return repeated(lambda: kind(**arguments))
     except (Exception, SystemExit) as error:
         shown = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
-        raise FormError(f"check: {raised(error, f'{kind.__name__}({shown})')}; give an object instead: "
-                        f"ibpcl.check({kind.__name__}(...), x), or make one in the file: "
-                        f"layer = {kind.__name__}(...)") from error
+        raise FormError(
+            f"check: {raised(error, f'{kind.__name__}({shown})')}; give an object instead: "
+            f"ibpcl.check({kind.__name__}(...), x), or make one in the file: "
+            f"layer = {kind.__name__}(...)"
+        ) from error
 
 
 def _short(value):
     return f"array{value.shape}" if isinstance(value, np.ndarray) else repr(value)
-
-
-def settings(kind, missing, shape):
-    """Yield guesses for missing constructor arguments that fit inputs of a shape, the likeliest first."""
-    rng = np.random.default_rng(1)
-    source = vars(inspect.getmodule(kind) or kind)
-    annotations = getattr(kind.__init__, "__annotations__", {})
-    for last in dict.fromkeys((shape[-1] if shape else 4, *(shape[1:2] if len(shape) > 2 else ()), *shape[:1])):
-        has_prime = any("prime" in words.plain(name) or "deriv" in words.plain(name) for name in missing)
-        options = [[np.tanh] if has_prime and words.plain(name) in ("f", "g", "fn", "func", "function") else
-                   _setting(name, shape, last, annotations.get(name), source, rng) for name in missing]
-        for values in itertools.islice(itertools.product(*options), MOST):
-            yield dict(zip(missing, values, strict=True))
-
-
-def _setting(name, shape, size, annotation, source, rng):
-    """Return the guesses for one constructor argument, the likeliest first."""
-    word, text = words.plain(name), name.lower()
-    if word == "kernel":
-        images = [[3, 3, shape[-1], 2], [2, shape[1], 3, 3], 3, (3, 3)] if len(shape) == 4 else []
-        return [*images, 3, rng.normal(size=(size, 5))]
-    if word in ("w", "weights", "weight"):
-        sizes = [(2, shape[1], 3, 3), (3, 3, shape[-1], 2)] if len(shape) == 4 else [(size, 5), (5, size)]
-        return [rng.normal(size=item) for item in sizes]
-    if word in ("b", "bias", "biases"):
-        return [rng.normal(size=item) for item in ([(2,)] if len(shape) == 4 else [(5,), (1, 5), (5, 1)])]
-    if word in ("gamma", "beta"):
-        sizes = [shape[1:]] if len(shape) < 4 else [(1, shape[1], 1, 1), (shape[1],), shape[1:]]
-        return [rng.normal(size=item) for item in sizes]
-    if "prime" in word or "deriv" in word or ("activation" in word and "grad" in word):
-        return [lambda x: 1 - np.tanh(x) ** 2]
-    if "shape" in word or word in ("xdim", "inputdims", "indims"):
-        return [(3, 3)] if "kernel" in word or "filter" in word else \
-            [tuple(shape[1:]) if len(shape) > 1 else tuple(shape), tuple(shape)]
-    if word.endswith(("dims", "sizes", "layers", "units")) and word.startswith(("hidden", "layer", "dims", "sizes")):
-        return [[6, 5], [int(size), 6, 5], 2]
-    if "activation" in word or word in ("act", "func", "fn", "nonlinearity"):
-        return ["tanh", "sigmoid"] if annotation in (str, "str") else [source.get("tanh") or np.tanh, "tanh", "sigmoid"]
-    if "stride" in word:
-        return [1, (1, 1)]
-    if "pad" in word:
-        return [0, 1, ((1, 1), (1, 1)), (1, 1), "same", "valid"]
-    if any(part in word for part in ("kernel", "pool", "filtersize", "filterh", "filterw", "hfilter", "wfilter",
-                                     "fheight", "fwidth")) or word in ("k", "f", "fh", "fw", "ksize"):
-        return [2, (2, 2)] if "pool" in word else [3, (3, 3)]
-    if word in ("rng", "randomstate", "generator"):
-        return [np.random.default_rng(0)]
-    if any(part in word for part in FRACTIONS) \
-            or word == "p" or annotation in (float, "float"):
-        return [0.5]
-    if "eps" in word:
-        return [1e-5]
-    if word == "name" or annotation in (str, "str"):
-        return ["relu", "tanh", "sigmoid", "layer"]
-    if "head" in word:
-        return [2]
-    if any(part in word for part in ("vocab", "numembeddings", "ntokens", "nwords")):
-        return [7]
-    if annotation in (bool, "bool"):
-        return [True]
-    return [5] if re.fullmatch(OUT, text) else [int(size), tuple(shape[1:])]

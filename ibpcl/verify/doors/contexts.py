@@ -49,6 +49,7 @@ def pair_of_function(kind, given):
 
     ``given`` has the arguments after the context, by name.
     """
+
     def f(*values):
         context = Context()
         return kind.forward(context, *values), context

@@ -10,26 +10,36 @@ from ibpcl.verify.doors.classes import methods_of
 from ibpcl.verify.doors.contexts import is_function
 from ibpcl.verify.doors.signatures import method_parameters, parameters_of, returned_names, tree_of
 
-LOSS_METHODS = ("loss", "compute_loss", "cost", "loss_and_grad", "loss_and_gradient", "compute_cost")
+LOSS_METHODS = (
+    "loss",
+    "compute_loss",
+    "cost",
+    "loss_and_grad",
+    "loss_and_gradient",
+    "compute_cost",
+)
 OBJECTIVES = ("f", "loss", "cost", "objective", "func", "fun", "function", "J")
 
 
 class Target(NamedTuple):
     """Something in a file that can be checked."""
 
-    name: str               # as the report shows it, and as FILE:NAME names it
-    kind: str               # "pair", "jvp", "hvp", "class", "object", "loss" or "framework"
-    forward: object         # a function, a class or an object
-    gradient: object = None     # the gradient function; None if the forward has it
-    aliases: tuple = ()     # further names that find it
-    beside: object = None   # for "hvp": the gradient function, whose derivative it is
+    name: str  # as the report shows it, and as FILE:NAME names it
+    kind: str  # "pair", "jvp", "hvp", "class", "object", "loss" or "framework"
+    forward: object  # a function, a class or an object
+    gradient: object = None  # the gradient function; None if the forward has it
+    aliases: tuple = ()  # further names that find it
+    beside: object = None  # for "hvp": the gradient function, whose derivative it is
 
 
 def targets_in(module):
     """Return the targets of a module in the order of its source: {name: Target}."""
     everything = vars(module)
-    functions = {name: value for name, value in everything.items()
-                 if callable(value) and not inspect.isclass(value) and not name.startswith("__")}
+    functions = {
+        name: value
+        for name, value in everything.items()
+        if callable(value) and not inspect.isclass(value) and not name.startswith("__")
+    }
     own = {name: value for name, value in functions.items() if _is_own(value, module)}
     found = frameworks.targets_in(module)
     taken = {alias for target in found.values() for alias in (target.name, *target.aliases)}
@@ -56,14 +66,23 @@ def _pairs(own, functions, taken):
             marked.setdefault(_without(parts, words.FORWARD_WORDS), name)
         plain.setdefault(tuple(parts), name)
     found, used = {}, set()
-    for kind, marks in (("pair", words.BACKWARD_WORDS), ("pair", words.DERIVATIVE_WORDS), ("jvp", words.JVP_WORDS),
-                        ("hvp", words.HVP_WORDS)):
+    for kind, marks in (
+        ("pair", words.BACKWARD_WORDS),
+        ("pair", words.DERIVATIVE_WORDS),
+        ("jvp", words.JVP_WORDS),
+        ("hvp", words.HVP_WORDS),
+    ):
         for name in functions:
             if name in taken or name in used:
                 continue
             forward = _forward_of(name, marks, plain, marked, kind)
-            if forward is None or forward == name or (name not in own and not name.endswith("_vjp")) \
-                    or forward in taken or (kind == "pair" and forward in found):
+            if (
+                forward is None
+                or forward == name
+                or (name not in own and not name.endswith("_vjp"))
+                or forward in taken
+                or (kind == "pair" and forward in found)
+            ):
                 continue
             title = forward if kind == "pair" else name
             beside = found[forward].gradient if kind == "hvp" and forward in found else None
@@ -80,8 +99,8 @@ def _forward_of(name, marks, plain, marked, kind):
     """Return the name of the forward that a gradient's name belongs to, None if there is none."""
     parts = words.tokens(name)
     for phrase in words.HVP_PHRASES if kind == "hvp" else ():
-        if tuple(parts[-len(phrase):]) == phrase:
-            parts = [*parts[:-len(phrase)], "hvp"]
+        if tuple(parts[-len(phrase) :]) == phrase:
+            parts = [*parts[: -len(phrase)], "hvp"]
     if any(part in marks for part in parts):
         for base in (_without(parts, marks), _without(parts, marks | words.DERIVATIVE_WORDS)):
             if base and base in marked:
@@ -90,7 +109,9 @@ def _forward_of(name, marks, plain, marked, kind):
                 return plain[base]
             if not base:
                 alone = marked.get(()) if marks is words.BACKWARD_WORDS else None
-                return alone or next((other for other in OBJECTIVES if (other,) in plain and other != name), None)
+                return alone or next(
+                    (other for other in OBJECTIVES if (other,) in plain and other != name), None
+                )
     if marks is words.DERIVATIVE_WORDS and name.startswith("d") and len(name) > 1:
         rest = name[1:]
         if tuple(words.tokens(rest)) in plain and plain[tuple(words.tokens(rest))] == rest:
@@ -105,8 +126,13 @@ def _without(parts, marks):
 def returns_gradients(function):
     """Return whether the source of a function returns something and then what its name calls a gradient."""
     names = returned_names(function)
-    return isinstance(names, list) and len(names) > 1 and isinstance(names[0], str) \
-        and not words.looks_like_gradient(names[0]) and any(map(_names_gradient, names[1:]))
+    return (
+        isinstance(names, list)
+        and len(names) > 1
+        and isinstance(names[0], str)
+        and not words.looks_like_gradient(names[0])
+        and any(map(_names_gradient, names[1:]))
+    )
 
 
 def _names_gradient(name):
@@ -117,15 +143,22 @@ def _names_gradient(name):
 
 def _classes(everything, module, found):
     """Return the classes that a module defines and the objects of them that it makes."""
-    kinds = {name: value for name, value in everything.items()
-             if inspect.isclass(value) and value.__module__ == module.__name__ and name not in found}
+    kinds = {
+        name: value
+        for name, value in everything.items()
+        if inspect.isclass(value) and value.__module__ == module.__name__ and name not in found
+    }
     usable = {name: kind for name, kind in kinds.items() if is_concrete(kind)}
     objects = {name: value for name, value in everything.items() if type(value) in usable.values()}
     made = {}
     for name, kind in usable.items():
         instance = next((value for value in objects.values() if type(value) is kind), None)
-        made[name] = Target(name, "class" if instance is None else "object", kind if instance is None else instance,
-                            aliases=tuple(key for key, value in objects.items() if type(value) is kind))
+        made[name] = Target(
+            name,
+            "class" if instance is None else "object",
+            kind if instance is None else instance,
+            aliases=tuple(key for key, value in objects.items() if type(value) is kind),
+        )
     return made
 
 
@@ -134,20 +167,33 @@ def is_concrete(kind):
     methods = methods_of(kind)
     if methods is None:
         return loss_method(kind) is not None
-    return not inspect.isabstract(kind) and all(_does_something(getattr(kind, name)) for name in methods)
+    return not inspect.isabstract(kind) and all(
+        _does_something(getattr(kind, name)) for name in methods
+    )
 
 
 def loss_method(kind):
     """Return the name of a method that returns a loss with gradients, None if there is none."""
-    return next((name for name in LOSS_METHODS if inspect.isfunction(getattr(kind, name, None))
-                 and returns_gradients(getattr(kind, name))), None)
+    return next(
+        (
+            name
+            for name in LOSS_METHODS
+            if inspect.isfunction(getattr(kind, name, None))
+            and returns_gradients(getattr(kind, name))
+        ),
+        None,
+    )
 
 
 def _does_something(function):
     tree = tree_of(function)
     if tree is None:
         return True
-    body = [node for node in tree.body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    ]
     if len(body) == 1 and isinstance(body[0], ast.Return):
         return not _is_not_implemented(body[0].value)
     return not (len(body) == 0 or (len(body) == 1 and isinstance(body[0], (ast.Pass, ast.Raise))))
@@ -155,7 +201,9 @@ def _does_something(function):
 
 def _is_not_implemented(value):
     called = value.func if isinstance(value, ast.Call) else value
-    return value is None or (isinstance(called, ast.Name) and called.id.startswith("NotImplemented"))
+    return value is None or (
+        isinstance(called, ast.Name) and called.id.startswith("NotImplemented")
+    )
 
 
 def find(targets, name):

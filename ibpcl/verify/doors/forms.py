@@ -10,9 +10,10 @@ from ibpcl.verify.doors.classes import methods_of, pair_of_object
 from ibpcl.verify.doors.contexts import is_function, pair_of_function
 from ibpcl.verify.doors.loss_and_gradient import pair_of_loss
 from ibpcl.verify.doors.pair import Pair
-from ibpcl.verify.doors.pairs import cotangent, pair_of, usage
+from ibpcl.verify.doors.pairs import pair_of, usage
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of
+from ibpcl.verify.doors.ways import cotangent
 
 
 def opened(f, f_vjp, inputs, wrt=None, names=None):
@@ -36,14 +37,18 @@ def opened(f, f_vjp, inputs, wrt=None, names=None):
     if isinstance(f, Pair):
         return _chosen(f, wrt)
     if f_vjp is not None and not callable(f_vjp):
-        raise FormError(f"check: the second argument is the gradient function or, for a class or a function that "
-                        f"returns a loss and its gradient, the inputs; got {type(f_vjp).__name__}; calls that work: "
-                        "ibpcl.check(f, f_vjp, (x, w)), ibpcl.check(layer, x)")
+        raise FormError(
+            f"check: the second argument is the gradient function or, for a class or a function that "
+            f"returns a loss and its gradient, the inputs; got {type(f_vjp).__name__}; calls that work: "
+            "ibpcl.check(f, f_vjp, (x, w)), ibpcl.check(layer, x)"
+        )
     if f_vjp is None:
         return _chosen(_without_gradient(f, inputs, names), wrt)
     if not callable(f):
-        raise FormError(f"check: f must be a function or an object with a forward, got {type(f).__name__}; "
-                        "a call that works: ibpcl.check(f, f_vjp, (x, w))")
+        raise FormError(
+            f"check: f must be a function or an object with a forward, got {type(f).__name__}; "
+            "a call that works: ibpcl.check(f, f_vjp, (x, w))"
+        )
     given, keywords = named(inputs, parameters_of(f), names)
     if _is_standard(f, f_vjp, given, keywords):
         _refuse_what_raises(f, f_vjp, given, keywords)
@@ -61,15 +66,18 @@ def _without_gradient(f, inputs, names):
             given, _ = named(inputs, parameters_of(f.forward, skip=1), names)
             return pair_of_function(f, given)
         from ibpcl.verify.doors.construction import constructed
+
         f, inputs = constructed(f, inputs)
     if inspect.isroutine(f) or (callable(f) and methods_of(type(f)) is None):
         given, keywords = named(inputs, parameters_of(f), names)
         return pair_of_loss(f, given, keywords)
     methods = methods_of(type(f))
     if methods is None:
-        raise FormError(f"check: {type(f).__name__} has no forward with a backward; a class needs methods "
-                        "out = layer.forward(x) and dx = layer.backward(dout), and is called as "
-                        "ibpcl.check(layer, x)")
+        raise FormError(
+            f"check: {type(f).__name__} has no forward with a backward; a class needs methods "
+            "out = layer.forward(x) and dx = layer.backward(dout), and is called as "
+            "ibpcl.check(layer, x)"
+        )
     given, keywords = named(inputs, parameters_of(getattr(f, methods.forward)), names)
     return pair_of_object(f, given, keywords, methods)
 
@@ -79,17 +87,23 @@ def named(inputs, parameters, names=None):
     if isinstance(inputs, dict):
         known = set(parameters.every)
         if set(inputs) <= known:
-            return {name: inputs[name] for name in parameters.every if name in inputs}, parameters.keywords
+            return {
+                name: inputs[name] for name in parameters.every if name in inputs
+            }, parameters.keywords
         return dict(inputs), [name for name in parameters.keywords if name in inputs]
     if not isinstance(inputs, (tuple, list)):
         if inputs is None or isinstance(inputs, (str, bytes)):
-            raise FormError("check: inputs must be an array, a tuple, a list or a dict of the forward's arguments, "
-                            f"got {type(inputs).__name__}; a call that works: ibpcl.check(f, f_vjp, (x, w))")
+            raise FormError(
+                "check: inputs must be an array, a tuple, a list or a dict of the forward's arguments, "
+                f"got {type(inputs).__name__}; a call that works: ibpcl.check(f, f_vjp, (x, w))"
+            )
         inputs = (inputs,)
     labels = list(names or parameters.every)
     if len(labels) < len(inputs):
         labels = [f"x{n}" for n in range(len(inputs))] if len(inputs) > 1 else ["x"]
-    return dict(zip(labels, inputs, strict=False)), [name for name in parameters.keywords if name in labels]
+    return dict(zip(labels, inputs, strict=False)), [
+        name for name in parameters.keywords if name in labels
+    ]
 
 
 def _is_standard(f, f_vjp, given, keywords):
@@ -97,22 +111,32 @@ def _is_standard(f, f_vjp, given, keywords):
     parameters = parameters_of(f_vjp)
     if any(leaves.is_container(value) for value in given.values()):
         return False
-    if parameters.known and not parameters.open_ended and len(parameters.required) != 2 \
-            and not len(parameters.required) < 2 <= len(parameters.required) + len(parameters.optional):
+    if (
+        parameters.known
+        and not parameters.open_ended
+        and len(parameters.required) != 2
+        and not len(parameters.required) < 2 <= len(parameters.required) + len(parameters.optional)
+    ):
         return False
     try:
-        copies = {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
-        result = f(*(value for name, value in copies.items() if name not in keywords),
-                   **{name: value for name, value in copies.items() if name in keywords})
-    except (Exception, SystemExit):                     # the door finds words for it
+        copies = {
+            name: np.array(value) if isinstance(value, np.ndarray) else value
+            for name, value in given.items()
+        }
+        result = f(
+            *(value for name, value in copies.items() if name not in keywords),
+            **{name: value for name, value in copies.items() if name in keywords},
+        )
+    except (Exception, SystemExit):  # the door finds words for it
         return False
     return isinstance(result, tuple) and len(result) == 2
 
 
 def _refuse_what_raises(f, f_vjp, given, keywords):
     """Call a pair of the checker's own form once, and answer an exception of the gradient in one line."""
-    result = Arguments(given, tuple(keywords)).passed_to(f, {name: leaves.duplicate(value) for name, value
-                                                             in given.items()})
+    result = Arguments(given, tuple(keywords)).passed_to(
+        f, {name: leaves.duplicate(value) for name, value in given.items()}
+    )
     dout = cotangent(result[0], 0)
     try:
         f_vjp(dout, result[1])
@@ -131,14 +155,29 @@ def _chosen(pair, wrt):
     from dataclasses import replace
 
     from ibpcl.verify.doors.pair import Adapted
+
     wanted = [wrt] if isinstance(wrt, (str, int)) else list(wrt)
-    wanted = [pair.names[item] if isinstance(item, int) and item < len(pair.names) else item for item in wanted]
-    kept = [n for n, name in enumerate(pair.wrt) if any(
-        name == item or (str(item) and name.startswith((f"{item}[", f"{item}."))) for item in wanted)]
-    missing = [item for item in wanted if not any(
-        name == item or name.startswith((f"{item}[", f"{item}.")) for name in pair.wrt)]
+    wanted = [
+        pair.names[item] if isinstance(item, int) and item < len(pair.names) else item
+        for item in wanted
+    ]
+    kept = [
+        n
+        for n, name in enumerate(pair.wrt)
+        if any(
+            name == item or (str(item) and name.startswith((f"{item}[", f"{item}.")))
+            for item in wanted
+        )
+    ]
+    missing = [
+        item
+        for item in wanted
+        if not any(name == item or name.startswith((f"{item}[", f"{item}.")) for name in pair.wrt)
+    ]
     if missing:
-        raise FormError(f"check: wrt names {missing[0]!r}; gradients were found for {', '.join(pair.wrt) or 'none'}")
+        raise FormError(
+            f"check: wrt names {missing[0]!r}; gradients were found for {', '.join(pair.wrt) or 'none'}"
+        )
     inner = pair.backward
     chosen = Adapted(inner, lambda source, *arguments: tuple(source(*arguments)[n] for n in kept))
     return replace(pair, backward=chosen, wrt=tuple(pair.wrt[n] for n in kept))

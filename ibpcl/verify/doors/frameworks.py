@@ -25,10 +25,14 @@ def pair_of_framework(function, inputs, names=None):
     inputs : dict, sequence or array
     names : sequence of str, optional
     """
-    for library, is_one, opened in (("torch", _is_torch, _torch), ("jax", _is_jax, _jax),
-                                    ("autograd", _is_autograd, _autograd)):
+    for library, is_one, opened in (
+        ("torch", _is_torch, _torch),
+        ("jax", _is_jax, _jax),
+        ("autograd", _is_autograd, _autograd),
+    ):
         if library in sys.modules and is_one(function):
             from ibpcl.verify.doors.forms import named
+
             given, _ = named(inputs, forward_parameters(function), names)
             try:
                 return opened(function, given)
@@ -36,15 +40,20 @@ def pair_of_framework(function, inputs, names=None):
                 raise
             except (Exception, SystemExit) as error:
                 title = getattr(function, "__name__", "f")
-                raise FormError(f"check: {raised(error, title)}; a call that works: ibpcl.check({title}, "
-                                f"({', '.join(given)},)) with NumPy arrays") from error
+                raise FormError(
+                    f"check: {raised(error, title)}; a call that works: ibpcl.check({title}, "
+                    f"({', '.join(given)},)) with NumPy arrays"
+                ) from error
     return None
 
 
 def is_framework_function(value):
     """Return whether a value is a framework's function with a gradient of its own."""
-    return ("torch" in sys.modules and _is_torch(value)) or ("jax" in sys.modules and _is_jax(value)) \
+    return (
+        ("torch" in sys.modules and _is_torch(value))
+        or ("jax" in sys.modules and _is_jax(value))
         or ("autograd" in sys.modules and _is_autograd(value))
+    )
 
 
 def forward_parameters(function):
@@ -63,28 +72,38 @@ def forward_of(function):
 def targets_in(module):
     """Return the targets of a module that belong to a framework: {name: Target}."""
     from ibpcl.verify.doors.discovery import Target
+
     found = {}
     for name, value in vars(module).items():
-        if module.__name__ in (getattr(value, "__module__", None), getattr(
-                getattr(value, "fun", None), "__module__", None)) and is_framework_function(value):
+        if module.__name__ in (
+            getattr(value, "__module__", None),
+            getattr(getattr(value, "fun", None), "__module__", None),
+        ) and is_framework_function(value):
             parts = (getattr(value, "fwd", None), getattr(value, "bwd", None))
-            found[name] = Target(name, "framework", value,
-                                 aliases=tuple(part.__name__ for part in parts if inspect.isfunction(part)))
+            found[name] = Target(
+                name,
+                "framework",
+                value,
+                aliases=tuple(part.__name__ for part in parts if inspect.isfunction(part)),
+            )
     return found
 
 
 def _is_torch(value):
     import torch
+
     return inspect.isclass(value) and issubclass(value, torch.autograd.Function)
 
 
 def _has_setup_context(function):
     import torch
+
     return function.setup_context is not torch.autograd.Function.setup_context
 
 
 def _is_jax(value):
     import jax
+
     return isinstance(value, jax.custom_vjp)
 
 
@@ -92,9 +111,10 @@ def _is_autograd(value):
     if "autograd.core" not in sys.modules:
         return False
     from autograd.core import primitive_vjps
+
     try:
         return value in primitive_vjps
-    except TypeError:                                   # not hashable
+    except TypeError:  # not hashable
         return False
 
 
@@ -102,8 +122,14 @@ def _torch(function, given):
     import torch
 
     def tensors(values):
-        return [torch.tensor(value, dtype=torch.float64, requires_grad=True) if _moves(value) else
-                torch.tensor(value) if isinstance(value, np.ndarray) else value for value in values]
+        return [
+            torch.tensor(value, dtype=torch.float64, requires_grad=True)
+            if _moves(value)
+            else torch.tensor(value)
+            if isinstance(value, np.ndarray)
+            else value
+            for value in values
+        ]
 
     def forward(source, *values):
         arguments = tensors(values)
@@ -117,8 +143,13 @@ def _torch(function, given):
         outputs = out if isinstance(out, (tuple, list)) else (out,)
         douts = dout if isinstance(dout, tuple) else (dout,)
         wanted = [item for item in arguments if torch.is_tensor(item) and item.requires_grad]
-        found = torch.autograd.grad(outputs, wanted, [torch.tensor(np.array(part), dtype=torch.float64)
-                                                      for part in douts], allow_unused=True, retain_graph=True)
+        found = torch.autograd.grad(
+            outputs,
+            wanted,
+            [torch.tensor(np.array(part), dtype=torch.float64) for part in douts],
+            allow_unused=True,
+            retain_graph=True,
+        )
         return tuple(None if item is None else item.detach().numpy() for item in found)
 
     return _pair(function.forward, function.backward, forward, backward, given)
@@ -126,27 +157,37 @@ def _torch(function, given):
 
 def _jax(function, given):
     import jax
+
     jax.config.update("jax_enable_x64", True)
 
     def forward(source, *values):
-        out, pull = jax.vjp(function, *(jax.numpy.asarray(value) if _moves(value) else value for value in values))
+        out, pull = jax.vjp(
+            function, *(jax.numpy.asarray(value) if _moves(value) else value for value in values)
+        )
         several = isinstance(out, (tuple, list))
         return tuple(map(np.asarray, out)) if several else np.asarray(out), (pull, several)
 
     def backward(source, dout, cache):
         pull, several = cache
         found = pull(tuple(map(jax.numpy.asarray, dout)) if several else jax.numpy.asarray(dout))
-        return tuple(np.asarray(item) for item, value in zip(found, given.values(), strict=True) if _moves(value))
+        return tuple(
+            np.asarray(item)
+            for item, value in zip(found, given.values(), strict=True)
+            if _moves(value)
+        )
 
     return _pair(function.fun, getattr(function, "bwd", None) or function, forward, backward, given)
 
 
 def _autograd(function, given):
     from autograd import make_vjp
+
     moved = [n for n, value in enumerate(given.values()) if _moves(value)]
 
     def forward(source, *values):
-        values = [float(value) if np.ndim(value) == 0 and _moves(value) else value for value in values]
+        values = [
+            float(value) if np.ndim(value) == 0 and _moves(value) else value for value in values
+        ]
         pulls = [make_vjp(function, n)(*values) for n in moved]
         out = pulls[0][1] if pulls else function(*values)
         return np.asarray(out), [pull for pull, _ in pulls]
@@ -160,10 +201,21 @@ def _autograd(function, given):
 def _pair(source, gradient, forward, backward, given):
     moved = tuple(name for name, value in given.items() if _moves(value))
     if not moved:
-        raise FormError(f"check: no floating-point input to differentiate; {usage(source, gradient, given)}")
-    return Pair(Adapted(source, forward), Adapted(gradient, backward), tuple(given), (source, gradient), None,
-                tuple(given.values()), moved)
+        raise FormError(
+            f"check: no floating-point input to differentiate; {usage(source, gradient, given)}"
+        )
+    return Pair(
+        Adapted(source, forward),
+        Adapted(gradient, backward),
+        tuple(given),
+        (source, gradient),
+        None,
+        tuple(given.values()),
+        moved,
+    )
 
 
 def _moves(value):
-    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f")
+    return isinstance(value, float) or (
+        isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+    )

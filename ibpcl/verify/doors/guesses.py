@@ -12,17 +12,41 @@ import numpy as np
 
 from ibpcl.verify.doors import schemes
 from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.docstrings import documented_shapes
 from ibpcl.verify.doors.signatures import parameters_of
 
-SIZES = {"n": 3, "b": 3, "batch": 3, "batchsize": 3, "m": 5, "d": 4, "din": 4, "dout": 5, "h": 6, "t": 3, "c": 4,
-         "k": 5, "v": 7, "f": 2, "hh": 3, "ww": 3, "w": 6, "o": 5, "s": 3, "l": 3, "p": 4, "q": 5, "hidden": 6}
-IMAGE_SIZES = {"n": 2, "c": 3, "h": 4, "w": 4, "f": 2, "hh": 3, "ww": 3}
-SCALARS = {"reg": 0.1, "lam": 0.1, "lambd": 0.1, "lambda_": 0.1, "alpha": 0.3, "eps": 1e-5, "epsilon": 1e-5,
-           "stride": 1, "pad": 0, "padding": 0, "temperature": 1.5, "tau": 1.5, "delta": 0.7, "margin": 1.0, "p": 0.5,
-           "beta": 0.8, "momentum": 0.9, "axis": -1, "dropout": 0.5, "keep_prob": 0.5, "slope": 0.1, "gamma": 0.7,
-           "training": True, "train": True, "mode": "train", "seed": 0, "lr": 0.1, "learning_rate": 0.1}
+SCALARS = {
+    "reg": 0.1,
+    "lam": 0.1,
+    "lambd": 0.1,
+    "lambda_": 0.1,
+    "alpha": 0.3,
+    "eps": 1e-5,
+    "epsilon": 1e-5,
+    "stride": 1,
+    "pad": 0,
+    "padding": 0,
+    "temperature": 1.5,
+    "tau": 1.5,
+    "delta": 0.7,
+    "margin": 1.0,
+    "p": 0.5,
+    "beta": 0.8,
+    "momentum": 0.9,
+    "axis": -1,
+    "dropout": 0.5,
+    "keep_prob": 0.5,
+    "slope": 0.1,
+    "gamma": 0.7,
+    "training": True,
+    "train": True,
+    "mode": "train",
+    "seed": 0,
+    "lr": 0.1,
+    "learning_rate": 0.1,
+}
 STRIDED = {"pool_param": {"pool_height": 2, "pool_width": 2, "stride": 2}}
-MOST = 200          # combinations that are tried
+MOST = 200  # combinations that are tried
 
 
 def candidates(function, skip=0, hint="", given=()):
@@ -46,12 +70,19 @@ def candidates(function, skip=0, hint="", given=()):
     annotations = getattr(function, "__annotations__", {})
     context = " ".join(words.tokens(f"{hint}_{getattr(function, '__name__', '')}"))
     rng, found, text = np.random.default_rng(0), {}, inspect.getdoc(function) or ""
-    optional = [name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"]
+    optional = [
+        name for name in parameters.optional if words.is_label(name) or words.plain(name) == "y"
+    ]
     for name in [*parameters.required, *optional, *_without_default(function, skip, parameters)]:
-        values = _values(name, shapes.get(name), annotations.get(name), context, rng, first=not found)
+        values = _values(
+            name, shapes.get(name), annotations.get(name), context, rng, first=not found
+        )
         if re.search(rf"\b{re.escape(name)}\b\s*:\s*(:class:)?.{{0,30}}\blist of", text):
             values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
-        elif re.search(rf"\b{re.escape(name)}\b\s*:\s*(int|integer)\b", text, re.IGNORECASE) and name not in SCALARS:
+        elif (
+            re.search(rf"\b{re.escape(name)}\b\s*:\s*(int|integer)\b", text, re.IGNORECASE)
+            and name not in SCALARS
+        ):
             values = [3, 2, 1, *values]
         found[name] = [*(_fitting(name, given, rng) if name not in shapes else []), *values]
     return found
@@ -65,57 +96,15 @@ def _fitting(name, given, rng):
     word = words.plain(name)
     shapes = [(size,) for size in sizes]
     matrices = [(3, size) for size in sizes] + [(size, 5) for size in sizes]
-    shapes = shapes + matrices if word.startswith(("b", "gamma", "mu", "sigma")) else matrices + shapes
+    shapes = (
+        shapes + matrices if word.startswith(("b", "gamma", "mu", "sigma")) else matrices + shapes
+    )
     return [rng.normal(size=shape) for shape in shapes[:12]]
 
 
 def _without_default(function, skip, parameters):
     every = list(inspect.signature(function).parameters.values())[skip:] if parameters.known else []
     return [p.name for p in every if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
-
-
-def documented_shapes(function):
-    """Return the shapes that a docstring gives: ``x: (N, D)`` and ``w: weights, of shape (D, M)``.
-
-    >>> def affine(x, w):
-    ...     '''Input: x (N, D); w: array of shape (D, M).'''
-    >>> documented_shapes(affine)
-    {'x': (3, 4), 'w': (4, 5)}
-    """
-    text = inspect.getdoc(function) or ""
-    names, symbols, found = parameters_of(function).every, {}, {}
-    image = bool(re.search(r"\(\s*N\s*,\s*C\s*,\s*H\s*,\s*W\s*\)", text))
-    for name in names:
-        match = re.search(rf"(?<![\w]){re.escape(name)}\b\s*[:\-(]?[^\n()]*?(?:\n[^\n()]*?)?\(([^()\n]*)\)", text)
-        sizes = _sizes(match.group(1), symbols, image) if match else None
-        if sizes is not None:
-            found[name] = sizes
-    return found
-
-
-def _sizes(text, symbols, image):
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if any("..." in part for part in parts):
-        parts = [parts[0], "D"]
-    if not parts or not all(re.fullmatch(r"[A-Za-z_]\w*|\d+", part) for part in parts) or len(parts) > 5:
-        return None
-    if len(parts) == 1 and not re.fullmatch(r"[A-Z]\w?|\d+|n|m|k|d", parts[0]):
-        return None
-    known = {**SIZES, **(IMAGE_SIZES if image else {})}
-    sizes = []
-    for part in parts:
-        first_of_image = len(parts) > 3 and not sizes
-        default = 2 if first_of_image else known.get(
-            words.plain(part), _size_of(part, len(parts), len(symbols)))
-        sizes.append(int(part) if part.isdecimal() else symbols.setdefault(part, default))
-    return tuple(sizes) if all(0 < size < 30 for size in sizes) else None
-
-
-def _size_of(symbol, axes, known):
-    """Return a size for a symbol of a docstring: small for images, different from its neighbours else."""
-    if axes < 4:
-        return 3 + known % 4
-    return 3 if "ch" in symbol.lower() or symbol.lower().startswith("n_c") else 4
 
 
 def _values(name, shape, annotation, context, rng, first):
@@ -130,11 +119,22 @@ def _values(name, shape, annotation, context, rng, first):
     if annotation in (bool, "bool"):
         return [True, False]
     if name in SCALARS and not (name in ("gamma", "beta", "alpha") and shape):
-        sizes = ((4,), (3,), (3, 4), (1, 3, 1, 1)) if name in ("gamma", "beta", "alpha") else \
-            ((3, 4), (4,)) if name == "p" and ("loss" in context or "entropy" in context) else ()
+        sizes = (
+            ((4,), (3,), (3, 4), (1, 3, 1, 1))
+            if name in ("gamma", "beta", "alpha")
+            else ((3, 4), (4,))
+            if name == "p" and ("loss" in context or "entropy" in context)
+            else ()
+        )
         return [*(_drawn(rng, size, word) for size in sizes), SCALARS[name]]
-    labels = [np.eye(4)[[0, 3, 1]], np.array([0, 3, 1]), rng.normal(size=(3, 4)), np.array([1.0, 0.0, 1.0]),
-              np.eye(4)[[0, 3, 1]].T, np.array([[1.0, 0.0, 1.0]])]
+    labels = [
+        np.eye(4)[[0, 3, 1]],
+        np.array([0, 3, 1]),
+        rng.normal(size=(3, 4)),
+        np.array([1.0, 0.0, 1.0]),
+        np.eye(4)[[0, 3, 1]].T,
+        np.array([[1.0, 0.0, 1.0]]),
+    ]
     if words.is_label(name) or (word in ("y", "ys") and not first):
         if shape is not None:
             labels.sort(key=lambda value: value.shape != shape)
@@ -145,11 +145,17 @@ def _values(name, shape, annotation, context, rng, first):
     weights = re.fullmatch(r"(w|weights?|kernel|u|v|theta)(\d*)|w([a-z])|w([a-z])([a-z])", word)
     if weights and not first:
         layer = weights.group(2) or ""
-        shapes = [(4, 5), (5, 3), (4,), (5, 4)] if layer in ("", "1", "0") else [(5, 6), (6, 5), (5, 5)]
+        shapes = (
+            [(4, 5), (5, 3), (4,), (5, 4)] if layer in ("", "1", "0") else [(5, 6), (6, 5), (5, 5)]
+        )
         shapes = [(2, 3, 3, 3), (3, 3, 3, 2), *shapes] if image else shapes
         return [rng.normal(size=size) for size in shapes]
     if re.fullmatch(r"(b|bias|biases)(\d*)", word) and not first:
-        sizes = [(2,), (1, 1, 1, 2), (5,), (5, 1), (1, 5)] if image else [(5,), (5, 1), (1, 5), (4,), (6,), ()]
+        sizes = (
+            [(2,), (1, 1, 1, 2), (5,), (5, 1), (1, 5)]
+            if image
+            else [(5,), (5, 1), (1, 5), (4,), (6,), ()]
+        )
         return [rng.normal(size=size) if size else float(rng.normal()) for size in sizes]
     return _usual(context, rng, word)
 
@@ -159,34 +165,71 @@ def _usual(context, rng, word):
     shapes = [(2, 3, 4, 4), (2, 4, 4, 3), (4, 4, 2)] if _is_image(context) else []
     shapes += [(3, 5, 4)] if _is_series(context) else []
     shapes += [(3, 4), (4,), (4, 1), (), (1, 4), (4, 4), (2, 3, 4, 4), (2, 4, 4, 3), (3, 5, 4)]
-    indices = [np.array([0, 3, 1])] if re.search("embed|lookup|token|index|gather|word|onehot", context) else []
+    indices = (
+        [np.array([0, 3, 1])]
+        if re.search("embed|lookup|token|index|gather|word|onehot", context)
+        else []
+    )
     return [*(_drawn(rng, size, word) for size in dict.fromkeys(shapes)), *indices]
 
 
 def _drawn(rng, shape, word):
     """Return a normal array, or rows of probabilities where the name asks for them."""
-    if word in ("p", "probs", "prob", "yhat", "ypred", "pred", "preds", "predictions", "predicted", "yp", "dvalues",
-                "output", "a", "probabilities", "prediction", "al"):
+    if word in (
+        "p",
+        "probs",
+        "prob",
+        "yhat",
+        "ypred",
+        "pred",
+        "preds",
+        "predictions",
+        "predicted",
+        "yp",
+        "dvalues",
+        "output",
+        "a",
+        "probabilities",
+        "prediction",
+        "al",
+    ):
         positive = rng.uniform(0.2, 0.8, size=shape)
-        return positive / positive.sum(axis=-1, keepdims=True) if len(shape) > 1 and shape[-1] > 1 else positive
+        return (
+            positive / positive.sum(axis=-1, keepdims=True)
+            if len(shape) > 1 and shape[-1] > 1
+            else positive
+        )
     return rng.normal(size=shape) if shape else float(rng.normal())
 
 
 def _is_image(context):
     text = words.plain(context)
-    return any(word in text for word in ("conv", "pool", "image", "img", "spatial", "cnn", "2d", "upsampl"))
+    return any(
+        word in text for word in ("conv", "pool", "image", "img", "spatial", "cnn", "2d", "upsampl")
+    )
 
 
 def _is_series(context):
-    return any(word in context for word in ("rnn", "lstm", "gru", "attention", "temporal", "sequence", "recurrent",
-                                            "transformer"))
+    return any(
+        word in context
+        for word in (
+            "rnn",
+            "lstm",
+            "gru",
+            "attention",
+            "temporal",
+            "sequence",
+            "recurrent",
+            "transformer",
+        )
+    )
 
 
 def combinations(options):
     """Yield dicts of one candidate for each name, the likeliest first, :data:`MOST` of them at most."""
     names = list(options)
     documented = [name for name in names if len(options[name]) == 1]
-    if len(documented) < len(names):                        # what a docstring gives comes before a scheme
+    if len(documented) < len(names):  # what a docstring gives comes before a scheme
         yield from schemes.fitting(names)
     ranked = itertools.product(*(range(len(options[name])) for name in names))
     total = int(np.prod([len(options[name]) for name in names])) if names else 1
@@ -202,5 +245,9 @@ def described(inputs):
     >>> described({"x": np.ones((3, 4)), "reg": 0.1})
     'x (3, 4), reg = 0.1'
     """
-    return ", ".join(f"{name} {value.shape}{' of integers' if value.dtype.kind == 'i' else ''}"
-                     if isinstance(value, np.ndarray) else f"{name} = {value!r}" for name, value in inputs.items())
+    return ", ".join(
+        f"{name} {value.shape}{' of integers' if value.dtype.kind == 'i' else ''}"
+        if isinstance(value, np.ndarray)
+        else f"{name} = {value!r}"
+        for name, value in inputs.items()
+    )

@@ -18,27 +18,41 @@ def _rows(out):
 LOSSES = {
     "0.5 * sum((out - {y})**2)": lambda out, y: 0.5 * np.sum((out - y) ** 2),
     "sum((out - {y})**2)": lambda out, y: np.sum((out - y) ** 2),
-    "0.5 * sum((out - {y})**2) / examples": lambda out, y: 0.5 * np.sum((out - y) ** 2) / _rows(out),
+    "0.5 * sum((out - {y})**2) / examples": lambda out, y: (
+        0.5 * np.sum((out - y) ** 2) / _rows(out)
+    ),
     "sum((out - {y})**2) / examples": lambda out, y: np.sum((out - y) ** 2) / _rows(out),
     "mean((out - {y})**2)": lambda out, y: np.mean((out - y) ** 2),
     "0.5 * mean((out - {y})**2)": lambda out, y: 0.5 * np.mean((out - y) ** 2),
     "-sum({y} * log(out))": lambda out, y: -np.sum(y * np.log(out + TINY)),
     "-sum({y} * log(out)) / examples": lambda out, y: -np.sum(y * np.log(out + TINY)) / _rows(out),
-    "-sum({y} * log(out) + (1 - {y}) * log(1 - out))":
-        lambda out, y: -np.sum(y * np.log(out + TINY) + (1 - y) * np.log(1 - out + TINY)),
-    "-sum({y} * log(out) + (1 - {y}) * log(1 - out)) / examples":
-        lambda out, y: -np.sum(y * np.log(out + TINY) + (1 - y) * np.log(1 - out + TINY)) / _rows(out),
+    "-sum({y} * log(out) + (1 - {y}) * log(1 - out))": lambda out, y: (
+        -np.sum(y * np.log(out + TINY) + (1 - y) * np.log(1 - out + TINY))
+    ),
+    "-sum({y} * log(out) + (1 - {y}) * log(1 - out)) / examples": lambda out, y: (
+        -np.sum(y * np.log(out + TINY) + (1 - y) * np.log(1 - out + TINY)) / _rows(out)
+    ),
 }
 
 
 def label_of(parameters, given):
     """Return the parameter of a backward that is a label which the forward does not take, None if there is none."""
-    return next((name for name in parameters.required
-                 if (words.is_label(name) or words.plain(name) == "y")
-                 and not any(words.same(name, other) for other in given)), None)
+    return next(
+        (
+            name
+            for name in parameters.required
+            if (words.is_label(name) or words.plain(name) == "y")
+            and not any(words.same(name, other) for other in given)
+        ),
+        None,
+    )
 
 
 def guessed_label(out, seed=0):
     """Return a label for an output: rows of probabilities, so that it suits every loss."""
     drawn = np.random.default_rng(seed).uniform(0.2, 0.8, size=np.shape(out))
-    return drawn / drawn.sum(axis=-1, keepdims=True) if drawn.ndim > 1 and drawn.shape[-1] > 1 else drawn
+    return (
+        drawn / drawn.sum(axis=-1, keepdims=True)
+        if drawn.ndim > 1 and drawn.shape[-1] > 1
+        else drawn
+    )

@@ -9,10 +9,17 @@ import types
 
 import numpy as np
 
-MOST = 2000         # arrays in one object
+MOST = 2000  # arrays in one object
 DEPTH = 8
-_OPAQUE = (types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, type,
-           np.random.Generator, np.random.RandomState)
+_OPAQUE = (
+    types.ModuleType,
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+    type,
+    np.random.Generator,
+    np.random.RandomState,
+)
 
 
 class Attribute(str):
@@ -23,7 +30,10 @@ class Attribute(str):
 
 def is_array(value):
     """Return whether a value is a floating-point array or number (also a complex one)."""
-    return isinstance(value, (np.ndarray, np.generic, float, complex)) and np.asarray(value).dtype.kind in "fc"
+    return (
+        isinstance(value, (np.ndarray, np.generic, float, complex))
+        and np.asarray(value).dtype.kind in "fc"
+    )
 
 
 def is_container(value):
@@ -35,8 +45,10 @@ def is_container(value):
     if isinstance(value, dict):
         return any(is_array(item) or is_container(item) for item in value.values())
     if isinstance(value, (tuple, list)):
-        return any((isinstance(item, np.ndarray) and item.ndim and is_array(item)) or is_container(item)
-                   for item in value)
+        return any(
+            (isinstance(item, np.ndarray) and item.ndim and is_array(item)) or is_container(item)
+            for item in value
+        )
     return False
 
 
@@ -46,14 +58,22 @@ def children(value, inside_objects=True):
         return list(value.items())
     if isinstance(value, (tuple, list)):
         return list(enumerate(value))
-    if not inside_objects or isinstance(value, (*_OPAQUE, np.ndarray, np.generic, str, bytes, int, float, complex)):
+    if not inside_objects or isinstance(
+        value, (*_OPAQUE, np.ndarray, np.generic, str, bytes, int, float, complex)
+    ):
         return []
     held = getattr(value, "__dict__", None)
     names = list(held) if isinstance(held, dict) else []
     for kind in type(value).__mro__:
         slots = getattr(kind, "__slots__", ())
-        names += [name for name in ((slots,) if isinstance(slots, str) else slots) if hasattr(value, name)]
-    return [(Attribute(name), getattr(value, name)) for name in dict.fromkeys(names) if not name.startswith("__")]
+        names += [
+            name for name in ((slots,) if isinstance(slots, str) else slots) if hasattr(value, name)
+        ]
+    return [
+        (Attribute(name), getattr(value, name))
+        for name in dict.fromkeys(names)
+        if not name.startswith("__")
+    ]
 
 
 def arrays_in(value, inside_objects=True):
@@ -133,7 +153,7 @@ def duplicate(value, shared=()):
     memo = {id(item): item for item in shared}
     try:
         return copy.deepcopy(value, memo)
-    except Exception:                                   # a lock, a generator, an open file somewhere inside
+    except Exception:  # a lock, a generator, an open file somewhere inside
         return _shallow(value)
 
 

@@ -14,18 +14,25 @@ from ibpcl.verify.doors import notebooks
 from ibpcl.verify.doors.refusals import raised
 from ibpcl.verify.trap import limit
 
-ANCESTORS = 5           # folders above a file in which its imports are looked for
-CELL_SECONDS = 10.0     # that a statement of a notebook may take; longer ones train something
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
-               ast.AnnAssign)
+ANCESTORS = 5  # folders above a file in which its imports are looked for
+CELL_SECONDS = 10.0  # that a statement of a notebook may take; longer ones train something
+DEFINITIONS = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Assign,
+    ast.AnnAssign,
+)
 
 
 class Loaded(NamedTuple):
     """A module, and what could not be run of its file."""
 
     module: types.ModuleType
-    failures: list          # sentences about statements that raise, in the order of the file
-    first: BaseException | None     # what the first of them raised
+    failures: list  # sentences about statements that raise, in the order of the file
+    first: BaseException | None  # what the first of them raised
 
 
 def load(path):
@@ -48,16 +55,21 @@ def load(path):
     flags = _future_flags(tree)
     failures, first = [], None
     for statement in tree.body:
-        if (first is not None and not isinstance(statement, DEFINITIONS)) \
-                or (is_notebook and notebooks.shows_only(statement)):
+        if (first is not None and not isinstance(statement, DEFINITIONS)) or (
+            is_notebook and notebooks.shows_only(statement)
+        ):
             continue
         error = _run(statement, module, file, flags, is_notebook)
         if isinstance(error, SystemExit):
             where = notebooks.place(file, statement.lineno)
-            raise UserError(f"check: {path} ends the process in {where} (SystemExit: {error}): guard what is a program "
-                            'by `if __name__ == "__main__":`')
+            raise UserError(
+                f"check: {path} ends the process in {where} (SystemExit: {error}): guard what is a program "
+                'by `if __name__ == "__main__":`'
+            )
         if error is not None:
-            failures.append(f"{notebooks.place(file, statement.lineno)} was left out: {raised(error, 'it')}")
+            failures.append(
+                f"{notebooks.place(file, statement.lineno)} was left out: {raised(error, 'it')}"
+            )
             first = first or error
     return Loaded(module, failures, first)
 
@@ -74,7 +86,12 @@ def _parsed(file, path, is_notebook):
     try:
         source = source_of(file)
         if is_notebook:
-            linecache.cache[str(file)] = (len(source), None, source.splitlines(keepends=True), str(file))
+            linecache.cache[str(file)] = (
+                len(source),
+                None,
+                source.splitlines(keepends=True),
+                str(file),
+            )
         return compile(source, str(file), "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as error:
         where = f" in line {error.lineno}: {(error.text or '').strip()}" if error.lineno else ""
@@ -85,8 +102,13 @@ def _parsed(file, path, is_notebook):
 
 def _future_flags(tree):
     import __future__
-    names = [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-             for alias in node.names]
+
+    names = [
+        alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        for alias in node.names
+    ]
     flags = 0
     for name in names:
         flags |= getattr(__future__, name).compiler_flag
@@ -95,10 +117,16 @@ def _future_flags(tree):
 
 def _module(file):
     """Return an empty module for a file; imports from its folder and relative imports find what they name."""
-    spec = importlib.util.spec_from_file_location(f"checked_{file.stem}", file) if file.suffix == ".py" else None
-    module = importlib.util.module_from_spec(spec) if spec else types.ModuleType(f"checked_{file.stem}")
+    spec = (
+        importlib.util.spec_from_file_location(f"checked_{file.stem}", file)
+        if file.suffix == ".py"
+        else None
+    )
+    module = (
+        importlib.util.module_from_spec(spec) if spec else types.ModuleType(f"checked_{file.stem}")
+    )
     module.__file__ = str(file)
-    sys.modules[module.__name__] = module                   # dataclasses and pickles look their module up
+    sys.modules[module.__name__] = module  # dataclasses and pickles look their module up
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
     parts, folder = [], file.parent
@@ -108,11 +136,11 @@ def _module(file):
     if parts:
         sys.path.append(str(folder))
         module.__package__, module.__spec__ = ".".join(parts), None
-        for n in range(len(parts)):                         # not run: an __init__ may import everything
-            name = ".".join(parts[:n + 1])
+        for n in range(len(parts)):  # not run: an __init__ may import everything
+            name = ".".join(parts[: n + 1])
             if name not in sys.modules:
                 package = types.ModuleType(name)
-                package.__path__ = [str(folder.joinpath(*parts[:n + 1]))]
+                package.__path__ = [str(folder.joinpath(*parts[: n + 1]))]
                 sys.modules[name] = package
     return module
 
@@ -144,7 +172,7 @@ def _run(statement, module, file, flags, is_notebook):
 def _add_ancestor(name, file):
     """Make a module importable that lies beside a folder above the file; returns whether there is one."""
     top = (name or "").partition(".")[0]
-    for folder in list(file.parents)[1:1 + ANCESTORS]:
+    for folder in list(file.parents)[1 : 1 + ANCESTORS]:
         found = (folder / f"{top}.py").is_file() or any((folder / top).glob("*.py"))
         if top and found and str(folder) not in sys.path:
             sys.path.append(str(folder))

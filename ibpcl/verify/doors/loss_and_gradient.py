@@ -23,22 +23,33 @@ def pair_of_loss(function, given, keywords=()):
         If the function raises, or its result has no loss and no gradient.
     """
     arguments = Arguments(given, tuple(keywords))
-    holder = function.__self__ if inspect.ismethod(function) and not inspect.isclass(function.__self__) else None
+    holder = (
+        function.__self__
+        if inspect.ismethod(function) and not inspect.isclass(function.__self__)
+        else None
+    )
     source = function.__func__ if holder is not None else function
     title = getattr(function, "__name__", "f")
-    usage = f"expected: loss, gradient = {title}({', '.join(given)}), called as ibpcl.check({title}, " \
-        f"({', '.join(given)},)), or a gradient function beside it: ibpcl.check({title}, {title}_vjp, " \
+    usage = (
+        f"expected: loss, gradient = {title}({', '.join(given)}), called as ibpcl.check({title}, "
+        f"({', '.join(given)},)), or a gradient function beside it: ibpcl.check({title}, {title}_vjp, "
         f"({', '.join(given)},))"
+    )
 
     def run(called, values):
         copy = leaves.duplicate(holder)
-        made = arguments.rebuilt(values[:len(arguments.spread)])
-        for item, value in zip(parameters, values[len(arguments.spread):] if holder is not None else [], strict=True):
+        made = arguments.rebuilt(values[: len(arguments.spread)])
+        for item, value in zip(
+            parameters, values[len(arguments.spread) :] if holder is not None else [], strict=True
+        ):
             for path in item.paths:
                 leaves.put(copy, path, value)
         if holder is None:
-            return _with_globals(called, dict(zip(held_in_module, values[len(arguments.spread):], strict=False)),
-                                 lambda: arguments.passed_to(called, made)), copy
+            return _with_globals(
+                called,
+                dict(zip(held_in_module, values[len(arguments.spread) :], strict=False)),
+                lambda: arguments.passed_to(called, made),
+            ), copy
         return arguments.passed_to(lambda *a, **k: called(copy, *a, **k), made), copy
 
     parameters, held_in_module = [], []
@@ -50,17 +61,31 @@ def pair_of_loss(function, given, keywords=()):
     names = returned_names(source)
     position = _position_of_loss(result, names)
     if position is None:
-        raise FormError(f"check: {title} returns {_described(result)}, not a loss with its gradient; {usage}")
-    entries = [entry for entry in reading.entries_of(result, names) if entry.path[:1] != (position,)]
+        raise FormError(
+            f"check: {title} returns {_described(result)}, not a loss with its gradient; {usage}"
+        )
+    entries = [
+        entry for entry in reading.entries_of(result, names) if entry.path[:1] != (position,)
+    ]
     moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
     if holder is not None:
-        parameters = [item for item in state.parameters_in(holder, after, plain) if np.ndim(item.value)]
-    own = [reading.Leaf(item.name, item.paths[0], item.value) for item in parameters] or _globals_of(source)
-    paths = reading.assigned([entry for entry in entries if entry.name or np.ndim(entry.value) or not own], moved + own,
-                             beside_others=True)
+        parameters = [
+            item for item in state.parameters_in(holder, after, plain) if np.ndim(item.value)
+        ]
+    own = [
+        reading.Leaf(item.name, item.paths[0], item.value) for item in parameters
+    ] or _globals_of(source)
+    paths = reading.assigned(
+        [entry for entry in entries if entry.name or np.ndim(entry.value) or not own],
+        moved + own,
+        beside_others=True,
+    )
     if not paths:
         raise FormError(f"check: {title} returns no gradient of {', '.join(given)}; {usage}")
-    by_name, values_at = {leaf.name: leaf for leaf in moved + own}, {entry.path: entry.value for entry in entries}
+    by_name, values_at = (
+        {leaf.name: leaf for leaf in moved + own},
+        {entry.path: entry.value for entry in entries},
+    )
     found = [(by_name[name], values_at[path]) for name, path in paths.items()]
     modes = reading.modes_of(result[position], found, takes_cotangent=False)
     mode = modes[0] if modes else "loss"
@@ -74,23 +99,37 @@ def pair_of_loss(function, given, keywords=()):
 
     def backward(called, dout, values):
         returned, _ = run(called, values)
-        return tuple(None if reading.at(returned, path) is None else
-                     reading.pulled(mode, dout, reading.at(returned, path), shapes[name])
-                     for name, path in paths.items())
+        return tuple(
+            None
+            if reading.at(returned, path) is None
+            else reading.pulled(mode, dout, reading.at(returned, path), shapes[name])
+            for name, path in paths.items()
+        )
 
     every = [*arguments.spread, *(leaf for leaf in own if leaf.name in paths)]
     owner = type(holder) if holder is not None else None
     left = [leaf.name for leaf in moved if leaf.name not in paths]
     notes = (f"no gradient is returned for {', '.join(left)}, taken as data",) if left else ()
-    return Pair(Adapted(source, forward, owner), Adapted(source, backward, owner), tuple(leaf.name for leaf in every),
-                (source, source), None, tuple(leaf.value for leaf in every), tuple(paths), notes)
+    return Pair(
+        Adapted(source, forward, owner),
+        Adapted(source, backward, owner),
+        tuple(leaf.name for leaf in every),
+        (source, source),
+        None,
+        tuple(leaf.value for leaf in every),
+        tuple(paths),
+        notes,
+    )
 
 
 def _globals_of(function):
     """Return the arrays of a module that a function reads, and that may be parameters: ``W`` beside ``def loss(x)``."""
     code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
-    return [reading.Leaf(name, (name,), scope[name]) for name in getattr(code, "co_names", ())
-            if isinstance(scope.get(name), np.ndarray) and leaves.is_array(scope[name])]
+    return [
+        reading.Leaf(name, (name,), scope[name])
+        for name in getattr(code, "co_names", ())
+        if isinstance(scope.get(name), np.ndarray) and leaves.is_array(scope[name])
+    ]
 
 
 def _with_globals(function, values, call):

@@ -15,19 +15,31 @@ from pathlib import Path
 
 from ibpcl.errors import UserError
 
-TIMED = ("%%time", "%%timeit", "%%capture", "%%prun")       # cells whose other lines are Python
-ASSIGNED = re.compile(r"^(\s*[\w.,\s]+?=)\s*([%!].*)$")     # files = !ls
-DISPLAYED = ("plt", "sns", "matplotlib", "display", "print", "pprint", "px", "fig", "ax", "tqdm", "help")
-CELLS = {}      # of the notebooks read so far: {path: [(first line, number of the cell), ...]}
+TIMED = ("%%time", "%%timeit", "%%capture", "%%prun")  # cells whose other lines are Python
+ASSIGNED = re.compile(r"^(\s*[\w.,\s]+?=)\s*([%!].*)$")  # files = !ls
+DISPLAYED = (
+    "plt",
+    "sns",
+    "matplotlib",
+    "display",
+    "print",
+    "pprint",
+    "px",
+    "fig",
+    "ax",
+    "tqdm",
+    "help",
+)
+CELLS = {}  # of the notebooks read so far: {path: [(first line, number of the cell), ...]}
 
 
 @dataclass(frozen=True)
 class Cell:
     """A code cell."""
 
-    number: int         # as counted from 1 over the code cells
-    first_line: int     # of the cell in the joined source, from 1
-    source: str         # without commands; as many lines as in the notebook
+    number: int  # as counted from 1 over the code cells
+    first_line: int  # of the cell in the joined source, from 1
+    source: str  # without commands; as many lines as in the notebook
 
 
 def read(path):
@@ -41,21 +53,29 @@ def read(path):
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
         listed = content["cells"] if "cells" in content else content["worksheets"][0]["cells"]
-        sources = [cell.get("source", cell.get("input", "")) for cell in listed if cell["cell_type"] == "code"]
+        sources = [
+            cell.get("source", cell.get("input", ""))
+            for cell in listed
+            if cell["cell_type"] == "code"
+        ]
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise UserError(f"check: {path} is not a notebook ({type(error).__name__}: {error})") from error
+        raise UserError(
+            f"check: {path} is not a notebook ({type(error).__name__}: {error})"
+        ) from error
     cells, line = [], 1
     for number, source in enumerate(sources, 1):
         text = "".join(source) if isinstance(source, list) else str(source)
         cells.append(Cell(number, line, without_commands(text)))
-        line += text.count("\n") + 2                        # an empty line between cells
+        line += text.count("\n") + 2  # an empty line between cells
     CELLS[str(path)] = [(cell.first_line, cell.number) for cell in cells]
     return cells
 
 
 def joined(cells):
     """Return the source of all cells; a cell that is not Python is left empty, with its lines."""
-    return "\n\n".join(cell.source if is_python(cell.source) else "\n" * cell.source.count("\n") for cell in cells)
+    return "\n\n".join(
+        cell.source if is_python(cell.source) else "\n" * cell.source.count("\n") for cell in cells
+    )
 
 
 def is_python(source):
@@ -100,8 +120,10 @@ def without_commands(source):
             lines[n] = ""
         elif not is_open(pending):
             pending = ""
-            indent = line[:len(line) - len(line.lstrip())]
-            command = text.startswith(("%", "!", "?")) or (text.endswith("?") and not text.startswith("#"))
+            indent = line[: len(line) - len(line.lstrip())]
+            command = text.startswith(("%", "!", "?")) or (
+                text.endswith("?") and not text.startswith("#")
+            )
             assignment = ASSIGNED.match(line)
             if command:
                 lines[n] = f"{indent}pass"
@@ -127,7 +149,11 @@ def is_open(text):
     try:
         depth = 0
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
+            depth += (
+                (token.string in "([{") - (token.string in ")]}")
+                if token.type == tokenize.OP
+                else 0
+            )
     except tokenize.TokenError as error:
         return "EOF in multi-line" in str(error)
     except (SyntaxError, IndentationError):

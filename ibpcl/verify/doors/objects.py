@@ -13,22 +13,23 @@ from ibpcl.verify.doors import binding, draws, leaves, reading, state
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
 from ibpcl.verify.doors.pair import Adapted, Pair
-from ibpcl.verify.doors.pairs import Way, chosen, is_ambiguous, split, ways_of
+from ibpcl.verify.doors.pairs import chosen
 from ibpcl.verify.doors.preparing import initialized, kept_output, plain_steps, prepared
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of, returned_names
+from ibpcl.verify.doors.ways import Way, is_ambiguous, split, ways_of
 
-MOST_WAYS = 6       # of calling a backward that are compared
+MOST_WAYS = 6  # of calling a backward that are compared
 
 
 class Found(NamedTuple):
     """Places of the gradients that one way to call a backward gives."""
 
     way: Way
-    returned: dict      # of inputs and parameters: path in the result
-    kept: dict          # path in the object after the backward
-    updated: dict       # path of a parameter that the backward changed itself
-    moves: bool         # whether the backward changes a parameter
+    returned: dict  # of inputs and parameters: path in the result
+    kept: dict  # path in the object after the backward
+    updated: dict  # path of a parameter that the backward changed itself
+    moves: bool  # whether the backward changes a parameter
 
 
 class Held(NamedTuple):
@@ -61,7 +62,9 @@ class Opened:
         try:
             result = self._call(self.forward, copy, self._copies())
         except (Exception, SystemExit) as error:
-            raise FormError(f"check: {raised(error, self._title(self.methods.forward))}; {self._usage()}") from error
+            raise FormError(
+                f"check: {raised(error, self._title(self.methods.forward))}; {self._usage()}"
+            ) from error
         self.draws |= draws.position() != before
         return copy, result
 
@@ -70,7 +73,11 @@ class Opened:
         inputs = {name: value for name, value in made.items() if name != label}
         result = self.arguments.passed_to(lambda *a, **k: function(copy, *a, **k), inputs)
         result = kept_output(copy) if result is None else result
-        return result if loss is None else (loss(split(result, 1)[0], made[label]), split(result, 1)[0])
+        return (
+            result
+            if loss is None
+            else (loss(split(result, 1)[0], made[label]), split(result, 1)[0])
+        )
 
     def _copies(self):
         return {name: leaves.duplicate(value) for name, value in self.arguments.given.items()}
@@ -79,17 +86,24 @@ class Opened:
         """Return whether the first forward makes the parameters, as in layers that learn their sizes from the input."""
         before = leaves.arrays_in(self.holder)
         new = [path for path in leaves.arrays_in(after) if path not in before]
-        return any(words.same(path[-1], name) or (len(path) > 1 and words.plain(path[-2]) in words.PARAMETER_HOLDERS)
-                   for path in new for name in ("W", "b") if isinstance(path[-1], str))
+        return any(
+            words.same(path[-1], name)
+            or (len(path) > 1 and words.plain(path[-2]) in words.PARAMETER_HOLDERS)
+            for path in new
+            for name in ("W", "b")
+            if isinstance(path[-1], str)
+        )
 
     def _title(self, method):
         return f"{self.kind.__name__}.{method}"
 
     def _usage(self):
         inputs = ", ".join(self.arguments.given)
-        return f"expected: out = layer.{self.methods.forward}({inputs or 'x'}) and gradients from " \
-            f"layer.{self.methods.backward}(dout), returned or in attributes such as layer.dW, called as " \
+        return (
+            f"expected: out = layer.{self.methods.forward}({inputs or 'x'}) and gradients from "
+            f"layer.{self.methods.backward}(dout), returned or in attributes such as layer.dW, called as "
             f"ibpcl.check(layer, ({inputs or 'x'},))"
+        )
 
     def pair(self):
         """Return the pair of the way to call the backward whose numbers fit, or of the plainest one."""
@@ -107,15 +121,25 @@ class Opened:
                 errors.append(way)
                 continue
             found = self._found(way, names, *runs[-1])
-            if (found.returned or found.kept or found.updated) and self._is_consistent(found, *runs[-1][:3:2]):
+            if (found.returned or found.kept or found.updated) and self._is_consistent(
+                found, *runs[-1][:3:2]
+            ):
                 ways.append((found, self._pair(found)))
-            if len(ways) >= MOST_WAYS or (found.returned and way.fitting and way.call.takes_cotangent and not errors
-                                          and self._is_large(way)
-                                          and not is_ambiguous(way, self.arguments)):
+            if len(ways) >= MOST_WAYS or (
+                found.returned
+                and way.fitting
+                and way.call.takes_cotangent
+                and not errors
+                and self._is_large(way)
+                and not is_ambiguous(way, self.arguments)
+            ):
                 break
         if not ways:
-            why = raised(errors[0], self._title(self.methods.backward)) if errors else \
-                f"{self._title(self.methods.backward)} leaves no gradient that could be found"
+            why = (
+                raised(errors[0], self._title(self.methods.backward))
+                if errors
+                else f"{self._title(self.methods.backward)} leaves no gradient that could be found"
+            )
             raise FormError(f"check: {why}; {self._usage()}") from (errors[0] if errors else None)
         return chosen([(found.way, pair) for found, pair in ways])
 
@@ -124,8 +148,12 @@ class Opened:
         if found.way.mode == "vjp" or found.returned:
             return True
         by_name = {leaf.name: leaf for leaf in self.arguments.spread}
-        kept = [(by_name[name], after[path]) for name, path in found.kept.items() if name in by_name]
-        return found.way.mode in reading.modes_of(self._output(found.way), kept, takes_cotangent=False)
+        kept = [
+            (by_name[name], after[path]) for name, path in found.kept.items() if name in by_name
+        ]
+        return found.way.mode in reading.modes_of(
+            self._output(found.way), kept, takes_cotangent=False
+        )
 
     def _is_large(self, way):
         """Return whether the output has several entries, so that a gradient of it cannot be that of a loss."""
@@ -155,8 +183,11 @@ class Opened:
     def _found(self, way, names, result, before, after, values):
         """Return where the gradients are after one call of the backward."""
         moved = [leaf for leaf in self.arguments.spread if is_moved(leaf)]
-        own = [reading.Leaf(item.name, item.paths[0], item.value) for item in self.parameters
-               if isinstance(item.value, np.ndarray)]
+        own = [
+            reading.Leaf(item.name, item.paths[0], item.value)
+            for item in self.parameters
+            if isinstance(item.value, np.ndarray)
+        ]
         entries = reading.entries_of(result, names)
         returned = {}
         if way.mode in ("vjp", "loss"):
@@ -169,22 +200,45 @@ class Opened:
             returned = dict(way.paths)
         kept, updated = {}, {}
         for leaf in moved:
-            path = state.input_gradient_path(leaf.name, np.shape(leaf.value), after, before,
-                                             sum(not words.is_label(other.name) for other in moved) == 1)
-            if leaf.name not in returned and path and path not in kept.values() and not (
-                    words.is_label(leaf.name) and len(moved) > 1):
+            path = state.input_gradient_path(
+                leaf.name,
+                np.shape(leaf.value),
+                after,
+                before,
+                sum(not words.is_label(other.name) for other in moved) == 1,
+            )
+            if (
+                leaf.name not in returned
+                and path
+                and path not in kept.values()
+                and not (words.is_label(leaf.name) and len(moved) > 1)
+            ):
                 kept[leaf.name] = path
         for item in self.parameters:
             paths = state.gradient_paths(item, after, before)
             if paths and (item.name not in returned or way.mode == "vjp"):
                 kept[item.name] = paths[0]
                 returned.pop(item.name, None)
-            elif (way.call.takes_rate or plain_steps(self.holder)) and item.name not in returned and any(
-                    path in after and np.shape(after[path]) == np.shape(values[path])
-                    and np.any(after[path] != values[path]) for path in item.paths if path in values):
+            elif (
+                (way.call.takes_rate or plain_steps(self.holder))
+                and item.name not in returned
+                and any(
+                    path in after
+                    and np.shape(after[path]) == np.shape(values[path])
+                    and np.any(after[path] != values[path])
+                    for path in item.paths
+                    if path in values
+                )
+            ):
                 updated[item.name] = item.paths[0]
-        moves = any(path in after and path in values and np.shape(after[path]) == np.shape(values[path])
-                    and np.any(after[path] != values[path]) for item in self.parameters for path in item.paths)
+        moves = any(
+            path in after
+            and path in values
+            and np.shape(after[path]) == np.shape(values[path])
+            and np.any(after[path] != values[path])
+            for item in self.parameters
+            for path in item.paths
+        )
         return Found(way, returned, kept, updated, moves)
 
     def _pair(self, found):
@@ -193,8 +247,9 @@ class Opened:
         spread = self.arguments.spread
         sources = {**found.returned, **found.kept, **found.updated}
         chosen_parameters = [item for item in self.parameters if item.name in sources]
-        wrt = tuple(leaf.name for leaf in spread if leaf.name in sources) \
-            + tuple(item.name for item in chosen_parameters)
+        wrt = tuple(leaf.name for leaf in spread if leaf.name in sources) + tuple(
+            item.name for item in chosen_parameters
+        )
         shapes = {leaf.name: np.shape(leaf.value) for leaf in spread}
         shapes.update({item.name: np.shape(item.value) for item in chosen_parameters})
         own_names = {item.name for item in chosen_parameters}
@@ -202,20 +257,28 @@ class Opened:
 
         def forward(source, *values):
             copy = leaves.duplicate(self.holder, self.shared)
-            for item, value in zip(chosen_parameters, values[len(spread):], strict=True):
-                own = np.array(value) if isinstance(value, np.ndarray) else value   # it may be updated in place
+            for item, value in zip(chosen_parameters, values[len(spread) :], strict=True):
+                own = (
+                    np.array(value) if isinstance(value, np.ndarray) else value
+                )  # it may be updated in place
                 for path in item.paths:
                     leaves.put(copy, path, own)
-            made = self.arguments.rebuilt(values[:len(spread)])
+            made = self.arguments.rebuilt(values[: len(spread)])
             result = self._seeded(lambda: self._call(source, copy, made))
             out, extras = split(result, way.outputs)
             return reading.reduced(way.mode, out), Held(copy, made, out, extras)
 
         def backward(source, dout, held):
-            positional, named = way.call.arguments(dout, held.out, held.extras, held.arguments,
-                                                   kept_output(held.holder))
-            before = {name: np.array(leaves.get(held.holder, path)) for name, path in found.updated.items()}
-            holder = leaves.duplicate(held.holder) if found.moves else held.holder     # an update is for one step
+            positional, named = way.call.arguments(
+                dout, held.out, held.extras, held.arguments, kept_output(held.holder)
+            )
+            before = {
+                name: np.array(leaves.get(held.holder, path))
+                for name, path in found.updated.items()
+            }
+            holder = (
+                leaves.duplicate(held.holder) if found.moves else held.holder
+            )  # an update is for one step
             rate = binding.rate_for(dout)
             for step in plain_steps(holder):
                 step.rate = rate
@@ -235,11 +298,20 @@ class Opened:
                 gradients.append(value)
             return tuple(gradients)
 
-        values = tuple(leaf.value for leaf in spread) + tuple(item.value for item in chosen_parameters)
+        values = tuple(leaf.value for leaf in spread) + tuple(
+            item.value for item in chosen_parameters
+        )
         names = tuple(leaf.name for leaf in spread) + tuple(item.name for item in chosen_parameters)
-        pair = Pair(Adapted(self.forward, forward, self.kind), Adapted(self.backward, backward, self.kind), names,
-                    (self.forward, self.backward), lambda: self._pair(found), values, wrt,
-                    tuple(self._notes(found, loss, wrt)))
+        pair = Pair(
+            Adapted(self.forward, forward, self.kind),
+            Adapted(self.backward, backward, self.kind),
+            names,
+            (self.forward, self.backward),
+            lambda: self._pair(found),
+            values,
+            wrt,
+            tuple(self._notes(found, loss, wrt)),
+        )
         return pair
 
     def _ignores_dout(self, found):
@@ -248,12 +320,16 @@ class Opened:
             return False
         try:
             runs = [self._run(found.way.call, dout) for dout in (np.float64(1.0), np.float64(2.0))]
-        except Exception:                               # judged as it is
+        except Exception:  # judged as it is
             return False
-        values = [[reading.at(run[0], path) for path in found.returned.values()]
-                  + [run[2].get(path) for path in found.kept.values()] for run in runs]
+        values = [
+            [reading.at(run[0], path) for path in found.returned.values()]
+            + [run[2].get(path) for path in found.kept.values()]
+            for run in runs
+        ]
         return any(value is not None and np.any(value) for value in values[0]) and all(
-            np.array_equal(a, b) for a, b in zip(*values, strict=True) if a is not None)
+            np.array_equal(a, b) for a, b in zip(*values, strict=True) if a is not None
+        )
 
     def _notes(self, found, loss, wrt):
         title = self._title(self.methods.backward)
@@ -262,12 +338,20 @@ class Opened:
         elif reading.MODES[found.way.mode]:
             yield reading.MODES[found.way.mode].format(name=title)
         if found.updated:
-            yield f"{title} updates {', '.join(found.updated)} itself: the gradients are those updates, " \
+            yield (
+                f"{title} updates {', '.join(found.updated)} itself: the gradients are those updates, "
                 "divided by the learning rate"
+            )
         if self.draws:
             yield f"{self._title(self.methods.forward)} draws from np.random: the same numbers were drawn in every call"
-        missing = [item.name for item in self.parameters if item.name not in wrt and isinstance(item.value, np.ndarray)
-                   and item.value.ndim and words.plain(item.paths[0][-1]) in ("w", "weights", "weight", "b", "bias")]
+        missing = [
+            item.name
+            for item in self.parameters
+            if item.name not in wrt
+            and isinstance(item.value, np.ndarray)
+            and item.value.ndim
+            and words.plain(item.paths[0][-1]) in ("w", "weights", "weight", "b", "bias")
+        ]
         if missing:
             yield f"no gradient was found for {', '.join(missing)}"
 

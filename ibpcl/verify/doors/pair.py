@@ -50,11 +50,13 @@ class Pair:
     object keeps: a gradient that is added up, a cache that is freed.
     """
 
-    forward: Callable           # out, cache = forward(*inputs)
-    backward: Callable          # gradients = backward(dout, cache): a tuple, one item for each of wrt, in its order
-    names: tuple                # of the inputs as the report shows them: "x", "W", 'params["w"][0]'
-    source_functions: tuple = ()    # the user's functions that ``forward`` and ``backward`` call
-    fresh: Callable | None = None   # fresh() returns an equal Pair that shares no state; None if nothing keeps state
-    inputs: tuple = ()          # the values, in the order of ``names``
-    wrt: tuple = ()             # names of the inputs that ``backward`` differentiates, in the order of its gradients
-    notes: tuple = field(default=())    # sentences about what was assumed, for the report
+    forward: Callable  # out, cache = forward(*inputs)
+    backward: Callable  # gradients = backward(dout, cache): a tuple, one item for each of wrt, in its order
+    names: tuple  # of the inputs as the report shows them: "x", "W", 'params["w"][0]'
+    source_functions: tuple = ()  # the user's functions that ``forward`` and ``backward`` call
+    fresh: Callable | None = (
+        None  # fresh() returns an equal Pair that shares no state; None if nothing keeps state
+    )
+    inputs: tuple = ()  # the values, in the order of ``names``
+    wrt: tuple = ()  # names of the inputs that ``backward`` differentiates, in the order of its gradients
+    notes: tuple = field(default=())  # sentences about what was assumed, for the report

@@ -12,8 +12,14 @@ from ibpcl.verify.doors.signatures import parameters_of
 
 def kept_output(holder):
     """Return the output that a forward without a result has left in an attribute, None if there is none."""
-    return next((value for step, value in leaves.children(holder)
-                 if words.plain(step) in words.KEPT_OUTPUTS and leaves.is_array(value)), None)
+    return next(
+        (
+            value
+            for step, value in leaves.children(holder)
+            if words.plain(step) in words.KEPT_OUTPUTS and leaves.is_array(value)
+        ),
+        None,
+    )
 
 
 def plain_steps(holder):
@@ -35,7 +41,7 @@ def initialized(before, after):
         if inspect.ismethod(method) and not parameters_of(method).required:
             try:
                 draws.repeated(method)
-            except Exception:                           # the other way is tried
+            except Exception:  # the other way is tried
                 return None
             return made
     return None
@@ -54,16 +60,28 @@ def prepared(before, after):
         known = dict(leaves.children(old))
         for step, value in leaves.children(new):
             earlier = known.get(step)
-            named = isinstance(step, str) and words.plain(step) in (words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS)
+            named = isinstance(step, str) and words.plain(step) in (
+                words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS
+            )
             if step not in known:
                 if isinstance(value, (list, int)) and not is_holder and isinstance(old, dict):
                     leaves.put(old, (step,), type(value)())
-                keep = is_holder or (isinstance(step, str) and any(words.same(step, name) for name in ("W", "b")))
+                keep = is_holder or (
+                    isinstance(step, str) and any(words.same(step, name) for name in ("W", "b"))
+                )
             else:
-                keep = earlier is None or isinstance(value, bool) or (isinstance(value, dict) and named)
+                keep = (
+                    earlier is None
+                    or isinstance(value, bool)
+                    or (isinstance(value, dict) and named)
+                )
             if keep and not (isinstance(earlier, list) or isinstance(value, list)):
                 leaves.put(old, (step,), value)
-            elif earlier is not None and not isinstance(value, (np.ndarray, list, tuple)) \
-                    and type(value) is type(earlier) and leaves.children(value):
+            elif (
+                earlier is not None
+                and not isinstance(value, (np.ndarray, list, tuple))
+                and type(value) is type(earlier)
+                and leaves.children(value)
+            ):
                 waiting.append((earlier, value, named))
     return made

@@ -29,11 +29,19 @@ def raised(error, what):
 
 def place_of(error):
     """Return the innermost line of the user's that an error came through, as ``line 12 of mine.py: x = y @ z``."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
-              if not Path(frame.filename).is_relative_to(OURS) and not frame.filename.startswith("<")
-              and "site-packages" not in frame.filename and f"{Path(frame.filename).parent.name}" != "importlib"]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not Path(frame.filename).is_relative_to(OURS)
+        and not frame.filename.startswith("<")
+        and "site-packages" not in frame.filename
+        and f"{Path(frame.filename).parent.name}" != "importlib"
+    ]
     if not frames:
         return ""
     last = frames[-1]
-    return f"line {last.lineno} of {Path(last.filename).name}: {last.line}" if last.line \
+    return (
+        f"line {last.lineno} of {Path(last.filename).name}: {last.line}"
+        if last.line
         else f"line {last.lineno} of {Path(last.filename).name}"
+    )

@@ -14,10 +14,9 @@ from ibpcl.verify.doors.forms import named, opened
 from ibpcl.verify.doors.pair import Adapted, Pair
 from ibpcl.verify.doors.refusals import FormError, raised
 from ibpcl.verify.doors.signatures import parameters_of
-from ibpcl.verify.report import InputVerdict, Report
 
-TIGHT = 1e-9        # relative agreement of two products that are equal by an identity
-MOST = 1000         # entries of the inputs for which a product is called
+MOST = 1000  # entries of the inputs for which a product is called
+SKEWED = 1e-9     # relative asymmetry of a Hessian from which it is noted
 
 
 def jvp_pair(f, f_jvp, inputs):
@@ -39,8 +38,13 @@ def jvp_pair(f, f_jvp, inputs):
         result = arguments.passed_to(f, leaves.duplicate(given))
     except (Exception, SystemExit) as error:
         raise FormError(f"check: {raised(error, 'the forward')}; {_usage(f_jvp, given)}") from error
-    cached = (isinstance(result, tuple) and len(result) == 2 and not leaves.is_array(result[1])) \
-        or (isinstance(result, tuple) and len(result) == 2 and len(parameters_of(f_jvp).required) == len(moved) + 1)
+    cached = (
+        isinstance(result, tuple) and len(result) == 2 and not leaves.is_array(result[1])
+    ) or (
+        isinstance(result, tuple)
+        and len(result) == 2
+        and len(parameters_of(f_jvp).required) == len(moved) + 1
+    )
     call, errors = None, []
     for way in _tangent_calls(cached):
         try:
@@ -50,10 +54,14 @@ def jvp_pair(f, f_jvp, inputs):
             if np.shape(_tangent_of(value, out)) == np.shape(out):
                 call = way
                 break
-        except Exception as error:                      # another way may work
+        except Exception as error:  # another way may work
             errors.append(error)
     if call is None:
-        why = raised(errors[0], f_jvp.__name__) if errors else f"{f_jvp.__name__} returns no tangent of the output"
+        why = (
+            raised(errors[0], f_jvp.__name__)
+            if errors
+            else f"{f_jvp.__name__} returns no tangent of the output"
+        )
         raise FormError(f"check: {why}; {_usage(f_jvp, given)}")
 
     def forward(source, *values):
@@ -64,22 +72,41 @@ def jvp_pair(f, f_jvp, inputs):
 
     def backward(source, dout, cache):
         made, out, kept = cache
-        return tuple(_columns(lambda tangents: _tangent_of(call(source, made, tangents, kept), out), made, moved, name,
-                              dout) for name in moved)
+        return tuple(
+            _columns(
+                lambda tangents: _tangent_of(call(source, made, tangents, kept), out),
+                made,
+                moved,
+                name,
+                dout,
+            )
+            for name in moved
+        )
 
     every = arguments.spread
-    return Pair(Adapted(f, forward), Adapted(f_jvp, backward), tuple(leaf.name for leaf in every), (f, f_jvp), None,
-                tuple(leaf.value for leaf in every), tuple(moved),
-                (f"{f_jvp.__name__} was called with unit vectors, and its columns make the gradient",))
+    return Pair(
+        Adapted(f, forward),
+        Adapted(f_jvp, backward),
+        tuple(leaf.name for leaf in every),
+        (f, f_jvp),
+        None,
+        tuple(leaf.value for leaf in every),
+        tuple(moved),
+        (f"{f_jvp.__name__} was called with unit vectors, and its columns make the gradient",),
+    )
 
 
 def _tangent_calls(cached):
     """Return the ways in which a Jacobian-vector product may take its arguments."""
-    ways = [lambda f, given, tangents, cache: f(*given.values(), *tangents.values()),
-            lambda f, given, tangents, cache: f(tuple(given.values()), tuple(tangents.values())),
-            lambda f, given, tangents, cache: f(*tangents.values(), *given.values())]
-    with_cache = [lambda f, given, tangents, cache: f(*tangents.values(), cache),
-                  lambda f, given, tangents, cache: f(cache, *tangents.values())]
+    ways = [
+        lambda f, given, tangents, cache: f(*given.values(), *tangents.values()),
+        lambda f, given, tangents, cache: f(tuple(given.values()), tuple(tangents.values())),
+        lambda f, given, tangents, cache: f(*tangents.values(), *given.values()),
+    ]
+    with_cache = [
+        lambda f, given, tangents, cache: f(*tangents.values(), cache),
+        lambda f, given, tangents, cache: f(cache, *tangents.values()),
+    ]
     return with_cache + ways if cached else ways
 
 
@@ -95,8 +122,10 @@ def _columns(product, made, moved, name, dout):
     shape = np.shape(made[name])
     size = int(np.prod(shape))
     if size > MOST:
-        raise FormError(f"check: {name} has {size} entries, but a product is checked for at most {MOST}: give smaller "
-                        "inputs")
+        raise FormError(
+            f"check: {name} has {size} entries, but a product is checked for at most {MOST}: give smaller "
+            "inputs"
+        )
     gradient = np.zeros(size)
     for n in range(size):
         tangents = {other: np.zeros(np.shape(made[other])) for other in moved}
@@ -142,12 +171,25 @@ def hvp_pair(f, f_hvp, inputs, gradient=None):
 
     adapted = Adapted(f_hvp, product)
     pair = jvp_pair(slope, adapted, {first: given[first]})
-    notes = ["the Hessian-vector product is compared with the derivative of "
-             + ("the gradient by the complex step" if gradient is None else gradient.__name__)]
+    notes = [
+        "the Hessian-vector product is compared with the derivative of "
+        + ("the gradient by the complex step" if gradient is None else gradient.__name__)
+    ]
     skew = asymmetry(lambda v: adapted(given[first], v), np.asarray(given[first], dtype=float))
-    if skew > TIGHT:
-        notes.append(f"the Hessian is not symmetric: u.Hv and v.Hu differ by {skew:.1e} of their size")
-    return Pair(pair.forward, pair.backward, (first,), (f, f_hvp), None, (given[first],), (first,), tuple(notes))
+    if skew > SKEWED:
+        notes.append(
+            f"the Hessian is not symmetric: u.Hv and v.Hu differ by {skew:.1e} of their size"
+        )
+    return Pair(
+        pair.forward,
+        pair.backward,
+        (first,),
+        (f, f_hvp),
+        None,
+        (given[first],),
+        (first,),
+        tuple(notes),
+    )
 
 
 def _by_complex_step(f, x, others):
@@ -175,59 +217,6 @@ def asymmetry(product, x, seed=0):
         a, b = float(np.sum(u * product(v))), float(np.sum(v * product(u)))
         worst = max(worst, abs(a - b) / (abs(a) + abs(b) + 1e-300))
     return worst
-
-
-def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
-    r"""Compare a Jacobian-vector product with a vector-Jacobian product by the adjoint identity.
-
-    .. math:: \langle w, J v \rangle = \langle J^\top w, v \rangle
-
-    Neither needs to be right for the other to be tested, and no difference is taken: the two agree to rounding, or one
-    of them is wrong.
-
-    Parameters
-    ----------
-    f, f_jvp, f_vjp : callable
-        A forward, and its two products; forms as in :func:`jvp_pair` and :func:`ibpcl.verify.check`.
-    inputs : dict, sequence or array
-    rtol : float
-        Relative difference that is allowed.
-    seed : int
-        Of :math:`v` and :math:`w`.
-
-    Returns
-    -------
-    Report
-        With an entry for each input.
-    """
-    forward = jvp_pair(f, f_jvp, inputs)
-    backward = opened(f, f_vjp, inputs)
-    rng = np.random.default_rng(seed)
-    given, _ = named(inputs, parameters_of(f))
-    out, cache = forward.forward(*forward.inputs)
-    dout = rng.standard_normal(np.shape(out)) if np.ndim(out) else float(rng.standard_normal())
-    columns = dict(zip(forward.wrt, forward.backward(dout, cache), strict=True))
-    if backward is None:
-        _, kept = f(*given.values())
-        found = f_vjp(dout, kept)
-        found = found if isinstance(found, (tuple, list)) else (found,)
-        rows = dict(zip(forward.wrt, found, strict=False))
-    else:
-        _, kept = backward.forward(*backward.inputs)
-        rows = dict(zip(backward.wrt, backward.backward(dout, kept), strict=True))
-    report = Report(f_jvp.__name__, [], numbers={"seed": seed})
-    for name in forward.wrt:
-        v = rng.standard_normal(np.shape(columns[name]))
-        a, b = float(np.sum(columns[name] * v)), float(np.sum(np.asarray(rows.get(name, np.nan)) * v))
-        size = float(np.sum(np.abs(columns[name] * v))) + 1e-300
-        error = abs(a - b) / size
-        if error <= rtol:
-            report.inputs.append(InputVerdict(name, "ok", "", error=error, numbers={"rtol": rtol, "compared": 1}))
-        else:
-            report.inputs.append(InputVerdict(
-                name, "wrong", f"<w, Jv> = {a:.6g}, but <J'w, v> = {b:.6g}: the two products are not adjoint, so one "
-                "of them is wrong", "check each of them with the forward: ibpcl.check(f, f_vjp, inputs)", error))
-    return report
 
 
 def _usage(f_jvp, given):

@@ -9,10 +9,10 @@ from typing import NamedTuple
 class Parameters(NamedTuple):
     """The parameters of a function by position; ``self`` of a bound method is not among them."""
 
-    required: list      # names of those without a default
-    optional: list      # names of those with a default
-    keywords: list      # names of those that are taken by keyword only
-    open_ended: bool    # whether there is ``*args``
+    required: list  # names of those without a default
+    optional: list  # names of those with a default
+    keywords: list  # names of those that are taken by keyword only
+    open_ended: bool  # whether there is ``*args``
     known: bool = True  # whether there is a signature at all
 
     @property
@@ -25,13 +25,15 @@ def parameters_of(function, skip=0):
     """Return the :class:`Parameters` of a function without the first ``skip`` of them (``self``)."""
     try:
         every = list(inspect.signature(function).parameters.values())[skip:]
-    except (TypeError, ValueError):                     # built-in functions have none
+    except (TypeError, ValueError):  # built-in functions have none
         return Parameters([], [], [], True, False)
     positional = [p for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return Parameters([p.name for p in positional if p.default is p.empty],
-                      [p.name for p in positional if p.default is not p.empty],
-                      [p.name for p in every if p.kind is p.KEYWORD_ONLY],
-                      any(p.kind is p.VAR_POSITIONAL for p in every))
+    return Parameters(
+        [p.name for p in positional if p.default is p.empty],
+        [p.name for p in positional if p.default is not p.empty],
+        [p.name for p in every if p.kind is p.KEYWORD_ONLY],
+        any(p.kind is p.VAR_POSITIONAL for p in every),
+    )
 
 
 def method_parameters(kind, name):
@@ -63,7 +65,9 @@ def returned_names(function):
     tree = function if isinstance(function, ast.AST) else tree_of(function)
     if tree is None:
         return None
-    returns = [node for node in _own_nodes(tree) if isinstance(node, ast.Return) and node.value is not None]
+    returns = [
+        node for node in _own_nodes(tree) if isinstance(node, ast.Return) and node.value is not None
+    ]
     return _named(max(returns, key=lambda node: node.lineno).value) if returns else None
 
 
@@ -84,6 +88,10 @@ def _named(node):
         return node.id
     if isinstance(node, ast.Attribute):
         return node.attr
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, str)
+    ):
         return node.slice.value
     return None

@@ -7,15 +7,28 @@ import numpy as np
 from ibpcl.verify.doors import leaves
 from ibpcl.verify.doors import vocabulary as words
 
-MARKS = ("momentum", "velocity", "running", "moving", "optimizer", "opt", "adam", "history", "prev", "last", "old",
-         "initial", "mask")
+MARKS = (
+    "momentum",
+    "velocity",
+    "running",
+    "moving",
+    "optimizer",
+    "opt",
+    "adam",
+    "history",
+    "prev",
+    "last",
+    "old",
+    "initial",
+    "mask",
+)
 
 
 class Parameter(NamedTuple):
     """An array of an object that a gradient may belong to."""
 
-    name: str       # the shortest way to write it: W, params["W1"], layers[0].W
-    paths: tuple    # all paths at which this very array lies in the object
+    name: str  # the shortest way to write it: W, params["W1"], layers[0].W
+    paths: tuple  # all paths at which this very array lies in the object
     value: object
 
 
@@ -46,7 +59,9 @@ def parameters_in(holder, after, arguments=()):
         found.setdefault(key, []).append(path)
     made = []
     for paths in found.values():
-        ordered = sorted(paths, key=lambda path: (sum(isinstance(step, int) for step in path), len(path)))
+        ordered = sorted(
+            paths, key=lambda path: (sum(isinstance(step, int) for step in path), len(path))
+        )
         value = leaves.get(holder, ordered[0])
         made.append(Parameter(leaves.text_of(_without_data(ordered[0])), tuple(ordered), value))
     return made
@@ -54,16 +69,23 @@ def parameters_in(holder, after, arguments=()):
 
 def _without_data(path):
     """Return a path without a last step that only says that the array is the value: ``W.data`` is ``W``."""
-    return path[:-1] if len(path) > 1 and words.plain(path[-1]) in ("data", "value", "val") else path
+    return (
+        path[:-1] if len(path) > 1 and words.plain(path[-1]) in ("data", "value", "val") else path
+    )
 
 
 def _is_gradient_path(path):
     named = [step for step in path if isinstance(step, str)]
-    return any(words.plain(step) in words.GRADIENT_HOLDERS or words.looks_like_gradient(step) for step in named)
+    return any(
+        words.plain(step) in words.GRADIENT_HOLDERS or words.looks_like_gradient(step)
+        for step in named
+    )
 
 
 def _is_marked(path):
-    return any(word in MARKS for step in path if isinstance(step, str) for word in words.tokens(step))
+    return any(
+        word in MARKS for step in path if isinstance(step, str) for word in words.tokens(step)
+    )
 
 
 def gradient_paths(parameter, after, before):
@@ -75,7 +97,15 @@ def gradient_paths(parameter, after, before):
         ranks = [rank for own in parameter.paths if (rank := _match(own, path)) is not None]
         if ranks:
             changed = path not in before or before[path] is not value or not np.any(value)
-            found.append((not changed, np.shape(value) != np.shape(parameter.value), min(ranks), len(path), path))
+            found.append(
+                (
+                    not changed,
+                    np.shape(value) != np.shape(parameter.value),
+                    min(ranks),
+                    len(path),
+                    path,
+                )
+            )
     return [item[-1] for item in sorted(found, key=lambda item: item[:-1])]
 
 
@@ -84,7 +114,10 @@ def _match(own, path):
     left, right = _stripped(own), _stripped(path)
     if len(left) != len(right) or (not left and len(own) == len(path) and own[:-1] != path[:-1]):
         return None
-    signal, cost = any(words.plain(step) in words.GRADIENT_HOLDERS for step in path if isinstance(step, str)), 0
+    signal, cost = (
+        any(words.plain(step) in words.GRADIENT_HOLDERS for step in path if isinstance(step, str)),
+        0,
+    )
     for a, b in zip(left, right, strict=True):
         if a == b:
             continue
@@ -102,8 +135,14 @@ def _match(own, path):
 
 def _stripped(path):
     """Return the steps of a path that are more than a word for all parameters or all gradients."""
-    return [step for step in path if not (isinstance(step, str) and words.plain(step) in
-                                          (words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS))]
+    return [
+        step
+        for step in path
+        if not (
+            isinstance(step, str)
+            and words.plain(step) in (words.PARAMETER_HOLDERS | words.GRADIENT_HOLDERS)
+        )
+    ]
 
 
 def input_gradient_path(name, shape, after, before, only):
@@ -112,9 +151,14 @@ def input_gradient_path(name, shape, after, before, only):
     ``only`` is true if it is the only argument, so that ``dinputs`` can be meant.
     """
     for path, value in after.items():
-        if np.shape(value) == shape and len(path) == 1 and (path not in before or before[path] is not value):
+        if (
+            np.shape(value) == shape
+            and len(path) == 1
+            and (path not in before or before[path] is not value)
+        ):
             bases = words.gradient_bases(path[0])
-            if any(words.same(base, name) for base in bases) \
-                    or (only and any(base in words.GENERIC for base in bases)):
+            if any(words.same(base, name) for base in bases) or (
+                only and any(base in words.GENERIC for base in bases)
+            ):
                 return path
     return None

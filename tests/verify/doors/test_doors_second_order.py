@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from ibpcl.verify.doors.adjoint import check_adjoint
 from ibpcl.verify.doors.pair import Pair
-from ibpcl.verify.doors.second_order import asymmetry, check_adjoint, hvp_pair, jvp_pair
+from ibpcl.verify.doors.second_order import asymmetry, hvp_pair, jvp_pair
 from ibpcl.verify.gradcheck import check
 
 RNG = np.random.default_rng(7)

@@ -1,0 +1,75 @@
+"""The adjoint identity between a Jacobian-vector and a vector-Jacobian product."""
+
+import numpy as np
+
+from ibpcl.verify.doors.forms import named, opened
+from ibpcl.verify.doors.second_order import jvp_pair
+from ibpcl.verify.doors.signatures import parameters_of
+from ibpcl.verify.report import InputVerdict, Report
+
+TIGHT = 1e-9  # relative agreement of two products that are equal by an identity
+
+
+def check_adjoint(f, f_jvp, f_vjp, inputs, *, rtol=TIGHT, seed=0):
+    r"""Compare a Jacobian-vector product with a vector-Jacobian product by the adjoint identity.
+
+    .. math:: \langle w, J v \rangle = \langle J^\top w, v \rangle
+
+    Neither needs to be right for the other to be tested, and no difference is taken: the two agree to rounding, or one
+    of them is wrong.
+
+    Parameters
+    ----------
+    f, f_jvp, f_vjp : callable
+        A forward, and its two products; forms as in :func:`jvp_pair` and :func:`ibpcl.verify.check`.
+    inputs : dict, sequence or array
+    rtol : float
+        Relative difference that is allowed.
+    seed : int
+        Of :math:`v` and :math:`w`.
+
+    Returns
+    -------
+    Report
+        With an entry for each input.
+    """
+    forward = jvp_pair(f, f_jvp, inputs)
+    backward = opened(f, f_vjp, inputs)
+    rng = np.random.default_rng(seed)
+    given, _ = named(inputs, parameters_of(f))
+    out, cache = forward.forward(*forward.inputs)
+    dout = rng.standard_normal(np.shape(out)) if np.ndim(out) else float(rng.standard_normal())
+    columns = dict(zip(forward.wrt, forward.backward(dout, cache), strict=True))
+    if backward is None:
+        _, kept = f(*given.values())
+        found = f_vjp(dout, kept)
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        rows = dict(zip(forward.wrt, found, strict=False))
+    else:
+        _, kept = backward.forward(*backward.inputs)
+        rows = dict(zip(backward.wrt, backward.backward(dout, kept), strict=True))
+    report = Report(f_jvp.__name__, [], numbers={"seed": seed})
+    for name in forward.wrt:
+        v = rng.standard_normal(np.shape(columns[name]))
+        a, b = (
+            float(np.sum(columns[name] * v)),
+            float(np.sum(np.asarray(rows.get(name, np.nan)) * v)),
+        )
+        size = float(np.sum(np.abs(columns[name] * v))) + 1e-300
+        error = abs(a - b) / size
+        if error <= rtol:
+            report.inputs.append(
+                InputVerdict(name, "ok", "", error=error, numbers={"rtol": rtol, "compared": 1})
+            )
+        else:
+            report.inputs.append(
+                InputVerdict(
+                    name,
+                    "wrong",
+                    f"<w, Jv> = {a:.6g}, but <J'w, v> = {b:.6g}: the two products are not adjoint, so one "
+                    "of them is wrong",
+                    "check each of them with the forward: ibpcl.check(f, f_vjp, inputs)",
+                    error,
+                )
+            )
+    return report

@@ -1,0 +1,87 @@
+"""Shapes of arguments that a docstring gives: ``x: (N, D)``."""
+
+import inspect
+import re
+
+from ibpcl.verify.doors import vocabulary as words
+from ibpcl.verify.doors.signatures import parameters_of
+
+SIZES = {
+    "n": 3,
+    "b": 3,
+    "batch": 3,
+    "batchsize": 3,
+    "m": 5,
+    "d": 4,
+    "din": 4,
+    "dout": 5,
+    "h": 6,
+    "t": 3,
+    "c": 4,
+    "k": 5,
+    "v": 7,
+    "f": 2,
+    "hh": 3,
+    "ww": 3,
+    "w": 6,
+    "o": 5,
+    "s": 3,
+    "l": 3,
+    "p": 4,
+    "q": 5,
+    "hidden": 6,
+}
+IMAGE_SIZES = {"n": 2, "c": 3, "h": 4, "w": 4, "f": 2, "hh": 3, "ww": 3}
+
+
+def documented_shapes(function):
+    """Return the shapes that a docstring gives: ``x: (N, D)`` and ``w: weights, of shape (D, M)``.
+
+    >>> def affine(x, w):
+    ...     '''Input: x (N, D); w: array of shape (D, M).'''
+    >>> documented_shapes(affine)
+    {'x': (3, 4), 'w': (4, 5)}
+    """
+    text = inspect.getdoc(function) or ""
+    names, symbols, found = parameters_of(function).every, {}, {}
+    image = bool(re.search(r"\(\s*N\s*,\s*C\s*,\s*H\s*,\s*W\s*\)", text))
+    for name in names:
+        match = re.search(
+            rf"(?<![\w]){re.escape(name)}\b\s*[:\-(]?[^\n()]*?(?:\n[^\n()]*?)?\(([^()\n]*)\)", text
+        )
+        sizes = _sizes(match.group(1), symbols, image) if match else None
+        if sizes is not None:
+            found[name] = sizes
+    return found
+
+
+def _sizes(text, symbols, image):
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if any("..." in part for part in parts):
+        parts = [parts[0], "D"]
+    if (
+        not parts
+        or not all(re.fullmatch(r"[A-Za-z_]\w*|\d+", part) for part in parts)
+        or len(parts) > 5
+    ):
+        return None
+    if len(parts) == 1 and not re.fullmatch(r"[A-Z]\w?|\d+|n|m|k|d", parts[0]):
+        return None
+    known = {**SIZES, **(IMAGE_SIZES if image else {})}
+    sizes = []
+    for part in parts:
+        first_of_image = len(parts) > 3 and not sizes
+        default = (
+            2
+            if first_of_image
+            else known.get(words.plain(part), _size_of(part, len(parts), len(symbols)))
+        )
+        sizes.append(int(part) if part.isdecimal() else symbols.setdefault(part, default))
+    return tuple(sizes) if all(0 < size < 30 for size in sizes) else None
+
+
+def _size_of(symbol, axes, known):
+    """Return a size for a symbol of a docstring: small for images, different from its neighbours else."""
+    if axes < 4:
+        return 3 + known % 4
+    return 3 if "ch" in symbol.lower() or symbol.lower().startswith("n_c") else 4

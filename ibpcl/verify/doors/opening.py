@@ -1,0 +1,175 @@
+"""Targets of a file with their inputs, ready to be checked; missing inputs are guessed."""
+
+import inspect
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.errors import UserError
+from ibpcl.verify.doors import construction, guesses, leaves
+from ibpcl.verify.doors.classes import methods_of
+from ibpcl.verify.doors.contexts import is_function, pair_of_function
+from ibpcl.verify.doors.discovery import loss_method, takes_inputs
+from ibpcl.verify.doors.forms import opened
+from ibpcl.verify.doors.frameworks import forward_of
+from ibpcl.verify.doors.pair import Pair
+from ibpcl.verify.doors.pairs import fits
+from ibpcl.verify.doors.refusals import FormError, raised
+from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
+
+OPENED = 12  # guesses that can be opened, among which one is sought whose gradients have the right shapes
+
+
+class Disagreeing(Exception):
+    """A gradient that is right for some guessed inputs and wrong for others; the message lists both."""
+
+
+class Ready(NamedTuple):
+    """Something that can be checked: a pair, or a forward with its gradient in the checker's own form."""
+
+    forward: object  # a Pair, or a function
+    gradient: object  # None beside a Pair
+    inputs: object  # None beside a Pair
+    guessed: str  # the inputs that were guessed, in words; "" if none
+
+
+def with_inputs(target, inputs, wrt, guessed):
+    """Return a target with all its inputs, converted by the door that it needs."""
+    if target.kind == "framework":
+        return Ready(opened(target.forward, None, inputs, wrt), None, None, guessed)
+    if target.kind == "jvp":
+        return Ready(jvp_pair(target.forward, target.gradient, inputs), None, None, guessed)
+    if target.kind == "hvp":
+        return Ready(
+            hvp_pair(target.forward, target.gradient, inputs, target.beside), None, None, guessed
+        )
+    f, g = target.forward, target.gradient
+    if target.kind == "class" and is_function(f):
+        given = (
+            inputs
+            if isinstance(inputs, dict)
+            else dict(zip(takes_inputs(target).every, inputs, strict=False))
+        )
+        return Ready(pair_of_function(f, given), None, None, guessed)
+    if target.kind == "class":
+        f, inputs = construction.constructed(f, inputs)
+        x = construction.first_array(inputs)
+        if methods_of(type(f)) is not None:
+            try:
+                return Ready(opened(f, g, inputs, wrt), None, None, guessed)
+            except FormError:  # its sizes may have to be set before
+                if not construction.set_up(f, np.shape(x) if x is not None else (3, 4), {}):
+                    raise
+    if target.kind in ("class", "object") and methods_of(type(f)) is None:
+        f = getattr(f, loss_method(type(f)))
+    pair = opened(f, g, inputs, wrt)
+    return Ready(f, g, inputs, guessed) if pair is None else Ready(pair, None, None, guessed)
+
+
+def with_guesses(target, given, missing, path, wrt):
+    """Return a target with guessed inputs beside those given: the first that run and give gradients of right shapes."""
+    if target.kind in ("class", "object"):
+        kind = target.forward if inspect.isclass(target.forward) else type(target.forward)
+        methods = methods_of(kind)
+        method, hint = methods.forward if methods else loss_method(kind), kind.__name__
+        static = isinstance(inspect.getattr_static(kind, method), (staticmethod, classmethod))
+        function, skip = getattr(kind, method), (1 if is_function(kind) else 0) if static else 1
+    else:
+        function, skip, hint = target.forward, 0, ""
+        if target.kind == "framework":
+            function, skip = forward_of(function)
+    arrays = [value for value in given.values() if isinstance(value, np.ndarray)]
+    if target.kind == "object":
+        arrays += [
+            value for value in leaves.arrays_in(target.forward).values() if 0 < np.ndim(value) < 3
+        ][:4]
+    options = guesses.candidates(function, skip, hint, arrays)
+    options = {name: values for name, values in options.items() if name not in given}
+    error, kept, tried, first = None, None, 0, None
+    for guess in guesses.combinations(options):
+        named = {**given, **guess}
+        try:
+            with np.errstate(all="ignore"):
+                found = with_inputs(
+                    target,
+                    {name: leaves.duplicate(value) for name, value in named.items()},
+                    wrt,
+                    guesses.described(guess),
+                )
+                quality = _quality(found)
+        except (UserError, TypeError, ValueError) as reason:
+            if isinstance(reason.__cause__, NameError):  # no other input mends that
+                raise
+            error = error or reason
+            continue
+        except Exception as reason:  # code under check may raise anything
+            if isinstance(reason, NameError):
+                raise FormError(f"check: {raised(reason, target.name)}") from reason
+            error = error or FormError(f"check: {raised(reason, target.name)}")
+            continue
+        tried += 1
+        if quality == 2:
+            fitting = not isinstance(found.forward, Pair) or fits(found.forward)
+            if first is None and fitting:
+                return found
+            if first is not None and fitting and _ranks(found) != _ranks(first):
+                raise Disagreeing(
+                    f"right for the guessed inputs {found.guessed}, wrong for {first.guessed}: give "
+                    "inputs that it is meant for, by check_inputs() or --shape"
+                )
+            first = first or found
+        kept = kept or (found if quality == 1 else None)
+        if tried >= OPENED:
+            break
+    if first is not None or kept is not None:
+        return first or kept
+    sizes = " ".join(f"--shape {name}=3,4" for name in missing)
+    several = "it" if len(missing) == 1 else "them"
+    why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""
+    raise UserError(
+        f"check: {path}:{target.name}: no value for {', '.join(missing)}, and no guess works{why}; let a "
+        f"function check_inputs() in the file return a dict with {several}, or pass {sizes}"
+    ) from error
+
+
+def _ranks(found):
+    """Return the numbers of axes of the inputs of a pair."""
+    return [np.ndim(value) for value in found.forward.inputs]
+
+
+def _quality(found):
+    """Return 2 if all gradients have the shapes of their inputs and the output is finite, 1 if it is finite, else 0."""
+    if isinstance(found.forward, Pair):
+        pair = found.forward
+        out, cache = pair.forward(*(leaves.duplicate(value) for value in pair.inputs))
+        point = dict(zip(pair.names, pair.inputs, strict=True))
+        values = [point[name] for name in pair.wrt]
+        gradients = pair.backward(_ones(out), cache)
+    else:
+        named = found.inputs
+        out, cache = found.forward(
+            **{name: leaves.duplicate(value) for name, value in named.items()}
+        )
+        returned = found.gradient(_ones(out), cache)
+        gradients = (
+            list(returned.values())
+            if isinstance(returned, dict)
+            else returned
+            if isinstance(returned, (tuple, list))
+            else [returned]
+        )
+        values = [value for value in named.values() if leaves.is_array(value)][: len(gradients)]
+    parts = out if isinstance(out, (tuple, list)) else (out,)
+    if not all(np.asarray(part).dtype.kind in "fc" and np.all(np.isfinite(part)) for part in parts):
+        return 0
+    same = len(gradients) == len(values) and all(
+        gradient is not None and np.shape(gradient) == np.shape(value)
+        for gradient, value in zip(gradients, values, strict=True)
+    )
+    return 2 if same else 1
+
+
+def _ones(out):
+    if isinstance(out, (tuple, list)):
+        return tuple(_ones(part) for part in out)
+    return np.ones(np.shape(out)) if np.ndim(out) else 1.0

@@ -1,0 +1,111 @@
+"""Ways to call a gradient function and to read its result, tried one after another."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.doors import binding, leaves, reading
+from ibpcl.verify.doors.arguments import is_moved
+from ibpcl.verify.doors.vocabulary import is_cotangent
+
+
+class Way(NamedTuple):
+    """One way to call a gradient function, and to read its result."""
+
+    outputs: int  # how many of the forward's results are outputs; 0 if its result is one output
+    call: binding.Call
+    mode: str  # of :data:`ibpcl.verify.doors.reading.MODES`
+    paths: dict  # where the gradient of each input is in the result
+    fitting: bool  # whether all shapes are those of the inputs
+
+
+def split(result, outputs):
+    """Return the output and the tuple of everything else that a forward returned."""
+    if outputs == 0 or not isinstance(result, tuple):
+        return result, ()
+    return (result[0] if outputs == 1 else tuple(result[:outputs])), tuple(result[outputs:])
+
+
+def splits_of(result, parameters):
+    """Return how many of a forward's results may be outputs, the likeliest number first."""
+    if not isinstance(result, tuple) or len(result) < 2:
+        return [0]
+    cotangents = sum(map(is_cotangent, parameters.required))
+    if cotangents > 1 and cotangents <= len(result):
+        return [cotangents, 1]
+    beside_a_loss = (
+        np.ndim(result[0]) == 0 and leaves.is_array(result[1]) and np.ndim(result[1]) > 0
+    )
+    return [1, 0] if leaves.is_array(result[1]) and not beside_a_loss else [1]
+
+
+def ways_of(result, parameters, arguments, call, names, method=False):
+    """Yield every :class:`Way` that gives gradients, and the errors of those that raise as ``Exception`` objects.
+
+    Parameters
+    ----------
+    result : object
+        The forward's result.
+    parameters : Parameters
+        Parameters of the gradient function.
+    arguments : Arguments
+        Arguments of the forward.
+    call : callable
+        ``call(way, dout, out, extras)`` calls the gradient function on copies and returns its result.
+    names : list or None
+        What the source calls the results.
+    method : bool
+        True if the forward is a method, so that its object has everything that the gradient needs.
+    """
+    moved = [leaf for leaf in arguments.spread if is_moved(leaf)]
+    for outputs in splits_of(result, parameters):
+        out, extras = split(result, outputs)
+        if not _differentiable(out):
+            continue
+        for way in binding.calls_of(
+            parameters, list(arguments.given), len(extras), method, max(outputs, 1)
+        ):
+            dout = cotangent(out, 0)
+            try:
+                gradients = call(way, dout, out, extras)
+            except Exception as error:  # another way may work
+                yield error
+                continue
+            entries = reading.entries_of(gradients, names)
+            values = {entry.path: entry.value for entry in entries}
+            by_name = {leaf.name: leaf for leaf in moved}
+            for paths in reading.alternatives(entries, moved) or [
+                reading.assigned(entries, moved, ordered=way.takes_cotangent)
+            ]:
+                if not paths and not method:
+                    continue
+                found = [(by_name[name], values[path]) for name, path in paths.items()]
+                modes = reading.modes_of(
+                    out[0] if isinstance(out, tuple) else out, found, way.takes_cotangent
+                )
+                for mode in modes:
+                    fitting = mode != "vjp" or all(
+                        np.shape(leaf.value) == np.shape(g) for leaf, g in found
+                    )
+                    yield Way(outputs, way, mode, paths, fitting)
+
+
+def _differentiable(out):
+    parts = out if isinstance(out, tuple) else (out,)
+    return all(isinstance(part, (np.ndarray, np.generic, int, float, list)) for part in parts)
+
+
+def cotangent(out, seed):
+    """Return a normal cotangent of one output, or of several in a tuple."""
+    rng = np.random.default_rng(seed)
+    parts = [
+        rng.standard_normal(np.shape(part)) for part in (out if isinstance(out, tuple) else (out,))
+    ]
+    parts = [part if part.ndim else float(part) for part in parts]
+    return tuple(parts) if isinstance(out, tuple) else parts[0]
+
+
+def is_ambiguous(way, arguments):
+    """Return whether the only gradient of a way might as well be that of another input of the same shape."""
+    shapes = [np.shape(leaf.value) for leaf in arguments.spread if is_moved(leaf)]
+    return len(way.paths) == 1 and len(shapes) > len(set(shapes))
