@@ -32,6 +32,7 @@ class Verdict(NamedTuple):
     wrong: bool  # whether it raises an alarm
     kinds: dict | None = None  # the kind of mistake for each wrong input, if it names them
     words: str = ""  # its message
+    noted: tuple = ()  # kinds of side effects that it notes beside right numbers
 
 
 @dataclass(frozen=True)
@@ -205,6 +206,10 @@ def _count(result, case, verdict):
         if verdict is not None and verdict.wrong:
             result.false_alarms += 1
             result.alarms.append(case.name)
+        return
+    if verdict is not None and not verdict.wrong and set(verdict.noted) & set(case.kinds):
+        result.caught += 1  # the mistake is a side effect, and the note names it
+        result.named += 1
         return
     if verdict is None or not verdict.wrong:
         result.missed.append(f"{case.name}: {case.label}")

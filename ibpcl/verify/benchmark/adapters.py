@@ -13,22 +13,19 @@ from ibpcl.verify.benchmark import Verdict
 from ibpcl.verify.gradcheck import check
 from ibpcl.verify.problem import make_problem
 
-SCIPY_LIMIT = (
-    1e-5  # scipy returns a norm and leaves the limit to its user: relative to that of the gradient
-)
+# scipy returns a norm and leaves the limit to its user; this one is relative to the gradient.
+SCIPY_LIMIT = 1e-5
 
 
 def ibpcl(f, f_vjp, inputs, wrt):
-    """Call :func:`ibpcl.verify.check`; a side effect that it notes beside a right number counts as caught."""
+    """Call :func:`ibpcl.verify.check`; side effects beside right numbers are notes."""
     try:
         report = check(f, f_vjp, inputs, wrt)
     except (ValueError, TypeError) as error:
         return Verdict(True, {}, str(error))
     wrong = {item.name: item.kind for item in report.inputs if item.verdict == "wrong"}
-    habits = getattr(report, "habits", [])
-    if not wrong and habits:
-        return Verdict(True, {habit["kind"]: habit["kind"] for habit in habits[:1]}, str(report))
-    return Verdict(report.verdict == "wrong", wrong, str(report))
+    noted = tuple(habit["kind"] for habit in getattr(report, "habits", ()))
+    return Verdict(report.verdict == "wrong", wrong, str(report), noted)
 
 
 class Flat:

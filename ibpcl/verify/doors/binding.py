@@ -40,6 +40,10 @@ class Call(NamedTuple):
         """True if a learning rate is among them: the function then updates the parameters itself."""
         return "rate" in self.roles
 
+    def rate(self, dout):
+        """Return the learning rate that is passed; 1 if the update does not grow with ``dout``."""
+        return rate_for(dout) if self.takes_cotangent else 1.0
+
     def arguments(self, dout, out, extras, inputs, kept=None):
         """Return the positional arguments and those by keyword."""
 
@@ -51,7 +55,7 @@ class Call(NamedTuple):
             return {
                 "dout": dout,
                 "out": out,
-                "rate": rate_for(dout),
+                "rate": self.rate(dout),
                 "kept": kept,
                 "cache": extras[0] if len(extras) == 1 else tuple(extras),
             }[role]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.verify.doors import binding, draws, leaves, reading, state
+from ibpcl.verify.doors import draws, leaves, reading, state
 from ibpcl.verify.doors import vocabulary as words
 from ibpcl.verify.doors.arguments import Arguments, is_moved
 from ibpcl.verify.doors.pair import Adapted, Pair
@@ -279,7 +279,7 @@ class Opened:
             holder = (
                 leaves.duplicate(held.holder) if found.moves else held.holder
             )  # an update is for one step
-            rate = binding.rate_for(dout)
+            rate = way.call.rate(dout)
             for step in plain_steps(holder):
                 step.rate = rate
             result = source(holder, *positional, **named)
