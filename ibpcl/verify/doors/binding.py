@@ -115,6 +115,8 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
         for k, n in enumerate(arriving[:outputs]):
             options[n] = [("dout", k)]
     optional = _optional(parameters, inputs)
+    if not method and outputs == 1 and _are_decisive(parameters.required, inputs):
+        options = [item[:1] for item in options]
     found = []
     for roles in itertools.islice(itertools.product(*options), 50 * MOST):
         if len(set(roles)) == len(roles) and not (_holds_cache(roles) and not extras):
@@ -122,6 +124,17 @@ def calls_of(parameters, inputs, extras, method=False, outputs=1):
             found.append(Call(roles, keywords))
     found = found[:MOST]
     return sorted(found, key=lambda call: _penalty(call, parameters, inputs, extras, method))
+
+
+def _are_decisive(names, inputs):
+    """Return whether names leave nothing open: one is a cotangent's, the others are those of inputs.
+
+    >>> _are_decisive(["dout", "x", "w"], ["x", "w"]), _are_decisive(["dout", "y"], ["x", "w"])
+    (True, False)
+    """
+    known = {words.plain(name) for name in inputs}
+    others = [name for name in names if words.plain(name) not in known]
+    return len(others) == 1 and len(names) > 1 and words.is_cotangent(others[0])
 
 
 def _holds_cache(roles):

@@ -145,7 +145,7 @@ def _refuse_what_raises(f, f_vjp, given, keywords):
             f_vjp(result[1], dout)
         except (Exception, SystemExit):
             title = getattr(f_vjp, "__name__", "f_vjp")
-            raise FormError(f"check: {raised(error, title)}; {usage(f, f_vjp, given)}") from error
+            raise FormError(f"check: {raised(error, title)}; {usage(f, f_vjp, given)}", in_gradient=True) from error
 
 
 def _chosen(pair, wrt):

@@ -140,7 +140,7 @@ class Opened:
                 if errors
                 else f"{self._title(self.methods.backward)} leaves no gradient that could be found"
             )
-            raise FormError(f"check: {why}; {self._usage()}") from (errors[0] if errors else None)
+            raise FormError(f"check: {why}; {self._usage()}", in_gradient=True) from (errors[0] if errors else None)
         return chosen([(found.way, pair) for found, pair in ways])
 
     def _is_consistent(self, found, result, after):

@@ -85,7 +85,7 @@ def with_guesses(target, given, missing, path, wrt):
         ][:4]
     options = guesses.candidates(function, skip, hint, arrays)
     options = {name: values for name, values in options.items() if name not in given}
-    error, kept, tried, first = None, None, 0, None
+    error, kept, tried, first, failed = None, None, 0, None, None
     for guess in guesses.combinations(options):
         named = {**given, **guess}
         try:
@@ -98,9 +98,10 @@ def with_guesses(target, given, missing, path, wrt):
                 )
                 quality = _quality(found)
         except (UserError, TypeError, ValueError) as reason:
-            if isinstance(reason.__cause__, NameError):  # no other input mends that
+            if isinstance(reason.__cause__, (NameError, SystemExit)):  # no other input mends that
                 raise
             error = error or reason
+            failed = failed or (reason if getattr(reason, "in_gradient", False) else None)
             continue
         except Exception as reason:  # code under check may raise anything
             if isinstance(reason, NameError):
@@ -121,8 +122,9 @@ def with_guesses(target, given, missing, path, wrt):
         kept = kept or (found if quality == 1 else None)
         if tried >= OPENED:
             break
-    if first is not None or kept is not None:
+    if first is not None or (kept is not None and failed is None):
         return first or kept
+    error = failed or error
     sizes = " ".join(f"--shape {name}=3,4" for name in missing)
     several = "it" if len(missing) == 1 else "them"
     why = f" ({str(error).removeprefix('check: ').partition('; ')[0]})" if error is not None else ""

@@ -73,7 +73,7 @@ def pair_of(f, g, given, keywords=()):
             if errors
             else f"{_name(g)} returns no gradient of {', '.join(given)}"
         )
-        raise FormError(f"check: {why}; {usage(f, g, given)}") from (errors[0] if errors else None)
+        raise FormError(f"check: {why}; {usage(f, g, given)}", in_gradient=True) from (errors[0] if errors else None)
     made = [(way, _pair(f, g, arguments, way)) for way in ways]
     return chosen(made)
 

@@ -9,7 +9,14 @@ OURS = Path(__file__).parents[2]
 
 
 class FormError(UserError, TypeError):
-    """Code that the checker cannot call; the message names the expected form and shows a call that works."""
+    """Code that the checker cannot call; the message names the expected form and shows a call that works.
+
+    ``in_gradient`` is true if the forward could be called and the gradient could not.
+    """
+
+    def __init__(self, message, in_gradient=False):
+        super().__init__(message)
+        self.in_gradient = in_gradient
 
 
 def raised(error, what):

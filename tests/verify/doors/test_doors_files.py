@@ -238,3 +238,26 @@ def test_commands_of_ipython_are_taken_out_where_statements_begin(cell, expected
 def test_a_file_that_is_no_notebook_is_refused(file):
     with pytest.raises(UserError, match="not a notebook"):
         loading.load(str(file("print(1)", "broken.ipynb")))
+
+
+RAISING = """
+import sys
+def ends(x):
+    sys.exit(2)
+def ends_vjp(dout, cache):
+    return dout
+def product(x, w):
+    return x @ w
+def product_backward(dout, x, w):
+    return dout @ w.T, x.T @ dout.T
+"""
+
+
+def test_a_guess_is_no_excuse_for_a_gradient_that_raises(file):
+    assert verdicts(file(RAISING)) == {"ends": "wrong", "product": "refused"}
+    options = types.SimpleNamespace(path="mine.py", names=[], shapes={}, wrt=None, seed=0, timeout=20.0, figures=False)
+    loaded = loading.load(str(file(RAISING)))
+    words = [served.verdict_on(loaded, target, options)["words"] for target in
+             discovery.targets_in(loaded.module).values()]
+    assert "SystemExit: 2 (line 4" in words[0] and "product_backward raises ValueError" in words[1]
+    assert not any("\n" in text for text in words)
