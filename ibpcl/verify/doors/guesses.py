@@ -46,6 +46,7 @@ SCALARS = {
     "learning_rate": 0.1,
 }
 STRIDED = {"pool_param": {"pool_height": 2, "pool_width": 2, "stride": 2}}
+LISTED = r"\b{}\b\s*:\s*(?::class:)?.{{0,30}}\blist of"  # an argument that a docstring calls a list
 MOST = 200  # combinations that are tried
 
 
@@ -77,7 +78,7 @@ def candidates(function, skip=0, hint="", given=()):
         values = _values(
             name, shapes.get(name), annotations.get(name), context, rng, first=not found
         )
-        if re.search(rf"\b{re.escape(name)}\b\s*:\s*(:class:)?.{{0,30}}\blist of", text):
+        if re.search(LISTED.format(re.escape(name)), text):
             values = [[rng.normal(size=(3, 4)), rng.normal(size=(3, 4))], *values]
         elif (
             re.search(rf"\b{re.escape(name)}\b\s*:\s*(int|integer)\b", text, re.IGNORECASE)
@@ -225,12 +226,20 @@ def _is_series(context):
     )
 
 
-def combinations(options):
+def documented(function):
+    """Return the names of arguments of which a docstring gives the shape, or that they are lists."""
+    text = inspect.getdoc(function) or ""
+    listed = [name for name in parameters_of(function).every if re.search(LISTED.format(re.escape(name)), text)]
+    return {*documented_shapes(function), *listed}
+
+
+def combinations(options, documented=()):
     """Yield dicts of one candidate for each name, the likeliest first, :data:`MOST` of them at most."""
     names = list(options)
-    documented = [name for name in names if len(options[name]) == 1]
-    if len(documented) < len(names):  # what a docstring gives comes before a scheme
-        yield from schemes.fitting(names)
+    if any(len(options[name]) > 1 for name in names):
+        for found in schemes.fitting(names):
+            if all(_has_axes(found[name], options[name][0]) for name in names if name in documented):
+                yield found
     ranked = itertools.product(*(range(len(options[name])) for name in names))
     total = int(np.prod([len(options[name]) for name in names])) if names else 1
     if total <= 20_000:
@@ -239,15 +248,27 @@ def combinations(options):
         yield {name: options[name][rank] for name, rank in zip(names, ranks, strict=True)}
 
 
+def _has_axes(value, first):
+    """Return whether a value has as many axes as the first candidate, which a docstring gives."""
+    return not isinstance(first, list) and np.ndim(value) == np.ndim(first)
+
+
+def _shapes(value):
+    """Return an array, or a list of them, by its shape."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_shapes, value))}]"
+    return str(np.shape(value)) if isinstance(value, np.ndarray) else repr(value)
+
+
 def described(inputs):
     """Return guessed inputs in words: ``x (3, 4), reg = 0.1``.
 
     >>> described({"x": np.ones((3, 4)), "reg": 0.1})
     'x (3, 4), reg = 0.1'
     """
-    return ", ".join(
-        f"{name} {value.shape}{' of integers' if value.dtype.kind == 'i' else ''}"
-        if isinstance(value, np.ndarray)
-        else f"{name} = {value!r}"
-        for name, value in inputs.items()
-    )
+    words_of = []
+    for name, value in inputs.items():
+        integers = isinstance(value, np.ndarray) and value.dtype.kind == "i"
+        sign = " " if isinstance(value, np.ndarray) else " = "
+        words_of.append(f"{name}{sign}{_shapes(value)}{' of integers' if integers else ''}")
+    return ", ".join(words_of)

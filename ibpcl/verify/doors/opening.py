@@ -86,7 +86,7 @@ def with_guesses(target, given, missing, path, wrt):
     options = guesses.candidates(function, skip, hint, arrays)
     options = {name: values for name, values in options.items() if name not in given}
     error, kept, tried, first, failed = None, None, 0, None, None
-    for guess in guesses.combinations(options):
+    for guess in guesses.combinations(options, guesses.documented(function)):
         named = {**given, **guess}
         try:
             with np.errstate(all="ignore"):
