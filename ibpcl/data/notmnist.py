@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from ibpcl import plotting
 from ibpcl.data.dataset import DataError
 
 LETTERS = "ABCDEFGHIJ"
@@ -64,6 +65,7 @@ def read_png(content, where):
 
     A picture of another kind is a DataError that names ``where`` it is.
     """
+    plotting.load()
     from matplotlib.image import imread
 
     try:

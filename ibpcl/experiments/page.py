@@ -5,6 +5,7 @@
 
 import contextlib
 import shlex
+import warnings
 from datetime import datetime
 from pathlib import Path
 
@@ -61,11 +62,20 @@ def kept(folder):
         yield
     except BaseException:
         if folder is not None and Path(folder, HISTORY).exists():
-            with contextlib.suppress(OSError, UserError):    # what ended the run is what counts
+            with contextlib.suppress(Exception):             # what ended the run is what counts
                 write(folder)
         raise
     if folder is not None:
+        write_if_possible(folder)
+
+
+def write_if_possible(folder):
+    """Write the report of a folder whose results are complete; a failure costs none of them and becomes a warning."""
+    try:
         write(folder)
+    except Exception as error:                               # a damaged figure, the disk: anything
+        warnings.warn(f"{folder / REPORT} could not be written ({type(error).__name__}: {error}); `ibpcl report "
+                      f"{folder}` writes it", stacklevel=2)
 
 
 def of_run(folder):

@@ -70,6 +70,8 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
           page.kept(folder if figures else None)):
         if folder is not None and not fresh and (found := finished(folder, config)) is not None:
             forget(folder)                                   # checkpoints of a run that was killed at its very end
+            if figures and not run_figures.are_drawn(folder):
+                run_figures.draw(found)                      # the run ended while they were drawn, or without them
             return found
         stream = make_stream(config)
         names, image_shape = survey(stream)
@@ -100,10 +102,11 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
         done = Run(config, values, results.as_columns(history), folder, learner, images)
         if folder is not None:
             results.write_state(done)
-            if figures:
-                run_figures.draw(done)
         values["seconds"]["total"] = round(time.perf_counter() - start, 3)
         if folder is not None:
-            storage.write_sealed_json(folder / RESULT, values)               # last: it stands for a complete run
+            # It stands for a complete run: after the learner and the history, before all that only shows them.
+            storage.write_sealed_json(folder / RESULT, values)
             forget(folder)                                                   # nothing is left to continue
+            if figures:
+                run_figures.draw(done)
     return done
