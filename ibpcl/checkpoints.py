@@ -8,8 +8,10 @@ import contextlib
 import hashlib
 import io
 import lzma
+import math
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -21,8 +23,10 @@ from ibpcl import storage
 
 _SEAL = b"sha256:"
 _SEAL_LENGTH = len(_SEAL) + 64                            # 64 hexadecimal digits
-_BROKEN_ZIP = (ValueError, EOFError, OSError, RuntimeError, OverflowError, struct.error, zipfile.BadZipFile,
-               zlib.error, lzma.LZMAError)                # what zipfile and NumPy raise on random bytes
+# What zipfile and NumPy raise on random bytes; the header of an array is a text that Python reads.
+BROKEN_ZIP = (ValueError, EOFError, OSError, RuntimeError, OverflowError, struct.error, zipfile.BadZipFile,
+               zlib.error, lzma.LZMAError, SyntaxError, tokenize.TokenError, TypeError, KeyError, IndexError,
+               AttributeError, MemoryError, NotImplementedError)
 
 
 def write_npz(path, arrays):
@@ -92,11 +96,61 @@ def _parse_npz(data, function, path):
             if sum(entry.file_size for entry in archive.infolist()) > len(data):
                 raise ValueError("it unpacks to more bytes than it has")
             for name in archive.namelist():
-                entry = io.BytesIO(archive.read(name))    # compares the entry's CRC before anything is made of it
-                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(entry, allow_pickle=False)
-    except _BROKEN_ZIP as error:
+                # It compares the entry's CRC before anything is made of it.
+                arrays[name.removesuffix(".npy")] = parse_npy(archive.read(name))
+    except BROKEN_ZIP as error:
         raise storage.damaged(function, path, str(error) or type(error).__name__) from error
     return arrays
+
+
+def parse_npy(data):
+    """Return the array that the bytes of an ``.npy`` file hold.
+
+    Parameters
+    ----------
+    data : bytes
+
+    Returns
+    -------
+    array : ndarray
+
+    Raises
+    ------
+    ValueError
+        If the bytes are not those of one array of numbers or text.  The size that the header announces is compared
+        with what is there before any memory is taken.
+    """
+    file = io.BytesIO(data)
+    shape, dtype = read_header(file)
+    expected, got = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if expected != got:
+        raise ValueError(f"its header announces {expected} bytes, {got} follow")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def read_header(file):
+    """Return the shape and the type of the array in an open ``.npy`` file, and leave the file where its numbers begin.
+
+    Raises
+    ------
+    ValueError
+        If there is no sound header, or the array holds Python objects.
+    """
+    try:
+        version = np.lib.format.read_magic(file)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        if version not in readers:
+            raise ValueError(f"version {version} of the format is not read")
+        shape, _, dtype = readers[version](file)
+    except (SyntaxError, tokenize.TokenError, TypeError, KeyError, AttributeError, RecursionError, MemoryError,
+            OverflowError, struct.error) as error:
+        raise ValueError(f"its header cannot be read: {type(error).__name__}: {error}") from error
+    if dtype.hasobject:
+        raise ValueError("Object arrays, which would need pickle, are not read")
+    if any(size < 0 for size in shape):
+        raise ValueError(f"its header announces the shape {shape}")
+    return shape, dtype
 
 
 class Checkpoint(NamedTuple):

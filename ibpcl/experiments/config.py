@@ -28,6 +28,7 @@ STREAMS = ("split", "resplit", "permuted", "strips", "classes", "own", "own-regr
 TERRAIN, OWN = "terrain", "own"                              # the data sets that are not named image sets
 PARTS = ("settings", "measurement", "own")                   # of a configuration that are no keys
 PLACES = ("data_dir", "data")                                # keys that say where data lie, which makes no other run
+OF_TASKS = ("dataset", "stream", "tasks", "classes", "data")  # keys that follow from own tasks
 OPTIONAL = (*PLACES, "classes", "data_sha256")               # keys that stand in a table only if they have a value
 SEEDS, LARGEST_SEED = ("seed", "data_seed"), 2**63 - 1       # the largest whole number of TOML
 SIZES = 2**31                                                # sizes and counts are below
@@ -89,6 +90,8 @@ class RunConfig:
                  f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})", self.stream)
         _require((self.dataset == OWN) == self.stream.startswith(OWN) == (self.data_sha256 is not None), "stream",
                  f"own for the data set own, given by data, and for no other (here: {self.dataset})", self.stream)
+        _require(self.classes is None or self.dataset == OWN, "classes",
+                 "left out unless there are own data to cut into tasks, given by data", self.classes)
         _method(self.method)
         _require(":" in self.method or self.generative == (self.method in GENERATIVE), "stream",
                  f"classes for the methods {', '.join(GENERATIVE)} and for no other (here: {self.method})", self.stream)
@@ -215,9 +218,25 @@ def configure(target=DEFAULT, texts=None, **overrides):
                 raise UserError(f"{key} must be {values.toml(asked[key])} in an experiment that asks for {base.asks}")
     chosen["method"] = name
     if chosen.get("data") is not None:
-        chosen |= {"dataset": OWN, "stream": OWN, "data": str(Path(chosen["data"]).resolve())}
+        chosen["data"] = str(Path(chosen["data"]).resolve())
+    asked_for = {key: chosen[key] for key in OF_TASKS if key in said}
+    if chosen.get("data") is not None:
+        chosen |= {"dataset": OWN, "stream": OWN}
     with _named("" if texts or overrides else file):       # whose value is out of range is not known
-        return _build(name, chosen, own)
+        made = _build(name, chosen, own)
+        _check_effect(made, asked_for)
+        return made
+
+
+def _check_effect(config, asked_for):
+    """Refuse keys that own tasks decide and not the user, if they were given another value than the tasks have."""
+    if config.dataset != OWN:
+        return
+    for key, value in asked_for.items():
+        actual = getattr(config, key)
+        if value != actual and not (key == "stream" and {value, actual} <= {OWN, f"{OWN}-regression"}):
+            raise UserError(f"{key} = {values.toml(value)} has no effect on own tasks, which have {key} = "
+                            f"{values.toml(actual)}; leave it out")
 
 
 def _start(target):

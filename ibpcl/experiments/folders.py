@@ -24,7 +24,8 @@ OPTIONS = {"method": "--method", "preset": "--preset", "seed": "--seed", "data_d
 OF_OWN_DATA = ("data", "data_sha256", "dataset", "stream", "tasks")
 TEXTS = ("experiment", "dataset", "stream", "method", "preset")
 # What result.json has of the configuration, of the machine, or of its own form.
-IDENTITY = ("experiment", "method", "seed", "dataset", "stream", "tasks", "measure", "image_shape", "elbo_weights")
+IDENTITY = ("experiment", "method", "seed", "dataset", "stream", "tasks", "measure", "image_shape", "unit_range",
+            "elbo_weights")
 CIRCUMSTANCES = ("seconds", "peak_memory_mb", "compile_seconds", "backend", "versions")
 
 

@@ -160,8 +160,9 @@ def write_state(run):
     """Write the history of a run and everything that was learned; of images, also what its figures show."""
     storage.write_csv(run.folder / "history.csv", run.history)
     # As any learner saves itself; one of the user's own need not know how.
-    checkpoints.save(run.folder / LEARNER, run.learner.state(),
-                     about(run.learner, run.config.settings, run.config.seed, run.result["backend"]))
+    checkpoints.save(run.folder / LEARNER, run.learner.state(), {
+        **about(run.learner, run.config.settings, run.config.seed, run.result["backend"]),
+        "unit_range": run.result["unit_range"]})
     # Its predecessor is of the same run, or of one that is being replaced.
     Path(run.folder, f"{LEARNER}.previous").unlink(missing_ok=True)
     if run.images is not None:

@@ -74,7 +74,7 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
                 run_figures.draw(found)                      # the run ended while they were drawn, or without them
             return found
         stream = make_stream(config)
-        names, image_shape = survey(stream)
+        seen = survey(stream)
         learner, progresses = make_learner(config), []
         journal = None
         if folder is not None:
@@ -88,11 +88,12 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
             progresses.append(done)
             if on_task is not None:
                 density = structure.density([learner.masks(done.task)])[0] if hasattr(learner, "masks") else None
-                on_task(Report(done, density, names))
+                on_task(Report(done, density, seen.names))
         learned = time.perf_counter()
         measured = (generative.measured(config, progresses, learner, stream, progress) if config.generative
                     else results.accuracies(progresses))
-        values = results.collect(config, progresses, learner, measured) | {"image_shape": image_shape}
+        values = results.collect(config, progresses, learner, measured) | {"image_shape": seen.image_shape,
+                                                                                   "unit_range": seen.unit_range}
         if config.generative:
             values["seconds"]["final"] = round(time.perf_counter() - learned, 3)
         if config.measure == "R^2":

@@ -90,6 +90,28 @@ def finished(folder, config, strict=False):
     return run
 
 
+def trained_on_unit_range(path: str | PathLike) -> bool | None:
+    """Return whether the learner of a run folder or a ``learner.npz`` was trained on inputs in 0..1, as pixels are.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    unit : bool or None
+        None if the file does not say: a learner saved itself, or an older version wrote it.
+
+    Raises
+    ------
+    OSError, ValueError
+        If there is no such file, or it is damaged.
+    """
+    path = Path(path)
+    found = checkpoints.load(path / LEARNER if path.is_dir() else path).meta.get("unit_range")
+    return found if isinstance(found, bool) else None
+
+
 def load(path: str | PathLike, method: type | None = None) -> Learner:
     """Return the learner of a run folder, or of a ``learner.npz``; its class is the one that the file names.
 
@@ -113,6 +135,10 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
     ...
     ibpcl.errors.UserError: load: nowhere.npz: there is no such file or folder
     """
+    if not isinstance(path, str | PathLike):
+        raise UserError(f"load: path must be a path, got {path!r}")
+    if method is not None and not isinstance(method, type):
+        raise UserError(f"load: method must be a class, got {method!r}")
     path = Path(path)
     file = path / LEARNER if path.is_dir() else path
     try:

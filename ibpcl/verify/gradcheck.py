@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from ibpcl.verify import state
+from ibpcl.verify.arguments import check_numbers
 from ibpcl.verify.clock import Clock, TimeUp
 from ibpcl.verify.curves import Curves
 from ibpcl.verify.evidence import Evidence, neighbour
@@ -80,6 +81,7 @@ def check(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="au
     """
     if mode not in ("auto", "full", "directional"):
         raise ValueError(f"check: mode must be 'auto', 'full' or 'directional', got {mode!r}")
+    check_numbers(rtol, seed, timeout)
     with _progress() as progress:
         problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress), partial)
         report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})
