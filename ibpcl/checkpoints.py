@@ -37,8 +37,7 @@ def write_npz(path, arrays):
     arrays : dict of str to array_like
         Names of printable characters.  Arrays of Python objects are refused: they would need pickle.
     """
-    path = Path(os.path.realpath(path))
-    storage.rename(storage.write_temporary(path, _npz(arrays, "checkpoints.write_npz")), path)
+    storage.write_pieces(path, _npz(arrays, "checkpoints.write_npz"))
 
 
 def read_npz(path):
@@ -181,6 +180,9 @@ def save(path, arrays, meta, keep_previous=True):
     contents = {f"arrays/{name}": array for name, array in arrays.items()}
     contents["meta"] = np.frombuffer(storage.json_text(meta, strict=False).encode("utf-8"), dtype=np.uint8)
     *body, _ = _npz(contents, "checkpoints.save", b"0" * _SEAL_LENGTH)   # its length is part of what is sealed
+    if storage.is_special(path):                           # a device or a FIFO has no predecessor
+        storage.write_pieces(path, [*body, _seal(body)])
+        return
     path = Path(os.path.realpath(path))
     temporary = storage.write_temporary(path, [*body, _seal(body)])
     try:
@@ -205,8 +207,36 @@ def load(path):
     contents = _parse_npz(check(path), "checkpoints.load", path)
     if "meta" not in contents:
         raise storage.damaged("checkpoints.load", path, "it holds no meta")
-    meta = storage.parse_json(bytes(contents.pop("meta")).decode("utf-8"), "checkpoints.load", path, strict=False)
+    try:
+        text = bytes(contents.pop("meta")).decode("utf-8")
+    except (ValueError, TypeError) as error:
+        raise storage.damaged("checkpoints.load", path, f"its meta cannot be read: {error}") from error
+    meta = _meta(text, path)
     return Checkpoint({name.removeprefix("arrays/"): array for name, array in contents.items()}, meta)
+
+
+def read_meta(path):
+    """Return the ``meta`` of a checkpoint after comparing its checksum; no array is made.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As :func:`load`.
+    """
+    with zipfile.ZipFile(io.BytesIO(check(path))) as archive:
+        try:
+            text = bytes(parse_npy(archive.read("meta.npy"))).decode("utf-8")
+        except BROKEN_ZIP as error:
+            raise storage.damaged("checkpoints.load", path, f"its meta cannot be read: {error}") from error
+    return _meta(text, path)
+
+
+def _meta(text, path):
+    """Return the dictionary that a checkpoint's meta is as text."""
+    meta = storage.parse_json(text, "checkpoints.load", path, strict=False)
+    if not isinstance(meta, dict):
+        raise storage.damaged("checkpoints.load", path, f"its meta must be a table, got {type(meta).__name__}")
+    return meta
 
 
 def check(path):

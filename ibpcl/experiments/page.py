@@ -48,9 +48,13 @@ def write(folder, to=None):
     try:
         kind = of_run if table_of(folder) else of_table if (folder / TABLE).is_file() else of_folder
         text = kind(folder)
+    except (UserError, OSError):
+        raise
     except KeyError as error:
         raise UserError(f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote them: "
                         "run it again") from error
+    except Exception as error:                               # the files may come from anywhere
+        raise UserError(f"{folder}: its files are damaged: {type(error).__name__}: {error}") from error
     storage.write_bytes(path, _encoded(text))
     return path
 

@@ -12,9 +12,9 @@ from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import Learner, check_form
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
-from ibpcl.experiments import run_figures
+from ibpcl.experiments import identity, run_figures
 from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import CONFIG, IMAGES, LEARNER, RESULT, portable
+from ibpcl.experiments.folder import CONFIG, IMAGES, LEARNER, RESULT, portable, table_of
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.methods import OF_LEARNER
 from ibpcl.methods import method as method_of
@@ -79,7 +79,8 @@ def finished(folder, config, strict=False):
         if portable(storage.read_toml(folder / CONFIG)) != portable(as_table(config)):
             return None
         run = Run(config, storage.read_sealed_json(folder / RESULT), storage.read_csv(folder / HISTORY), folder)
-        checkpoints.check(folder / LEARNER)
+        identity.check_result(run.result, as_table(config), folder / RESULT)
+        identity.check_learner(checkpoints.read_meta(folder / LEARNER), as_table(config), folder / LEARNER)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -144,6 +145,8 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
     try:
         arrays, meta, _ = checkpoints.load(file)
         check_form(meta, file)
+        if path.is_dir() and (table := table_of(path)) is not None:
+            identity.check_learner(meta, table, file)
     except FileNotFoundError as error:
         raise UserError(f"load: {file}: there is no such file or folder") from error
     except (OSError, ValueError) as error:
