@@ -39,22 +39,25 @@ _said = set()                                             # warnings that one pr
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 
 
-def write_bytes(path, data):
+def write_bytes(path, data, follow=True):
     """Replace the file at ``path`` by ``data``, whole or not at all.
 
-    A symbolic link is followed: the file it names is replaced.  What is no regular file, such as ``/dev/null`` or a
-    FIFO, stays and gets the data.
+    A symbolic link is followed: the file it names is replaced; without ``follow`` the link itself is.  What is no
+    regular file, such as ``/dev/null`` or a FIFO, stays and gets the data.
 
     Raises
     ------
     OSError
         If the disk is full, the folder is missing or may not be written; the old file is then as it was.
     """
-    write_pieces(path, [data])
+    write_pieces(path, [data], follow)
 
 
-def write_pieces(path, pieces):
+def write_pieces(path, pieces, follow=True):
     """Replace a file by pieces of data, as :func:`write_bytes` does."""
+    if not follow and os.path.islink(path):
+        rename(write_temporary(Path(path), pieces), Path(path))
+        return
     if is_special(path):
         with open(path, "wb") as file:
             file.writelines(pieces)

@@ -26,6 +26,9 @@ def execute(options):
         p = learner.predict(scaled(x) if unit is None else as_trained(x, unit, "inputs"), options.task)
     except (TypeError, ValueError) as error:
         raise UserError(f"{options.inputs}: {error}") from error
+    except (LookupError, AttributeError, ArithmeticError) as error:
+        raise UserError(f"{options.run} is damaged: its learner cannot predict: {type(error).__name__}: {error}"
+                        ) from error
     if options.out is None:
         np.savetxt(sys.stdout, p, "%.6g")
         return

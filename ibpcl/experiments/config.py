@@ -7,6 +7,7 @@ the file, the command line, Python.
 
 import contextlib
 import re
+import sys
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
@@ -28,6 +29,8 @@ STREAMS = ("split", "resplit", "permuted", "strips", "classes", "own", "own-regr
 TERRAIN, OWN = "terrain", "own"                              # the data sets that are not named image sets
 PARTS = ("settings", "measurement", "own")                   # of a configuration that are no keys
 PLACES = ("data_dir", "data")                                # keys that say where data lie, which makes no other run
+NAMES = ("experiment", "data", "data_dir", "data_sha256")       # keys whose texts are never names of classes
+MODULE = re.compile(r"\w+(\.\w+)*")
 OF_TASKS = ("dataset", "stream", "tasks", "classes", "data")  # keys that follow from own tasks
 OPTIONAL = (*PLACES, "classes", "data_sha256")               # keys that stand in a table only if they have a value
 SEEDS, LARGEST_SEED = ("seed", "data_seed"), 2**63 - 1       # the largest whole number of TOML
@@ -160,7 +163,11 @@ def _keys_of(dataclass_type):
             for f in fields(dataclass_type)}
 
 
-def configure(target=DEFAULT, texts=None, **overrides):
+class UntrustedError(UserError):
+    """A file names a module that would have to be imported, and the user has not named it."""
+
+
+def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     """Make the configuration of a run.
 
     Parameters
@@ -170,6 +177,9 @@ def configure(target=DEFAULT, texts=None, **overrides):
         ``experiment`` it starts from the defaults and is called like the file.  Or a sequence of tasks, one's own.
     texts : dict of str to str, optional
         Keys with values as text, as a command line has them.
+    trust : bool
+        Import the modules that a file names.  Without it they are refused, unless they were imported before: the file
+        may come from another person.
     **overrides
         Keys with values.
 
@@ -194,6 +204,9 @@ def configure(target=DEFAULT, texts=None, **overrides):
     said = {key: (value, read, source)                       # the last word on each key, how it is read, and its file
             for layer, read, source in ((given, values.convert, file), (texts or {}, values.parse, ""),
                                         (overrides, values.convert, "")) for key, value in layer.items()}
+
+    if not trust:
+        _check_modules(said, file)
 
     def last(key):
         value, read, source = said.get(key, (base.run.get(key, getattr(RunConfig, key)), values.convert, ""))
@@ -226,6 +239,17 @@ def configure(target=DEFAULT, texts=None, **overrides):
         made = _build(name, chosen, own)
         _check_effect(made, asked_for)
         return made
+
+
+def _check_modules(said, file):
+    """Refuse what a file names and only an import could find, such as a method ``package.module:Class``."""
+    for key, (value, _, source) in said.items():
+        if source != file or not file or not isinstance(value, str) or key in NAMES:
+            continue
+        module, colon, _ = value.partition(":")
+        if colon and MODULE.fullmatch(module) and module not in sys.modules:
+            raise UntrustedError(f"{file}: {key} = {value!r} names the module {module}, which is not imported just "
+                                 "because a file says so; import it first, or name it yourself")
 
 
 def _check_effect(config, asked_for):

@@ -24,6 +24,7 @@ ATTEMPTS = 10                                                # to make a folder 
 WAIT = 0.5                                                   # seconds for another process that only looks
 # What runs write beside their configuration.
 RESULTS = (RESULT, "history.csv", LEARNER, IMAGES, REPORT, *(f"{name}.png" for name in OF_RUNS))
+WRITTEN = {CONFIG, *LOCKS, *RESULTS, "checkpoint.npz", "checkpoint.npz.previous"}
 
 
 class AtWorkError(UserError):
@@ -129,6 +130,9 @@ def _check(folder, table, force):
         raise UserError(f"{folder} is a file; name a folder with --out")
     if _empty(folder):
         return
+    if links := [path.name for path in folder.iterdir() if path.name in WRITTEN and path.is_symlink()]:
+        raise UserError(f"{folder}: {', '.join(links)} must be a file, not a link, which a run would overwrite; remove "
+                        "it, or name another folder with --out")
     earlier = table_of(folder)
     if earlier is None:
         raise UserError(f"{folder} is not empty and not the folder of a run; name another with --out")

@@ -90,7 +90,10 @@ class Contents(NamedTuple):
 
 def read(folder):
     """Return the :class:`Contents` of a run's folder, or raise a UserError if it is none."""
-    folder, table, problems = Path(folder), table_of(folder), []
+    folder, problems = Path(folder), []
+    if links := [name for name in (CONFIG, RESULT, HISTORY, FILE) if (folder / name).is_symlink()]:
+        raise UserError(f"{folder}: {', '.join(links)} must be a file, got a link")
+    table = table_of(folder)
     if table is None:
         raise UserError(f"{folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
     if wrong := [key for key in TEXTS if not isinstance(table[key], str)]:

@@ -55,7 +55,8 @@ def write(folder, to=None):
                         "run it again") from error
     except Exception as error:                               # the files may come from anywhere
         raise UserError(f"{folder}: its files are damaged: {type(error).__name__}: {error}") from error
-    storage.write_bytes(path, _encoded(text))
+    # A link in the folder, which may come from another person, is replaced; the file that it names is not.
+    storage.write_bytes(path, _encoded(text), follow=to is not None)
     return path
 
 
@@ -127,12 +128,19 @@ def of_table(folder):
                            for one in found["tables"]], [tag("p", note) for note in found["notes"]]),
         found["failures"] and section("Not trained", [tag("p", f"{one['cell']}: {one['reason']}")
                                                       for one in found["failures"]])]
-    runs = [(read(place), cell["row"]) for cell in cells if table_of(place := folder / cell["folder"])]
+    runs = [(read(place), cell["row"]) for cell in cells if (place := _beside(folder, cell["folder"])) is not None]
     after = [runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
              section("Settings that differ from the default", sections.changes(cells)), sections.versions(cells)]
     files = [folder / Path(name).name for name in found["pictures"]]     # of this folder only, whatever the file says
     pictures = [(path, captions.of_table(path.stem)) for path in files]
     return _page(title, [top, *parts], pictures, after, folder)
+
+
+def _beside(folder, name):
+    """Return the folder of a table's run, or None: it must lie in the table's folder or beside it, and be no link."""
+    place = folder / name
+    outside = not place.resolve().is_relative_to(folder.resolve().parent)
+    return None if outside or place.is_symlink() or table_of(place) is None else place
 
 
 def of_folder(folder):

@@ -8,6 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import Learner, check_form
 from ibpcl.data.terrain import TerrainStream
@@ -151,12 +153,13 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
         raise UserError(f"load: {file}: there is no such file or folder") from error
     except (OSError, ValueError) as error:
         raise UserError(f"load: {error}") from error
-    if "method" not in meta:
-        raise UserError(f"load: {file} holds no learner")
-    place, _, name = meta.get("class", "").partition(":")
+    known = {"method": str, "class": str, "seed": int, "backend": str, "settings": dict}
+    if missing := [key for key, kind in known.items() if key != "class" and not isinstance(meta.get(key), kind)]:
+        raise UserError(f"load: {file} holds no learner: {', '.join(missing)} is missing or of another type")
+    place, _, name = str(meta.get("class", "")).partition(":")
     if method is None and not place.startswith("ibpcl."):
         method = getattr(sys.modules.get(place), name, None)
-        if method is None:
+        if not isinstance(method, type):
             raise UserError(f"load: {file} holds the learner {meta.get('class') or meta['method']}; import its module "
                             "first, or name the class: method=, or --method package.module:Class")
     if method is None:
@@ -167,7 +170,25 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
     try:
         learner = made.learner(made.settings(**settings), meta["seed"], meta["backend"])
-        learner.load_state(arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"load: {file} does not fit {made.name}: {error}") from error
+        learner.load_state(_numbers(arrays) if made.learner.__module__.startswith("ibpcl.") else arrays)
+        _check_state(learner.state(), arrays)
+    except Exception as error:                               # the arrays may be any, and the class the user's
+        raise UserError(f"load: {file} does not fit {made.name}: {type(error).__name__}: {error}") from error
     return learner
+
+
+def _numbers(arrays):
+    """Return the arrays of a learner of this package, all of whose arrays hold numbers."""
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must hold numbers, got {array.dtype}")
+    return arrays
+
+
+def _check_state(state, arrays):
+    """Refuse arrays of which a learner has not become its state: one is missing, or has another shape."""
+    if different := sorted(state.keys() ^ arrays.keys()):
+        raise ValueError(f"its arrays differ in {', '.join(different[:3])}")
+    for name, value in state.items():
+        if np.shape(value) != arrays[name].shape:
+            raise ValueError(f"{name} must have shape {np.shape(value)}, got {arrays[name].shape}")
