@@ -47,7 +47,9 @@ def fetch(name, data_dir=None, progress=False):
         raise DataError(f"registry.fetch: name must be one of {', '.join((*glyphs.CHARACTERS, *SOURCES))}, "
                         f"got {name!r}")
     folder, files = data_folder(data_dir) / name, examine(name, data_dir)[1]
-    wrong = {file: path or folder / f"{file}.gz" for file, path, problem in files if problem}
+    # A wrong file is replaced only in the set's own folder; what lies elsewhere may be something else.
+    wrong = {file: path if path is not None and path.parent == folder else folder / f"{file}.gz"
+             for file, path, problem in files if problem}
     if not wrong:
         return folder
     download = _downloader(name, folder, progress)

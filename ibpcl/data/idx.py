@@ -67,7 +67,9 @@ def unpack(raw, path):
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
             start = file.read(4)
-            sizes = file.read(4 * start[3]) if len(start) == 4 and not any(start[:2]) else b""
+            if any(start[:2]):
+                return start + file.read(1024)              # no IDX file; enough to see what it is instead
+            sizes = file.read(4 * start[3]) if len(start) == 4 else b""
             announced = math.prod(size for size, in struct.iter_unpack(">I", sizes[:len(sizes) // 4 * 4]))
             if announced > LARGEST:
                 raise DataError(f"{path}: the header announces {announced} bytes; no image set has more than {LARGEST}")

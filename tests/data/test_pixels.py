@@ -1,5 +1,6 @@
 """The same pixels in any type are the same inputs: in training, and for what was trained."""
 
+import fuzz_arrays
 import numpy as np
 import pytest
 
@@ -82,3 +83,8 @@ def test_numbers_that_are_no_pixels_are_predicted_as_they_are(folder, capsys):
 @pytest.mark.parametrize("shape", [(0, 16), (16, 0), (0, 4, 4), (0, 0)])
 def test_no_inputs_are_refused_in_a_line(shape, folder, capsys):
     assert "at least one row" in predicted(folder, "bytes", np.zeros(shape), capsys)
+
+
+def test_spoiled_files_are_refused_in_a_line(tmp_path):
+    """A few of the thousands that ``fuzz_arrays.py`` tries."""
+    assert fuzz_arrays.run(tmp_path, 150) == {}
