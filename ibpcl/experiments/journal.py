@@ -27,10 +27,10 @@ HOLDS = ("config", "seconds", "done")                        # what a checkpoint
 class RunJournal:
     """Keeps the checkpoint and the history of one run.
 
-    ``table`` is the run's configuration, which a checkpoint must have to be resumed; ``kind`` the named tuple that a
-    finished task gives, ``Progress`` or ``Stage``; ``began`` when this process began with the run, by
-    :func:`time.perf_counter`: for a resumed one, earlier by the time that its tasks had taken.  ``done`` lists what the
-    finished tasks gave.
+    ``table`` is the run's configuration, which a checkpoint must have to be resumed.  ``kind`` is the named tuple that
+    a finished task gives, ``Progress`` or ``Stage``; each task adds a row to its ``MATRICES``.  ``began`` is when this
+    process began with the run, by :func:`time.perf_counter`: for a resumed one, earlier by the time that its tasks had
+    taken.  ``done`` lists what the finished tasks gave.
     """
 
     def __init__(self, folder, table, kind=Progress, began=None):

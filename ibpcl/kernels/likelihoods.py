@@ -19,19 +19,28 @@ ZERO, ONE = np.float32(0), np.float32(1)
 SMALLEST = np.float32(1e-20)
 
 
+@summing
+def _others(f, largest):
+    """Return the sum of the exponentials besides that of the largest logit, which is 1 and would hide small ones."""
+    total, ties = ZERO, ZERO
+    for c in range(f.size):
+        shifted = f[c] - largest
+        total += ZERO if shifted == ZERO else exp(shifted)
+        ties += ONE if shifted == ZERO else ZERO
+    return total + (ties - ONE)
+
+
 @compiled(void(JOB, matrix, indices, matrix, vector))
 def _normalize(job, logits, classes, log_normalized, log_p):
     """Write the logarithms of the softmax and those of the labels' probabilities; all samples share the labels."""
     for i in taken(job):
         for r in range(i * ROWS, min((i + 1) * ROWS, logits.shape[0])):
-            f, out, best, others = logits[r], log_normalized[r], 0, ZERO
+            f, out, largest = logits[r], log_normalized[r], logits[r, 0]
             for c in range(f.size):
-                best = c if f[c] > f[best] else best
+                largest = f[c] if f[c] > largest else largest
+            rest = np.float32(math.log1p(_others(f, largest)))
             for c in range(f.size):
-                others += exp(f[c] - f[best]) if c != best else ZERO
-            rest = np.float32(math.log1p(others))
-            for c in range(f.size):
-                out[c] = (f[c] - f[best]) - rest
+                out[c] = (f[c] - largest) - rest
             log_p[r] = out[classes[r % classes.size]]
 
 
