@@ -21,13 +21,16 @@ SMALLEST = np.float32(1e-20)
 
 @summing
 def _others(f, largest):
-    """Return the sum of the exponentials besides that of the largest logit, which is 1 and would hide small ones."""
+    """Return the sum of the exponentials that are below the largest, which is 1, and how many are as large.
+
+    Two numbers: here, where sums may be taken in another order, a 1 would be added to the small ones.
+    """
     total, ties = ZERO, ZERO
     for c in range(f.size):
         shifted = f[c] - largest
         total += ZERO if shifted == ZERO else exp(shifted)
         ties += ONE if shifted == ZERO else ZERO
-    return total + (ties - ONE)
+    return total, ties
 
 
 @compiled(void(JOB, matrix, indices, matrix, vector))
@@ -38,7 +41,8 @@ def _normalize(job, logits, classes, log_normalized, log_p):
             f, out, largest = logits[r], log_normalized[r], logits[r, 0]
             for c in range(f.size):
                 largest = f[c] if f[c] > largest else largest
-            rest = np.float32(math.log1p(_others(f, largest)))
+            others, ties = _others(f, largest)
+            rest = np.float32(math.log1p(others + (ties - ONE)))
             for c in range(f.size):
                 out[c] = (f[c] - largest) - rest
             log_p[r] = out[classes[r % classes.size]]
