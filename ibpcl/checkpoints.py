@@ -8,8 +8,10 @@ import contextlib
 import hashlib
 import io
 import lzma
+import math
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -21,8 +23,10 @@ from ibpcl import storage
 
 _SEAL = b"sha256:"
 _SEAL_LENGTH = len(_SEAL) + 64                            # 64 hexadecimal digits
-_BROKEN_ZIP = (ValueError, EOFError, OSError, RuntimeError, OverflowError, struct.error, zipfile.BadZipFile,
-               zlib.error, lzma.LZMAError)                # what zipfile and NumPy raise on random bytes
+# What zipfile and NumPy raise on random bytes; the header of an array is a text that Python reads.
+BROKEN_ZIP = (ValueError, EOFError, OSError, RuntimeError, OverflowError, struct.error, zipfile.BadZipFile,
+               zlib.error, lzma.LZMAError, SyntaxError, tokenize.TokenError, TypeError, KeyError, IndexError,
+               AttributeError, MemoryError, NotImplementedError)
 
 
 def write_npz(path, arrays):
@@ -33,8 +37,7 @@ def write_npz(path, arrays):
     arrays : dict of str to array_like
         Names of printable characters.  Arrays of Python objects are refused: they would need pickle.
     """
-    path = Path(os.path.realpath(path))
-    storage.rename(storage.write_temporary(path, _npz(arrays, "checkpoints.write_npz")), path)
+    storage.write_pieces(path, _npz(arrays, "checkpoints.write_npz"))
 
 
 def read_npz(path):
@@ -92,11 +95,61 @@ def _parse_npz(data, function, path):
             if sum(entry.file_size for entry in archive.infolist()) > len(data):
                 raise ValueError("it unpacks to more bytes than it has")
             for name in archive.namelist():
-                entry = io.BytesIO(archive.read(name))    # compares the entry's CRC before anything is made of it
-                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(entry, allow_pickle=False)
-    except _BROKEN_ZIP as error:
+                # It compares the entry's CRC before anything is made of it.
+                arrays[name.removesuffix(".npy")] = parse_npy(archive.read(name))
+    except BROKEN_ZIP as error:
         raise storage.damaged(function, path, str(error) or type(error).__name__) from error
     return arrays
+
+
+def parse_npy(data):
+    """Return the array that the bytes of an ``.npy`` file hold.
+
+    Parameters
+    ----------
+    data : bytes
+
+    Returns
+    -------
+    array : ndarray
+
+    Raises
+    ------
+    ValueError
+        If the bytes are not those of one array of numbers or text.  The size that the header announces is compared
+        with what is there before any memory is taken.
+    """
+    file = io.BytesIO(data)
+    shape, dtype = read_header(file)
+    expected, got = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if expected != got:
+        raise ValueError(f"its header announces {expected} bytes, {got} follow")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def read_header(file):
+    """Return the shape and the type of the array in an open ``.npy`` file, and leave the file where its numbers begin.
+
+    Raises
+    ------
+    ValueError
+        If there is no sound header, or the array holds Python objects.
+    """
+    try:
+        version = np.lib.format.read_magic(file)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        if version not in readers:
+            raise ValueError(f"version {version} of the format is not read")
+        shape, _, dtype = readers[version](file)
+    except (SyntaxError, tokenize.TokenError, TypeError, KeyError, AttributeError, RecursionError, MemoryError,
+            OverflowError, struct.error) as error:
+        raise ValueError(f"its header cannot be read: {type(error).__name__}: {error}") from error
+    if dtype.hasobject:
+        raise ValueError("Object arrays, which would need pickle, are not read")
+    if any(size < 0 for size in shape):
+        raise ValueError(f"its header announces the shape {shape}")
+    return shape, dtype
 
 
 class Checkpoint(NamedTuple):
@@ -127,6 +180,9 @@ def save(path, arrays, meta, keep_previous=True):
     contents = {f"arrays/{name}": array for name, array in arrays.items()}
     contents["meta"] = np.frombuffer(storage.json_text(meta, strict=False).encode("utf-8"), dtype=np.uint8)
     *body, _ = _npz(contents, "checkpoints.save", b"0" * _SEAL_LENGTH)   # its length is part of what is sealed
+    if storage.is_special(path):                           # a device or a FIFO has no predecessor
+        storage.write_pieces(path, [*body, _seal(body)])
+        return
     path = Path(os.path.realpath(path))
     temporary = storage.write_temporary(path, [*body, _seal(body)])
     try:
@@ -151,8 +207,36 @@ def load(path):
     contents = _parse_npz(check(path), "checkpoints.load", path)
     if "meta" not in contents:
         raise storage.damaged("checkpoints.load", path, "it holds no meta")
-    meta = storage.parse_json(bytes(contents.pop("meta")).decode("utf-8"), "checkpoints.load", path, strict=False)
+    try:
+        text = bytes(contents.pop("meta")).decode("utf-8")
+    except (ValueError, TypeError) as error:
+        raise storage.damaged("checkpoints.load", path, f"its meta cannot be read: {error}") from error
+    meta = _meta(text, path)
     return Checkpoint({name.removeprefix("arrays/"): array for name, array in contents.items()}, meta)
+
+
+def read_meta(path):
+    """Return the ``meta`` of a checkpoint after comparing its checksum; no array is made.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As :func:`load`.
+    """
+    with zipfile.ZipFile(io.BytesIO(check(path))) as archive:
+        try:
+            text = bytes(parse_npy(archive.read("meta.npy"))).decode("utf-8")
+        except BROKEN_ZIP as error:
+            raise storage.damaged("checkpoints.load", path, f"its meta cannot be read: {error}") from error
+    return _meta(text, path)
+
+
+def _meta(text, path):
+    """Return the dictionary that a checkpoint's meta is as text."""
+    meta = storage.parse_json(text, "checkpoints.load", path, strict=False)
+    if not isinstance(meta, dict):
+        raise storage.damaged("checkpoints.load", path, f"its meta must be a table, got {type(meta).__name__}")
+    return meta
 
 
 def check(path):

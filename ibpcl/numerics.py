@@ -13,7 +13,7 @@ from scipy.special import loggamma
 
 __all__ = [
     "expm1_rest", "finite", "inexact", "inverse_softplus", "log1mexp", "log1p_rest", "log_beta", "log_sigmoid",
-    "logistic_kl", "logit", "logsumexp", "sigmoid", "softplus",
+    "logistic_kl", "logit", "logsumexp", "sigmoid", "softplus", "within_normal",
 ]
 
 LOG_2 = float(np.log(2.0))
@@ -140,6 +140,17 @@ def logit(p):
     inner = np.where(central, p, 0.5).astype(p.dtype)
     with np.errstate(divide="ignore", invalid="ignore"):     # p = 0 and p = 1 rightly give -inf and inf
         return np.where(central, np.log1p((2 * inner - 1) / (1 - inner)), np.log(p) - np.log1p(-p))[()]
+
+
+def within_normal(x):
+    """Bound positive numbers by the smallest and the largest normal number of their type.
+
+    >>> within_normal(np.float32([0.0, 2.0, np.inf])).tolist()
+    [1.1754943508222875e-38, 2.0, 3.4028234663852886e+38]
+    """
+    x = np.asarray(x)
+    limits = np.finfo(x.dtype)
+    return np.where(x.real < limits.tiny, limits.tiny, np.where(x.real > limits.max, limits.max, x))[()]
 
 
 def finite(x):

@@ -173,6 +173,8 @@ def _as(value, kind, what):
     bare = _bare(kind)
     if value is None and bare is not kind:
         return None
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{what} must not be a masked array, got {value!r}")
     if get_origin(bare) is tuple:
         element = get_args(bare)[0]
         if not isinstance(value, (list, tuple, np.ndarray)):

@@ -21,8 +21,10 @@ import math
 import os
 import re
 import secrets
+import stat
 import time
 import tomllib
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -30,22 +32,47 @@ import numpy as np
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 _SEAL = "seal"                                            # the key of a sealed file's checksum
+SOFT = ".soft"                                            # of the file that stands for a lock where there are none
+# How file systems refuse locks: NFS without its lock service, FUSE, and Linux's own ENOTSUPP, which has no name.
+_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, 524}
+_said = set()                                             # warnings that one process gives once
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 
 
-def write_bytes(path, data):
+def write_bytes(path, data, follow=True):
     """Replace the file at ``path`` by ``data``, whole or not at all.
 
-    A symbolic link is followed: the file it names is replaced.
+    A symbolic link is followed: the file it names is replaced; without ``follow`` the link itself is.  What is no
+    regular file, such as ``/dev/null`` or a FIFO, stays and gets the data.
 
     Raises
     ------
     OSError
         If the disk is full, the folder is missing or may not be written; the old file is then as it was.
     """
+    write_pieces(path, [data], follow)
+
+
+def write_pieces(path, pieces, follow=True):
+    """Replace a file by pieces of data, as :func:`write_bytes` does."""
+    if not follow and os.path.islink(path):
+        rename(write_temporary(Path(path), pieces), Path(path))
+        return
+    if is_special(path):
+        with open(path, "wb") as file:
+            file.writelines(pieces)
+        return
     path = Path(os.path.realpath(path))
-    temporary = write_temporary(path, [data])
-    rename(temporary, path)
+    rename(write_temporary(path, pieces), path)
+
+
+def is_special(path):
+    """Return whether something exists at a path that can be written to and is no regular file: a device, a FIFO."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def write_temporary(path, pieces):
@@ -105,17 +132,32 @@ def locked(path, wait=None):
     OSError
         If the file cannot be written.
     """
-    from filelock import FileLock, Timeout
+    from filelock import FileLock, SoftFileLock, Timeout
 
+    timeout = -1 if wait is None else wait
     try:
         lock = FileLock(path)
-        lock.acquire(timeout=-1 if wait is None else wait, poll_interval=0.02)
+        try:
+            lock.acquire(timeout=timeout, poll_interval=0.02)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            _say_once(f"{Path(path).parent} is on a file system without locks ({error.strerror}); a file, "
+                      f"{Path(path).name}{SOFT}, shows instead that a process is at work there")
+            lock = SoftFileLock(f"{path}{SOFT}")
+            lock.acquire(timeout=timeout, poll_interval=0.02)
     except Timeout as error:
         raise BlockingIOError(errno.EAGAIN, "locked by another process", str(path)) from error
     try:
         yield
     finally:
         lock.release()
+
+
+def _say_once(message):
+    if message not in _said:
+        _said.add(message)
+        warnings.warn(message, stacklevel=4)
 
 
 def rename(temporary, path):

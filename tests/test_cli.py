@@ -346,7 +346,7 @@ def test_a_disk_that_fills_is_one_line(capsys, small_glyphs, monkeypatch):
 
     monkeypatch.setattr("ibpcl.checkpoints.save", full)
     code, _, err = typed(capsys, "run", "--quiet", *TINY)
-    assert code == 2 and len(err) == 1 and "checkpoint.npz: No space left on device" in err[0]
+    assert code == 2 and len(err) == 1 and "checkpoint.task0.npz: No space left on device" in err[0]
 
 
 @pytest.fixture

@@ -1,14 +1,15 @@
 """The measurements as a figure: what a step is made of, who takes how long, and how it grows."""
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from ibpcl.evaluation.figures.canvas import MARKERS, PALETTE, legend, new_axes, save, style
+from ibpcl.plotting import styled
 
 STEPS = ("step, two classes", "step", "products", "step, whole network", "step, dense", "torch eager", "jax jit",
          "torch.compile", "step, NumPy backend")
 
 
+@styled
 def draw(found, path):
     """Write the figure of the measurements ``found`` to a PNG, PDF or SVG file."""
     axes = new_axes(width=180, height=150, rows=2, columns=2)
@@ -54,6 +55,8 @@ def _bars(ax, values, log=False):
 
 def _plain_numbers(axis):
     """Write 10, 20, 50, 100 at a log axis: powers of ten would be too few, and their multiples overlap."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())

@@ -133,6 +133,9 @@ def _add_one_run(commands):
     run.add_argument("--out", metavar="DIR",
                      help="folder for the results (default: the folder of the same run, or a new one in runs/)")
     run.add_argument("--resume", metavar="DIR", help="continue the run in DIR with its own configuration")
+    run.add_argument("--trust", action="store_true",
+                     help="import the modules that a TOML file or the folder of --resume names; else only those that "
+                          "you name yourself")
     run.add_argument("--fresh", action="store_true", help="start again, even if the same run exists")
     run.add_argument("--force", action="store_true", help="replace a run with another configuration in --out")
     shown = run.add_mutually_exclusive_group()

@@ -1,14 +1,17 @@
 """``ibpcl predict``: class probabilities of a finished run, for inputs of one's own."""
 
 import io
+import math
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from ibpcl import storage
+from ibpcl import checkpoints, storage
+from ibpcl.data.pixels import as_trained, scaled
 from ibpcl.errors import UserError
-from ibpcl.experiments.runs import load
+from ibpcl.experiments.runs import load, trained_on_unit_range
 from ibpcl.methods.own import own_method
 
 MOST = 2**33                                                 # bytes of the inputs; more is surely a mistake
@@ -18,10 +21,14 @@ def execute(options):
     """Predict and write, or print, the probabilities."""
     learner = load(options.run, None if options.method is None else own_method(options.method).learner)
     x = read_inputs(options.inputs)
+    unit = trained_on_unit_range(options.run)
     try:
-        p = learner.predict(x, options.task)
+        p = learner.predict(scaled(x) if unit is None else as_trained(x, unit, "inputs"), options.task)
     except (TypeError, ValueError) as error:
         raise UserError(f"{options.inputs}: {error}") from error
+    except (LookupError, AttributeError, ArithmeticError) as error:
+        raise UserError(f"{options.run} is damaged: its learner cannot predict: {type(error).__name__}: {error}"
+                        ) from error
     if options.out is None:
         np.savetxt(sys.stdout, p, "%.6g")
         return
@@ -32,7 +39,7 @@ def execute(options):
 
 
 def read_inputs(path):
-    """Return the inputs of an ``.npy`` file as rows; bytes, of images, become 0..1.
+    """Return the inputs of an ``.npy`` file as rows, on the scale that they have there.
 
     Raises
     ------
@@ -40,15 +47,25 @@ def read_inputs(path):
         If there is no such file, or it holds anything else.
     """
     try:
-        x = np.load(path, allow_pickle=False, mmap_mode="r")
+        with open(path, "rb") as file:
+            shape, dtype = checkpoints.read_header(file)
+            announced, there = math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size - file.tell()
+        if dtype.kind not in "fiub":
+            raise UserError(f"{path}: inputs must be real numbers, got an array of {dtype}")
+        if len(shape) not in (2, 3) or announced > MOST:
+            raise UserError(f"{path}: inputs must be an array of shape (N, D), or (N, height, width), got shape "
+                            f"{shape}")
+        if announced != there:
+            raise UserError(f"{path} is damaged: its header announces {announced} bytes, {there} follow")
+        if not announced:
+            raise UserError(f"{path}: inputs must have at least one row and one column, got shape {shape}")
+        x = np.load(path, allow_pickle=False)
     except FileNotFoundError as error:
         raise UserError(f"{path}: there is no such file") from error
+    except UserError:
+        raise
     except (OSError, EOFError, ValueError) as error:
-        objects = "bject" in str(error) or "pickle" in str(error)          # as NumPy's messages say it
+        objects = "bject" in str(error)                      # as the messages say it
         raise UserError(f"{path}: {'it holds no array of numbers' if objects else f'not an .npy file: {error}'}"
                         ) from error
-    if not isinstance(x, np.ndarray) or x.ndim not in (2, 3) or x.nbytes > MOST:
-        shape = f"shape {x.shape}" if isinstance(x, np.ndarray) else "an archive"
-        raise UserError(f"{path}: inputs must be an array of shape (N, D), or (N, height, width), got {shape}")
-    x = x.reshape(len(x), -1)
-    return x.astype(np.float32) / np.float32(255) if x.dtype == np.uint8 else np.array(x)
+    return x.reshape(len(x), -1)

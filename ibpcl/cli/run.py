@@ -10,7 +10,7 @@ from ibpcl.cli.runs import assignments, target
 from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure
-from ibpcl.experiments.config import configure
+from ibpcl.experiments.config import UntrustedError, configure
 from ibpcl.experiments.folder import CONFIG, free_folder, table_of
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.result import covered
@@ -52,7 +52,16 @@ def chosen(options):
     """Return the configuration of a new run, and its folder or what chooses it."""
     texts = key_texts(options)
     about = target(options, texts) if options.data is not None else options.experiment or DEFAULT
-    return configure(about, texts), options.out or free_folder
+    return trusted(configure, about, texts, options.trust), options.out or free_folder
+
+
+def trusted(make, *arguments):
+    """Make a configuration; a module that only a file names is refused with what the user can do."""
+    try:
+        return make(*arguments)
+    except UntrustedError as error:
+        raise UserError(f"{error}: --method package.module:Class, --set prior=package.module:Name, or --trust for all "
+                        "that the file names") from error
 
 
 def resumed(options):
@@ -60,15 +69,19 @@ def resumed(options):
 
     The data may lie elsewhere by now; nothing else may change.
     """
-    fixed = ("experiment", "data", "method", "preset", "seed", "out", "assignments", "force", "fresh")
+    fixed = ("experiment", "data", "preset", "seed", "out", "assignments", "force", "fresh")
     given = [name for name in fixed if getattr(options, name)]
     if given:
         raise UserError(f"--resume continues a run as it was configured; leave out {', '.join(given)}")
     file = Path(options.resume, CONFIG)
     if not file.is_file():
         raise UserError(f"{options.resume} is not the folder of a run: it has no {CONFIG}")
-    config = configure(file, key_texts(options))
-    if table_of(options.resume) is None:
+    table = table_of(options.resume) or {}
+    if options.method is not None and options.method != table.get("method"):
+        raise UserError(f"--resume continues a run as it was configured, with method {table.get('method')}; leave out "
+                        "method, or name the same one")
+    config = trusted(configure, file, key_texts(options), options.trust)
+    if not table:
         raise UserError(f"{file} lacks keys of a run's configuration; `ibpcl run {file} --out FOLDER` without "
                         "--resume starts a new run")
     return config, options.resume

@@ -19,6 +19,7 @@ class Progress(NamedTuple):
     history: list
     train_seconds: float
     test_seconds: float
+    MATRICES = ("accuracy",)                                 # the fields to which each task adds its row
 
 
 def learn_stream(learner, stream, progress=None, journal=None):

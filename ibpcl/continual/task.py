@@ -181,6 +181,11 @@ def _at_least(least, value, what):
 
 
 def _array(values, what):
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            raise ValueError(f"{what} must have no masked elements, got {np.ma.count_masked(values)}; fill them, or "
+                             "leave their rows out")
+        values = values.data
     try:
         return np.asarray(values)
     except ValueError as error:                              # rows of different lengths

@@ -34,6 +34,22 @@ class Dataset(NamedTuple):
     class_names: tuple[str, ...]
 
 
+def is_web_page(path):
+    """Return whether a file is a web page, which a download can give in the place of the file that was asked for."""
+    with open(path, "rb") as file:
+        return starts_as_web_page(file.read(1024))
+
+
+def starts_as_web_page(start):
+    """Return whether the first bytes of a file are those of a web page.
+
+    >>> starts_as_web_page(b"\\n<!DOCTYPE html>"), starts_as_web_page(b"\\0\\0\\x08\\x03")
+    (True, False)
+    """
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
+    return start.startswith((b"<!doctype html", b"<html", b"<head", b"<?xml"))
+
+
 def check_dataset(dataset):
     """Return a data set, if its arrays fit together; sizes other than 28 x 28 are allowed.
 

@@ -10,7 +10,7 @@ import io
 from ibpcl import storage
 from ibpcl.data import glyphs, idx, notmnist
 from ibpcl.data.dataset import DataError
-from ibpcl.data.sources import FILES, SOURCES, check_sum, data_folder, dimensions_of, examine
+from ibpcl.data.sources import FILES, SOURCES, check_contents, check_sum, data_folder, dimensions_of, examine
 
 TIMEOUT = 30.0                 # seconds without an answer; a mirror that is gone must not stop the next one
 
@@ -47,7 +47,9 @@ def fetch(name, data_dir=None, progress=False):
         raise DataError(f"registry.fetch: name must be one of {', '.join((*glyphs.CHARACTERS, *SOURCES))}, "
                         f"got {name!r}")
     folder, files = data_folder(data_dir) / name, examine(name, data_dir)[1]
-    wrong = {file: path or folder / f"{file}.gz" for file, path, problem in files if problem}
+    # A wrong file is replaced only in the set's own folder; what lies elsewhere may be something else.
+    wrong = {file: path if path is not None and path.parent == folder else folder / f"{file}.gz"
+             for file, path, problem in files if problem}
     if not wrong:
         return folder
     download = _downloader(name, folder, progress)
@@ -111,13 +113,17 @@ def _first_good(name, folder, urls, get):
 
 
 def _one_file(name, file, url, download):
-    array = idx.parse(idx.unpack(download(url), url), url, dimensions_of(file))
-    check_sum(name, file, url, array)
-    return array
+    content = idx.unpack(download(url), url)
+    check_contents(name, file, url, content)                 # before anything is made of it
+    return idx.parse(content, url, dimensions_of(file))
 
 
 def _from_archive(name, url, download):
-    arrays = dict(zip(FILES, notmnist.convert(download(url), url), strict=True))
+    archive, expected = download(url), SOURCES[name].size
+    if expected not in (None, len(archive)):                 # before a picture of it is decoded
+        raise DataError(f"{url}: expected an archive of {expected} bytes, got {len(archive)}; this is not the "
+                        "published one")
+    arrays = dict(zip(FILES, notmnist.convert(archive, url), strict=True))
     for file, array in arrays.items():
         check_sum(name, file, f"{url}, converted to {file}", array)
     return arrays

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy  # its ndimage is loaded when something is drawn
 
+from ibpcl import plotting
 from ibpcl.data.dataset import DataError
 
 SIDE = 28                      # pixels of an image, as in MNIST
@@ -83,6 +84,7 @@ def signed_distance(font, character):
     DataError
         If the font file is missing or lacks the character.
     """
+    plotting.load()
     from matplotlib import ft2font, get_data_path
 
     path = os.path.join(get_data_path(), "fonts", "ttf", f"{font}.ttf")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ibpcl.data.dataset import DataError
+from ibpcl.data.dataset import DataError, starts_as_web_page
 
 UNSIGNED_BYTE = 8
 LARGEST = 2**28                # bytes of a file; the largest that is published has 47 million
@@ -67,7 +67,9 @@ def unpack(raw, path):
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
             start = file.read(4)
-            sizes = file.read(4 * start[3]) if len(start) == 4 and not any(start[:2]) else b""
+            if any(start[:2]):
+                return start + file.read(1024)              # no IDX file; enough to see what it is instead
+            sizes = file.read(4 * start[3]) if len(start) == 4 else b""
             announced = math.prod(size for size, in struct.iter_unpack(">I", sizes[:len(sizes) // 4 * 4]))
             if announced > LARGEST:
                 raise DataError(f"{path}: the header announces {announced} bytes; no image set has more than {LARGEST}")
@@ -91,6 +93,8 @@ def parse(content, path, dimensions=None):
     >>> parse(b"\\0\\0\\x08\\x01" + b"\\0\\0\\0\\x02" + b"\\x07\\x09", "labels").tolist()
     [7, 9]
     """
+    if starts_as_web_page(content[:1024]):
+        raise DataError(f"{path}: it is a web page (HTML) and not an IDX file; download the file itself")
     zeros, kind, count = content[:2], content[2:3], content[3:4]
     if zeros != b"\0\0" or not count:
         raise DataError(f"{path}: not an IDX file: it starts with {content[:8]!r}; the magic number must be "

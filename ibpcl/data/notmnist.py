@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from ibpcl import plotting
 from ibpcl.data.dataset import DataError
 
 LETTERS = "ABCDEFGHIJ"
@@ -64,6 +65,11 @@ def read_png(content, where):
 
     A picture of another kind is a DataError that names ``where`` it is.
     """
+    if (size := _png_size(content)) not in (None, (SIDE, SIDE)):
+        raise DataError(f"{where}: expected a grey-scale picture of {SIDE} x {SIDE}, got one of {size[0]} x {size[1]}")
+    if size is None:
+        return None
+    plotting.load()
     from matplotlib.image import imread
 
     try:
@@ -73,6 +79,13 @@ def read_png(content, where):
     if picture.shape != (SIDE, SIDE):
         raise DataError(f"{where}: expected a grey-scale picture of {SIDE} x {SIDE}, got shape {picture.shape}")
     return np.rint(255 * picture).astype(np.uint8)          # the reader divides bytes by 255
+
+
+def _png_size(content):
+    """Return the width and the height that the header of a PNG announces, or None if it is no PNG."""
+    if content[:8] != b"\x89PNG\r\n\x1a\n" or content[12:16] != b"IHDR" or len(content) < 24:
+        return None
+    return int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")
 
 
 def _read_pictures(archive, where):

@@ -6,16 +6,18 @@ Nothing in a file is executed: arrays of Python objects, which would need pickle
 import hashlib
 import re
 import zipfile
-import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
 
-from ibpcl.continual.task import Task
-from ibpcl.data.dataset import DataError
+from ibpcl import checkpoints
+from ibpcl.continual.task import Task, real_rows
+from ibpcl.data.dataset import DataError, is_web_page
+from ibpcl.data.pixels import as_trained, in_unit_range, scaled
 
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 # A file may unpack to this many bytes, or this many times its own, whichever is more: no real images are denser.
@@ -106,7 +108,7 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
     Parameters
     ----------
     x : array_like, shape (N, D), or (N, height, width) for images
-        Inputs; whole numbers of 8 bits are divided by 255.
+        Inputs.  Pixels 0..255 of any type are divided by 255: see :func:`ibpcl.data.pixels.scaled`.
     y : array_like of int, shape (N,)
         Labels.
     classes : sequence of sequences of int, optional
@@ -141,8 +143,12 @@ def tasks_from_arrays(x, y, classes=None, test=0.2, seed=0, class_names=None, im
     """
     x, image_shape = _rows(x, "x", image_shape)
     y = _labels(y, "y", len(x), "x")
-    if not 0 < test < 1:
-        raise DataError(f"test must lie strictly between 0 and 1, got {test!r}")
+    if isinstance(test, bool) or not isinstance(test, Real) or not 0 < test < 1:
+        raise DataError(f"test must be a number strictly between 0 and 1, got {test!r}")
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise DataError(f"seed must be a whole number, at least 0, got {seed!r}")
+    _check_names(class_names)
+    x = scaled(x)
     chosen, held_out = _classes(classes, y, "y"), np.zeros(len(y), bool)
     for t, labels in enumerate(chosen):
         rng = np.random.default_rng((seed, t))
@@ -197,6 +203,8 @@ def _read(file, classes, name=None):
     (x_train, shape), (x_test, _) = (_rows(arrays[x], x) for x in ("x_train", "x_test"))
     y_train = _labels(arrays["y_train"], "y_train", len(x_train), "x_train")
     y_test = _labels(arrays["y_test"], "y_test", len(x_test), "x_test")
+    x_train = scaled(x_train)
+    x_test = as_trained(x_test, in_unit_range(x_train), "x_test")
     chosen = _classes(classes, np.concatenate([y_train, y_test]), "y_train")
     return _cut((x_train, y_train, x_test, y_test), chosen, None, shape, name)
 
@@ -233,13 +241,14 @@ def read_arrays(path, names):
             announced = sum(entry.file_size for entry in archive.infolist())
             if announced > max(ROOM, RATIO * size):
                 raise DataError(f"{path.name} has {size} bytes and unpacks to {announced}; it is not read")
-            there = [name.removesuffix(".npy") for name in archive.namelist()]
-        missing = [name for name in names if name not in there]
-        if missing:
-            raise DataError(f"{path.name} has no array {', '.join(missing)} (needs {', '.join(names)}; it has "
-                            f"{', '.join(there) or 'none'})")
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in names}
+            files = archive.namelist()
+            there = [name.removesuffix(".npy") for name in files]
+            missing = [name for name in names if name not in there]
+            if missing:
+                raise DataError(f"{path.name} has no array {', '.join(missing)} (needs {', '.join(names)}; it has "
+                                f"{', '.join(there) or 'none'})")
+            return {name: checkpoints.parse_npy(archive.read(f"{name}.npy" if f"{name}.npy" in files else name))
+                    for name in names}
     except DataError:
         raise
     except FileNotFoundError as error:
@@ -248,23 +257,50 @@ def read_arrays(path, names):
         objects = "Object arrays" in str(error)
         raise DataError(f"{path.name} holds Python objects, which are not read" if objects else
                         f"{path.name} is damaged: {error}") from error
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except checkpoints.BROKEN_ZIP as error:
+        if is_web_page(path):
+            raise DataError(f"{path.name} is a web page and no .npz file; download the file itself") from error
         raise DataError(f"{path.name} is no sound .npz file: {error}") from error
 
 
+def _check_names(class_names):
+    """Refuse names that are no sequence, or no dictionary of the labels' names."""
+    if class_names is not None and (isinstance(class_names, str) or not isinstance(class_names, Sequence | Mapping
+                                                                                   | np.ndarray)):
+        raise DataError(f"class_names must be a sequence of strings, got {class_names!r}")
+
+
+def _plain_array(values, what):
+    """Return an array; refuse rows of several lengths, and masked elements, which have no value."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DataError(f"{what} must have no masked elements, got {np.ma.count_masked(values)}; fill them, or leave "
+                        "their rows out")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{what} must have rows of one length: {error}") from error
+
+
 def _rows(values, what, image_shape=None):
-    """Return inputs as rows, scaled if they are bytes, and the shape of the images that they are, if so."""
-    x = np.asarray(values)
+    """Return inputs as rows, and the shape of the images that they are, if so."""
+    x = _plain_array(values, what)
+    if x.size == 0:
+        raise DataError(f"{what} must not be empty, got shape {x.shape}")
     if x.ndim == 3:
         x, image_shape = x.reshape(len(x), -1), x.shape[1:]
     if x.ndim != 2:
         raise DataError(f"{what} must have shape (N, D), or (N, height, width) for images, got {x.shape}")
-    return (x / np.float32(255) if x.dtype == np.uint8 else x), image_shape
+    if x.dtype.kind in "iu":
+        return x, image_shape                                # their type tells pixels from numbers
+    try:
+        return real_rows(x, what), image_shape               # here, where a row has the number that the user knows
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error)) from error
 
 
 def _labels(values, what, count, inputs):
     """Return labels as int64 (count,); a task cannot refuse others, since it only has those of its classes."""
-    y = np.asarray(values)
+    y = _plain_array(values, what)
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise DataError(f"{what} must hold whole numbers of shape (N,), got {y.dtype} {y.shape}")
     if len(y) != count:
@@ -278,10 +314,14 @@ def _classes(classes, labels, what):
     if classes is None:
         return (tuple(sorted(found)),)
     try:
-        chosen = tuple(tuple(map(int, task)) for task in classes)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"classes must be a list of labels for each task, such as [[0, 1], [2, 3]], got {classes!r}"
-                        ) from error
+        listed = [list(task) for task in classes]
+    except TypeError:
+        listed = [[None]]
+    if isinstance(classes, str) or not all(isinstance(label, Integral) and not isinstance(label, bool)
+                                           for task in listed for label in task):
+        raise DataError("classes must be a list of whole numbers for each task, such as [[0, 1], [2, 3]], got "
+                        f"{classes!r}")
+    chosen = tuple(tuple(map(int, task)) for task in listed)
     if not chosen or not all(chosen):
         raise DataError(f"classes must name at least one label per task, got {classes!r}")
     if repeated := [list(task) for task in chosen if len(set(task)) < len(task)]:

@@ -1,5 +1,6 @@
 """Image sets by name: loading, verifying and listing them."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import NamedTuple
@@ -99,7 +100,13 @@ def verify(name, data_dir=None):
     if name in glyphs.CHARACTERS:
         return glyphs.cache_path(name, 0).parent
     _read(name, data_dir)
-    return data_folder(data_dir) / name
+    return _folder_of(name, data_dir)
+
+
+def _folder_of(name, data_dir):
+    """Return the folder in which the files of an image set lie, or would."""
+    found = [path.parent for path in find_files(name, data_dir).values() if path is not None]
+    return Path(os.path.commonpath(found)) if found else data_folder(data_dir) / name
 
 
 def status(data_dir=None):
@@ -131,7 +138,7 @@ def _read(name, data_dir):
 def _file_status(name, data_dir):
     given = given_folder(data_dir)                          # a wrong one is refused
     try:
-        folder, files = data_folder(given) / name, examine(name, given)[1]
+        folder, files = _folder_of(name, given), examine(name, given)[1]
     except (DataError, OSError) as error:                   # no home, or a folder that may not be looked into
         return Status(name, None, (), False, f"missing: {error}")
     wrong = [file.problem for file in files if file.problem]

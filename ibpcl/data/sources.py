@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ibpcl.data import idx
 from ibpcl.data.cache import cache_folder
-from ibpcl.data.dataset import DataError
+from ibpcl.data.dataset import DataError, starts_as_web_page
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
@@ -21,13 +21,15 @@ class Source(NamedTuple):
     """A published image set: the meaning of its labels, its checksums in the order of ``FILES``, where it can be had.
 
     ``urls`` are tried in turn: folders with the four files as ``.gz``, or if ``archive`` an archive of pictures that
-    has to be converted.
+    has to be converted, of ``size`` bytes.  ``places`` are further folders in which other programs keep the files.
     """
 
     class_names: tuple[str, ...]
     sha256: tuple[str, str, str, str]
     urls: tuple[str, ...]
     archive: bool = False
+    places: tuple[str, ...] = ()
+    size: int | None = None
 
 
 SOURCES = {
@@ -43,6 +45,7 @@ SOURCES = {
             "https://ossci-datasets.s3.amazonaws.com/mnist/",
             "https://storage.googleapis.com/cvdf-datasets/mnist/",
         ),
+        places=("MNIST/raw", "MNIST", "raw"),
     ),
     "fashion_mnist": Source(
         # The publishers say "T-shirt/top"; the short form, as in the paper, keeps the task's name readable.
@@ -55,9 +58,11 @@ SOURCES = {
             "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
         ),
         urls=(
-            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
             "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+            # The website has no HTTPS; a file from there counts only if its checksum is right.
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
         ),
+        places=("FashionMNIST/raw", "FashionMNIST", "fashion-mnist", "raw"),
     ),
     "notmnist": Source(
         class_names=tuple("ABCDEFGHIJ"),
@@ -68,9 +73,11 @@ SOURCES = {
             "1df866138e3a0885e0e810cc0bafe952a76e4e74a2cbec7ee54ad607b5c3b71a",
         ),
         urls=(
+            "https://commondatastorage.googleapis.com/books1000/notMNIST_small.tar.gz",
             "http://yaroslavvb.com/upload/notMNIST/notMNIST_small.tar.gz",
-            "http://commondatastorage.googleapis.com/books1000/notMNIST_small.tar.gz",
         ),
+        places=("notMNIST",),
+        size=8458043,
         archive=True,
     ),
 }
@@ -78,6 +85,8 @@ SOURCES = {
 
 def given_folder(data_dir=None):
     """Return the folder of image sets that the user has chosen, by argument or else by ``IBPCL_DATA``, or None."""
+    if not (data_dir is None or isinstance(data_dir, str | os.PathLike)):
+        raise DataError(f"data_dir must be a path, got {data_dir!r}")
     chosen = data_dir or os.environ.get("IBPCL_DATA")
     try:
         return Path(chosen).expanduser() if chosen else None
@@ -95,10 +104,26 @@ def data_folder(data_dir=None):
 
 
 def find_files(name, data_dir=None):
-    """Return the path of each file of an image set, as it is or gzip'd, or None: a dict by the names in ``FILES``."""
-    folder = data_folder(data_dir) / name
-    return {file: next((path for path in (folder / file, folder / f"{file}.gz") if path.is_file()), None)
+    """Return the path of each file of an image set, as it is or gzip'd, or None: a dict by the names in ``FILES``.
+
+    The files lie in the folder ``name``, where torchvision puts them (``MNIST/raw``), or in the chosen folder itself.
+    Some distributors write their names with a dot, and Kaggle puts each into a folder of its own name.
+    """
+    folder = data_folder(data_dir)
+    folders = (folder / name, *(folder / place for place in SOURCES[name].places), folder)
+    return {file: next((path for place in folders for path in _spellings(place, file) if path.is_file()), None)
             for file in FILES}
+
+
+def _spellings(folder, file):
+    """Yield the paths at which a file may lie in a folder."""
+    dotted = file.replace("-idx", ".idx")
+    for spelled in (file, dotted):
+        yield folder / spelled
+        yield folder / f"{spelled}.gz"
+    for outer in (file, dotted):
+        for inner in (file, dotted):
+            yield folder / outer / inner
 
 
 class FileStatus(NamedTuple):
@@ -120,6 +145,10 @@ def examine(name, data_dir=None):
             if path is None:
                 raise DataError("missing")
             arrays[file] = idx.read(path, dimensions_of(file))
+            if path.parent == data_folder(data_dir) and _is_of_another(name, file, arrays[file]):
+                del arrays[file]
+                paths[file] = None
+                raise DataError("missing")
         except DataError as error:
             problems[file] = str(error)
     for images, labels in (FILES[:2], FILES[2:]):            # before checksums: it is the more helpful message
@@ -140,9 +169,26 @@ def dimensions_of(file):
     return 3 if "images" in file else 1
 
 
+def _is_of_another(name, file, array):
+    """Return whether an array, found in a folder that names no image set, is the published one of another set."""
+    digest, number = _digest(array), FILES.index(file)
+    return any(digest == source.sha256[number] for other, source in SOURCES.items() if other != name)
+
+
+def _digest(array):
+    return hashlib.sha256(idx.encode(array)).hexdigest()
+
+
 def check_sum(name, file, where, array):
     """Refuse an array that is not that of the published file; ``where`` it comes from stands in the DataError."""
-    expected, got = SOURCES[name].sha256[FILES.index(file)], hashlib.sha256(idx.encode(array)).hexdigest()
+    check_contents(name, file, where, idx.encode(array))
+
+
+def check_contents(name, file, where, content):
+    """Refuse uncompressed contents that are not those of the published file, as :func:`check_sum` does."""
+    if starts_as_web_page(content[:1024]):
+        raise DataError(f"{where}: it is a web page (HTML) and not an IDX file")
+    expected, got = SOURCES[name].sha256[FILES.index(file)], hashlib.sha256(content).hexdigest()
     if got != expected:
         raise DataError(f"{where}: wrong checksum: expected sha256 {expected} of the uncompressed contents, "
                         f"got {got}; this is not the published {name} file")

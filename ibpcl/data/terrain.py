@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl import plotting
 from ibpcl.continual.task import Task
 from ibpcl.data.dataset import DataError
 from ibpcl.data.tasks import check_index
@@ -152,6 +153,7 @@ def read_grid():
     DataError
         When the file is missing or is not the grid described above; it says what to do.
     """
+    plotting.load()
     from matplotlib import cbook
 
     path = cbook.get_sample_data(FILE, asfileobj=False)

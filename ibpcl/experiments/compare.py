@@ -16,6 +16,7 @@ from ibpcl.experiments.config import able, configure, keys, run_keys
 from ibpcl.experiments.findings import Summary, gather
 from ibpcl.experiments.report import Report, heading, write
 from ibpcl.experiments.tables import MEGABYTES, PERCENT, POINTS, SECONDS, Table
+from ibpcl.plotting import styled
 
 EXAMPLES = 10000                                             # per task, where the number is not known
 # Keys of the run that a comparison does not set, with what the user can do instead; Choice refuses the others.
@@ -38,6 +39,7 @@ def compare(experiment, methods=None, choice=None, progress=None, on_cell=None, 
     about = [str(experiment)] if isinstance(experiment, str | Path) else (
         experiment.place and ["--data", experiment.place])
 
+    @styled
     def publish(found, *remarks):
         summary = summarize(found, benchmark)
         report = Report("compare", heading(f"compare: {name}", choice),

@@ -7,6 +7,7 @@ the file, the command line, Python.
 
 import contextlib
 import re
+import sys
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
@@ -28,6 +29,9 @@ STREAMS = ("split", "resplit", "permuted", "strips", "classes", "own", "own-regr
 TERRAIN, OWN = "terrain", "own"                              # the data sets that are not named image sets
 PARTS = ("settings", "measurement", "own")                   # of a configuration that are no keys
 PLACES = ("data_dir", "data")                                # keys that say where data lie, which makes no other run
+NAMES = ("experiment", "data", "data_dir", "data_sha256")       # keys whose texts are never names of classes
+MODULE = re.compile(r"\w+(\.\w+)*")
+OF_TASKS = ("dataset", "stream", "tasks", "classes", "data")  # keys that follow from own tasks
 OPTIONAL = (*PLACES, "classes", "data_sha256")               # keys that stand in a table only if they have a value
 SEEDS, LARGEST_SEED = ("seed", "data_seed"), 2**63 - 1       # the largest whole number of TOML
 SIZES = 2**31                                                # sizes and counts are below
@@ -89,6 +93,8 @@ class RunConfig:
                  f"strips for the data set {TERRAIN} and for no other (here: {self.dataset})", self.stream)
         _require((self.dataset == OWN) == self.stream.startswith(OWN) == (self.data_sha256 is not None), "stream",
                  f"own for the data set own, given by data, and for no other (here: {self.dataset})", self.stream)
+        _require(self.classes is None or self.dataset == OWN, "classes",
+                 "left out unless there are own data to cut into tasks, given by data", self.classes)
         _method(self.method)
         _require(":" in self.method or self.generative == (self.method in GENERATIVE), "stream",
                  f"classes for the methods {', '.join(GENERATIVE)} and for no other (here: {self.method})", self.stream)
@@ -157,7 +163,11 @@ def _keys_of(dataclass_type):
             for f in fields(dataclass_type)}
 
 
-def configure(target=DEFAULT, texts=None, **overrides):
+class UntrustedError(UserError):
+    """A file names a module that would have to be imported, and the user has not named it."""
+
+
+def configure(target=DEFAULT, texts=None, trust=False, **overrides):
     """Make the configuration of a run.
 
     Parameters
@@ -167,6 +177,9 @@ def configure(target=DEFAULT, texts=None, **overrides):
         ``experiment`` it starts from the defaults and is called like the file.  Or a sequence of tasks, one's own.
     texts : dict of str to str, optional
         Keys with values as text, as a command line has them.
+    trust : bool
+        Import the modules that a file names.  Without it they are refused, unless they were imported before: the file
+        may come from another person.
     **overrides
         Keys with values.
 
@@ -192,6 +205,9 @@ def configure(target=DEFAULT, texts=None, **overrides):
             for layer, read, source in ((given, values.convert, file), (texts or {}, values.parse, ""),
                                         (overrides, values.convert, "")) for key, value in layer.items()}
 
+    if not trust:
+        _check_modules(said, file)
+
     def last(key):
         value, read, source = said.get(key, (base.run.get(key, getattr(RunConfig, key)), values.convert, ""))
         with _named(source):
@@ -215,9 +231,36 @@ def configure(target=DEFAULT, texts=None, **overrides):
                 raise UserError(f"{key} must be {values.toml(asked[key])} in an experiment that asks for {base.asks}")
     chosen["method"] = name
     if chosen.get("data") is not None:
-        chosen |= {"dataset": OWN, "stream": OWN, "data": str(Path(chosen["data"]).resolve())}
+        chosen["data"] = str(Path(chosen["data"]).resolve())
+    asked_for = {key: chosen[key] for key in OF_TASKS if key in said}
+    if chosen.get("data") is not None:
+        chosen |= {"dataset": OWN, "stream": OWN}
     with _named("" if texts or overrides else file):       # whose value is out of range is not known
-        return _build(name, chosen, own)
+        made = _build(name, chosen, own)
+        _check_effect(made, asked_for)
+        return made
+
+
+def _check_modules(said, file):
+    """Refuse what a file names and only an import could find, such as a method ``package.module:Class``."""
+    for key, (value, _, source) in said.items():
+        if source != file or not file or not isinstance(value, str) or key in NAMES:
+            continue
+        module, colon, _ = value.partition(":")
+        if colon and MODULE.fullmatch(module) and module not in sys.modules:
+            raise UntrustedError(f"{file}: {key} = {value!r} names the module {module}, which is not imported just "
+                                 "because a file says so; import it first, or name it yourself")
+
+
+def _check_effect(config, asked_for):
+    """Refuse keys that own tasks decide and not the user, if they were given another value than the tasks have."""
+    if config.dataset != OWN:
+        return
+    for key, value in asked_for.items():
+        actual = getattr(config, key)
+        if value != actual and not (key == "stream" and {value, actual} <= {OWN, f"{OWN}-regression"}):
+            raise UserError(f"{key} = {values.toml(value)} has no effect on own tasks, which have {key} = "
+                            f"{values.toml(actual)}; leave it out")
 
 
 def _start(target):

@@ -1,10 +1,12 @@
 """What ``import ibpcl`` offers: learners, runs, comparisons and what they left, for one's own data and methods too."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ibpcl.continual.learner import Learner
 from ibpcl.continual.loop import Progress, learn_stream
@@ -13,8 +15,9 @@ from ibpcl.data.own import own_tasks
 from ibpcl.errors import UserError
 from ibpcl.experiments import compare as comparison
 from ibpcl.experiments import run as one_run
+from ibpcl.experiments import values
 from ibpcl.experiments.choice import Choice
-from ibpcl.experiments.config import configure
+from ibpcl.experiments.config import configure, run_keys
 from ibpcl.experiments.folder import CONFIG, table_of
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.report import Report
@@ -58,6 +61,9 @@ def learner(method: Method = "npbcl", preset: str = "default", seed: int = 0, ba
     >>> learner("vae_ewc", epochs=3)
     ImageEWC(ImageSettings(epochs=3), seed=0, backend_name='numba'), 0 tasks learned
     """
+    if useless := [key for key in settings if key in run_keys()]:
+        raise UserError(f"learner: {', '.join(useless)} must be left out: a run, such as ibpcl.run, has these keys, a "
+                        "learner has not")
     name = name_of(method)
     stream = {"stream": "classes"} if name in GENERATIVE else {}
     config = configure(experiment="learner", method=name, preset=preset, seed=seed, backend=backend, **stream,
@@ -85,12 +91,39 @@ def learn(learner: Learner, stream: Sequence[Task], progress: bool | None = Fals
     UserError
         If ``learner`` or ``stream`` is something else.
     """
+    if isinstance(learner, type):
+        raise UserError(f"learn: learner must be a learner, got the class {learner.__name__}; make one with "
+                        "ibpcl.learner")
     for name in ("learn", "predict"):
         if not callable(getattr(learner, name, None)):
             raise UserError(f"learn: learner must have {name}, got {type(learner).__name__}")
     if isinstance(stream, Task) or not hasattr(stream, "__len__") or not hasattr(stream, "__getitem__"):
         raise UserError(f"learn: stream must be a sequence of Task, got {type(stream).__name__}")
-    yield from learn_stream(learner, stream, progress)
+    if not len(stream):
+        raise UserError("learn: stream must have at least one Task, got none")
+    if isinstance(stream, list | tuple):                     # another one makes its tasks when they are asked for
+        for t, task in enumerate(stream):
+            if not isinstance(task, Task):
+                raise UserError(f"learn: stream must be a sequence of Task, got {type(task).__name__} at {t}")
+    _check_progress("learn", progress)
+    return learn_stream(learner, stream, progress)
+
+
+def _check_progress(function, progress):
+    if not (progress is None or isinstance(progress, bool | np.bool_)):
+        raise UserError(f"{function}: progress must be True, False or None, got {progress!r}")
+
+
+def _path(function, name, value):
+    """Return a path, or raise a UserError that names the argument."""
+    if isinstance(value, str | PathLike) and str(value):
+        return Path(value)
+    raise UserError(f"{function}: {name} must be a path, got {value!r}")
+
+
+def _flag(function, name, value):
+    if not isinstance(value, bool | np.bool_):
+        raise UserError(f"{function}: {name} must be True or False, got {value!r}")
 
 
 def run(target: Target = DEFAULT, out: str | PathLike | None = None, *, method: Method | None = None,
@@ -125,10 +158,14 @@ def run(target: Target = DEFAULT, out: str | PathLike | None = None, *, method: 
     ibpcl.errors.TrainingError
         If training cannot go on with these settings.
     """
+    place = None if out is None else _path("run", "out", out)
+    _check_progress("run", progress)
+    _flag("run", "force", force)
+    _flag("run", "fresh", fresh)
     if method is not None:
         keys["method"] = name_of(method)
     config = configure(str(target) if isinstance(target, PathLike) else target, **keys)
-    return one_run.run(config, None if out is None else Path(out), progress, force=force, fresh=fresh)
+    return one_run.run(config, place, progress, force=force, fresh=fresh)
 
 
 def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, seeds: int = 3,
@@ -167,12 +204,22 @@ def compare(target: Target = DEFAULT, methods: Sequence[Method] | None = None, s
     UserError, ibpcl.errors.TrainingError
         As :func:`run`; the latter if no run could be trained.
     """
-    if isinstance(methods, str | type):
+    if methods is not None and (isinstance(methods, str | type) or not isinstance(methods, Iterable)):
         raise UserError(f"compare: methods must be a list of methods, got {methods!r}")
+    methods = None if methods is None else list(methods)
+    if methods == []:
+        raise UserError("compare: methods must name at least one method, got an empty list")
+    seeds = values.convert("compare: seeds", seeds, int)
+    place = _path("compare", "out", out)
+    _check_progress("compare", progress)
+    _flag("compare", "tuned", tuned)
+    data_dir = None if data_dir is None else str(_path("compare", "data_dir", data_dir))
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise UserError(f"compare: executor must be a concurrent.futures.Executor, got {type(executor).__name__}")
     target = str(target) if isinstance(target, PathLike) else target
     names = [name_of(method) for method in (comparison.able(target) if methods is None else methods)]
     texts = comparison.spread({key: _text(value) for key, value in keys.items()}, names)
-    choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=Path(out), tuned=tuned)
+    choice = Choice(seeds, assignments=texts, data_dir=data_dir, out=place, tuned=bool(tuned))
     return comparison.compare(target if isinstance(target, str) else own_tasks(target), names, choice, progress,
                               workers=None if executor is None else Workers(executor))
 
@@ -185,7 +232,7 @@ def load_run(folder: str | PathLike) -> Run:
     UserError
         If the folder holds no run, one that is not finished, or one with a damaged file.
     """
-    folder = Path(folder)
+    folder = _path("load_run", "folder", folder)
     if table_of(folder) is None:
         raise UserError(f"load_run: {folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
     found = finished(folder, configure(folder / CONFIG), strict=True)
@@ -196,4 +243,7 @@ def load_run(folder: str | PathLike) -> Run:
 
 def _text(value):
     """Write a value as a command line has it."""
+    value = values.plain(values.unwrapped(value))
+    if isinstance(value, list) and any(isinstance(element, list) for element in value):
+        return values.toml(value)
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else "none" if value is None else str(value)

@@ -8,6 +8,7 @@ no other process writes between its files.
 
 import contextlib
 import itertools
+import time
 from pathlib import Path
 
 from ibpcl import storage
@@ -17,11 +18,13 @@ from ibpcl.experiments.config import OPTIONAL, PLACES, as_table, run_keys
 
 CONFIG, LOCK, RESULT, LEARNER, REPORT = "config.toml", ".lock", "result.json", "learner.npz", "report.html"
 IMAGES = "stages.npz"                                        # what the figures of a generative model show
+LOCKS = (LOCK, f"{LOCK}{storage.SOFT}")
 RUNS = Path("runs")
+ATTEMPTS = 10                                                # to make a folder that others may take away meanwhile
 WAIT = 0.5                                                   # seconds for another process that only looks
 # What runs write beside their configuration.
-RESULTS = (RESULT, "history.csv", LEARNER, IMAGES, REPORT, "checkpoint.npz", "checkpoint.npz.previous",
-           *(f"{name}.png" for name in OF_RUNS))
+RESULTS = (RESULT, "history.csv", LEARNER, IMAGES, REPORT, *(f"{name}.png" for name in OF_RUNS))
+WRITTEN = {CONFIG, *LOCKS, *RESULTS, "checkpoint.npz", "checkpoint.npz.previous"}
 
 
 class AtWorkError(UserError):
@@ -40,7 +43,7 @@ def free_folder(config, runs=RUNS):
 def at_work(folder, lock=LOCK):
     """Return whether a process, this one or another, is at work in a folder: whether it holds the lock there."""
     lock = Path(folder, lock)
-    if not lock.exists():
+    if not lock.exists() and not Path(f"{lock}{storage.SOFT}").exists():
         return False
     try:
         with storage.locked(lock, wait=0):
@@ -82,7 +85,7 @@ def claimed(folder, config, force=False):
         be written.
     """
     with contextlib.ExitStack() as lock, contextlib.ExitStack() as undo:     # on an interrupt, too; the lock goes last
-        while True:
+        for attempt in itertools.count(1):
             chosen = Path(folder(config) if callable(folder) else folder)
             try:
                 new = list(itertools.takewhile(lambda path: not path.exists(), (chosen, *chosen.parents)))
@@ -96,8 +99,10 @@ def claimed(folder, config, force=False):
                 if not callable(folder):
                     raise AtWorkError(f"another run is at work in {chosen}; wait for it, or name another folder with "
                                       "--out") from error
-            except FileNotFoundError:                        # taken away between two of the steps
-                continue
+            except FileNotFoundError as error:               # taken away between two of the steps, or never possible
+                if attempt >= ATTEMPTS:
+                    raise UserError(f"cannot write to the folder {chosen}: {error.strerror}") from error
+                time.sleep(0.01)
             except OSError as error:
                 raise UserError(f"cannot write to the folder {chosen}: {error.strerror}") from error
         if new:
@@ -110,9 +115,14 @@ def begin(folder, config, fresh=False):
     """Write a run's configuration to its folder; results of another run, or with ``fresh`` of any, are removed."""
     table = as_table(config)
     if fresh or not _same(table_of(folder), table):
-        for name in RESULTS:
-            Path(folder, name).unlink(missing_ok=True)
+        for path in (*(Path(folder, name) for name in RESULTS), *checkpoints_in(folder)):
+            path.unlink(missing_ok=True)
     storage.write_toml(folder / CONFIG, table)
+
+
+def checkpoints_in(folder):
+    """Return the files from which a run in a folder could continue."""
+    return [*Path(folder).glob("checkpoint.npz*"), *Path(folder).glob("checkpoint.task*.npz")]
 
 
 def _check(folder, table, force):
@@ -120,6 +130,9 @@ def _check(folder, table, force):
         raise UserError(f"{folder} is a file; name a folder with --out")
     if _empty(folder):
         return
+    if links := [path.name for path in folder.iterdir() if path.name in WRITTEN and path.is_symlink()]:
+        raise UserError(f"{folder}: {', '.join(links)} must be a file, not a link, which a run would overwrite; remove "
+                        "it, or name another folder with --out")
     earlier = table_of(folder)
     if earlier is None:
         raise UserError(f"{folder} is not empty and not the folder of a run; name another with --out")
@@ -131,8 +144,8 @@ def _check(folder, table, force):
 def _take_away(new):
     """Remove a new folder that holds nothing but a configuration and our lock, and its parents that are new, too."""
     with contextlib.suppress(OSError):                       # Windows does not remove a lock that is held
-        if {path.name for path in new[0].iterdir()} <= {CONFIG, LOCK}:
-            for name in (CONFIG, LOCK):
+        if {path.name for path in new[0].iterdir()} <= {CONFIG, *LOCKS}:
+            for name in (CONFIG, *LOCKS):
                 Path(new[0], name).unlink(missing_ok=True)
             for folder in new:
                 folder.rmdir()
@@ -141,7 +154,7 @@ def _take_away(new):
 def _empty(folder):
     """Return whether there is nothing in a folder but a lock and what an interrupted write leaves."""
     try:
-        return not folder.exists() or (folder.is_dir() and all(path.name == LOCK or storage.is_temporary(path)
+        return not folder.exists() or (folder.is_dir() and all(path.name in LOCKS or storage.is_temporary(path)
                                                                for path in folder.iterdir()))
     except FileNotFoundError:                                # taken away meanwhile
         return True

@@ -5,6 +5,7 @@ Files are only read.  No module that they name is imported, because a folder may
 
 import contextlib
 import sys
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,11 +13,13 @@ import numpy as np
 
 from ibpcl import checkpoints, storage
 from ibpcl.errors import UserError
-from ibpcl.experiments import values
-from ibpcl.experiments.config import OWN, as_table, configure, keys, measure_of, run_keys
+from ibpcl.experiments import identity, values
+from ibpcl.experiments.config import OWN, STREAMS, as_table, configure, keys, measure_of, run_keys
 from ibpcl.experiments.folder import CONFIG, RESULT, at_work, table_of
-from ibpcl.experiments.journal import FILE, HISTORY, HOLDS
+from ibpcl.experiments.forms import check_form
+from ibpcl.experiments.journal import FILE, HISTORY, HOLDS, matrix_of
 from ibpcl.experiments.presets import DEFAULT, PRESETS
+from ibpcl.inference.loop import Record
 from ibpcl.methods import GENERATIVE, METHODS
 
 # Keys that have an option of `ibpcl run`, and those that follow from own data.
@@ -24,7 +27,8 @@ OPTIONS = {"method": "--method", "preset": "--preset", "seed": "--seed", "data_d
 OF_OWN_DATA = ("data", "data_sha256", "dataset", "stream", "tasks")
 TEXTS = ("experiment", "dataset", "stream", "method", "preset")
 # What result.json has of the configuration, of the machine, or of its own form.
-IDENTITY = ("experiment", "method", "seed", "dataset", "stream", "tasks", "measure", "image_shape", "elbo_weights")
+IDENTITY = ("configuration", "experiment", "method", "seed", "dataset", "stream", "tasks", "measure", "image_shape",
+            "unit_range", "elbo_weights")
 CIRCUMSTANCES = ("seconds", "peak_memory_mb", "compile_seconds", "backend", "versions")
 
 
@@ -86,11 +90,18 @@ class Contents(NamedTuple):
 
 def read(folder):
     """Return the :class:`Contents` of a run's folder, or raise a UserError if it is none."""
-    folder, table, problems = Path(folder), table_of(folder), []
+    folder, problems = Path(folder), []
+    if links := [name for name in (CONFIG, RESULT, HISTORY, FILE) if (folder / name).is_symlink()]:
+        raise UserError(f"{folder}: {', '.join(links)} must be a file, got a link")
+    table = table_of(folder)
     if table is None:
         raise UserError(f"{folder} is not the folder of a run: it has no {CONFIG} with all keys of one")
     if wrong := [key for key in TEXTS if not isinstance(table[key], str)]:
         raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be text")
+    if wrong := [key for key in ("seed", "tasks") if type(table[key]) is not int]:
+        raise UserError(f"{folder / CONFIG}: {', '.join(wrong)} must be a whole number")
+    if table["stream"] not in STREAMS:
+        raise UserError(f"{folder / CONFIG}: stream must be one of {', '.join(STREAMS)}, got {table['stream']!r}")
 
     def sound(read, *arguments):
         try:
@@ -101,18 +112,45 @@ def read(folder):
             problems.append(str(error))
             return {}
 
-    result, history = sound(storage.read_sealed_json, folder / RESULT), sound(storage.read_csv, folder / HISTORY)
+    result, history = sound(_result_of, folder, table), sound(_history_of, folder)
     return Contents(folder, table, result or sound(_so_far, folder, table), history, bool(result), tuple(problems))
+
+
+def _result_of(folder, table):
+    """Return the result of a folder's run; refuse one that is not this run's, or has another form."""
+    result = storage.read_sealed_json(folder / RESULT)
+    identity.check_result(result, table, folder / RESULT)
+    check_form(result, measure_of(table["stream"]), folder / RESULT)
+    return result
+
+
+def _history_of(folder):
+    """Return the history of a folder's run; refuse one that lacks a column, or has text where numbers belong."""
+    history = storage.read_csv(folder / HISTORY)
+    for name, kind in Record.__annotations__.items():
+        if name not in history:
+            raise storage.damaged("runs", folder / HISTORY, f"it has no column {name}")
+        if kind is not str and history[name].dtype.kind not in "if":
+            raise storage.damaged("runs", folder / HISTORY, f"column {name} does not hold numbers")
+    if history["task"].dtype.kind != "i" and len(history["task"]):
+        raise storage.damaged("runs", folder / HISTORY, "column task does not hold whole numbers")
+    return history
 
 
 def _so_far(folder, table):
     """Return the entries of a result that a checkpoint knows."""
-    arrays, meta, _ = checkpoints.latest(folder, FILE, HOLDS)
-    done, number = meta["done"], len(meta["done"])
+    try:
+        return _of_checkpoint(folder, table)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise storage.damaged("runs", folder / FILE, f"{type(error).__name__}: {error}") from error
+
+
+def _of_checkpoint(folder, table):
+    done = checkpoints.latest(folder, FILE, HOLDS).meta["done"]
     name = "log_likelihood" if table["stream"] == "classes" else "accuracy"
     times = {f"{part}_per_task": [task["seconds"][i] for task in done] for i, part in enumerate(("train", "test"))}
     return {"tasks": [task["name"] for task in done],
-            f"{name}_matrix": arrays[f"{name}/{number - 1}"][:number, :number],
+            f"{name}_matrix": matrix_of(folder, done, name),
             "seconds": {part: sum(times[f"{part}_per_task"]) for part in ("train", "test")} | times}
 
 
@@ -122,7 +160,16 @@ def runs_in(folder):
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder")
     found = (path.parent for pattern in (CONFIG, f"*/{CONFIG}", f"cells/*/{CONFIG}") for path in folder.glob(pattern))
-    return sorted(map(read, filter(table_of, found)), key=lambda run: (run.written, run.folder))
+    return sorted((run for place in found if table_of(place) for run in _readable(place)),
+                  key=lambda run: (run.written, run.folder))
+
+
+def _readable(place):
+    """Yield the contents of a folder; one that cannot be read at all is a warning and does not stop the others."""
+    try:
+        yield read(place)
+    except (UserError, OSError) as error:
+        warnings.warn(f"{error}; it is left out", stacklevel=3)
 
 
 def at_hand(method):

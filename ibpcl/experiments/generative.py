@@ -44,6 +44,7 @@ class Stage(NamedTuple):
     history: list
     train_seconds: float
     test_seconds: float
+    MATRICES = MATRICES                                      # the fields to which each task adds its row
 
 
 def learn_stages(learner, stream, config, progress=None, journal=None):

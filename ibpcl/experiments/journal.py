@@ -1,8 +1,9 @@
 """What a run writes while it learns: a checkpoint after each task, and a line of its history after each epoch.
 
-A checkpoint holds the learner and what the tasks so far gave.  A run that is killed learns the task that it was in
-again, from the beginning: everything random is a function of the seed, the task and the step, so the result is the
-same, bit for bit.
+A checkpoint holds the learner.  What each task gave lies in a file of its own, ``checkpoint.task<t>.npz``, which is
+written once, before the checkpoint that counts it: so a stream of T tasks writes each of its numbers once, not T times.
+A run that is killed learns the task that it was in again, from the beginning: everything random is a function of the
+seed, the task and the step, so the result is the same, bit for bit.
 """
 
 import time
@@ -15,7 +16,7 @@ from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import check_form, form, under
 from ibpcl.continual.loop import Progress
 from ibpcl.errors import UserError
-from ibpcl.experiments.folder import difference, portable
+from ibpcl.experiments.folder import checkpoints_in, difference, portable
 from ibpcl.experiments.result import as_columns
 from ibpcl.inference.loop import Record, Watch
 
@@ -26,10 +27,10 @@ HOLDS = ("config", "seconds", "done")                        # what a checkpoint
 class RunJournal:
     """Keeps the checkpoint and the history of one run.
 
-    ``table`` is the run's configuration, which a checkpoint must have to be resumed; ``kind`` the named tuple that a
-    finished task gives, ``Progress`` or ``Stage``; ``began`` when this process began with the run, by
-    :func:`time.perf_counter`: for a resumed one, earlier by the time that its tasks had taken.  ``done`` lists what the
-    finished tasks gave.
+    ``table`` is the run's configuration, which a checkpoint must have to be resumed.  ``kind`` is the named tuple that
+    a finished task gives, ``Progress`` or ``Stage``; each task adds a row to its ``MATRICES``.  ``began`` is when this
+    process began with the run, by :func:`time.perf_counter`: for a resumed one, earlier by the time that its tasks had
+    taken.  ``done`` lists what the finished tasks gave.
     """
 
     def __init__(self, folder, table, kind=Progress, began=None):
@@ -57,12 +58,10 @@ class RunJournal:
             raise UserError(f"{self.path} is of a run with {difference(earlier, now)}: change the configuration back")
         self.began -= meta["seconds"]
         learner.load_state(under(arrays, "learner/"))
-        for task in meta["done"]:
-            train, test = task["seconds"]
-            plain = {"task": task["task"], "name": task["name"], "train_seconds": train, "test_seconds": test,
-                     "history": [Record(*record) for record in task["history"]]}
-            self.done.append(self.kind(**plain, **{name: arrays[f"{name}/{task['task']}"]
-                                                   for name in self.kind._fields if name not in plain}))
+        try:
+            self.done += restored(self.path.parent, meta["done"], self.kind)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{error}; start the run again with --fresh") from error
 
     def watch(self, bar):
         """Return who watches the next task: a progress bar, and what writes a line of the history after each epoch.
@@ -85,20 +84,71 @@ class RunJournal:
     def finish_task(self, learner, progress):
         """Write what a task gave, and the learner after it."""
         self.done.append(progress)
-        arrays = {f"learner/{name}": value for name, value in learner.state().items()}
-        for done in self.done:
-            arrays |= {f"{name}/{done.task}": value for name, value in done._asdict().items()
-                       if isinstance(value, np.ndarray)}
-        tasks = [{"task": done.task, "name": done.name, "history": [list(record) for record in done.history],
-                  "seconds": [done.train_seconds, done.test_seconds]} for done in self.done]
-        checkpoints.save(self.path, arrays, {"config": self.table, "seconds": time.perf_counter() - self.began,
-                                             "done": tasks, **form()})
+        t = len(self.done) - 1
+        arrays = {name: value[t] if name in self.kind.MATRICES else value
+                  for name, value in progress._asdict().items() if isinstance(value, np.ndarray)}
+        checkpoints.save(task_file(self.path.parent, t), arrays,
+                         {"history": [list(record) for record in progress.history]}, keep_previous=False)
+        state = {f"learner/{name}": value for name, value in learner.state().items()}
+        tasks = [{"task": done.task, "name": done.name, "seconds": [done.train_seconds, done.test_seconds]}
+                 for done in self.done]
+        checkpoints.save(self.path, state, {"config": self.table, "seconds": time.perf_counter() - self.began,
+                                            "done": tasks, **form()})
+
+
+def task_file(folder, t):
+    """Return the file of what a task gave, by its number from 0."""
+    return Path(folder, f"checkpoint.task{t}.npz")
+
+
+def restored(folder, tasks, kind):
+    """Return what each task of a checkpoint gave, as named tuples.
+
+    Parameters
+    ----------
+    folder : Path
+    tasks : list of dict
+        The entry ``done`` of the checkpoint: number, name and seconds of each task.
+    kind : type
+        ``Progress`` or ``Stage``.
+
+    Returns
+    -------
+    done : list of kind
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If the file of a task is missing or damaged, or an older version wrote it.
+    """
+    done, matrices = [], {}
+    for t, task in enumerate(tasks):
+        arrays, meta, _ = checkpoints.load(task_file(folder, t))
+        try:
+            train, test = task["seconds"]
+            plain = {"task": task["task"], "name": task["name"], "train_seconds": train, "test_seconds": test,
+                     "history": [Record(*record) for record in meta["history"]]}
+            for name in kind.MATRICES:
+                total = len(arrays[name])
+                matrix = matrices.setdefault(name, np.full((total, total), np.nan, arrays[name].dtype))
+                matrix[t] = arrays[name]
+                arrays[name] = matrix.copy()
+            done.append(kind(**plain, **arrays))
+        except (KeyError, TypeError, IndexError) as error:
+            raise storage.damaged("journal", task_file(folder, t), f"{type(error).__name__}: {error}") from error
+    return done
+
+
+def matrix_of(folder, tasks, name):
+    """Return the rows of a matrix, for the tasks that a checkpoint counts: (t, t), NaN where nothing was measured."""
+    rows = [checkpoints.load(task_file(folder, t)).arrays[name][:len(tasks)] for t in range(len(tasks))]
+    return np.array(rows)
 
 
 def forget(folder):
     """Remove the checkpoints of a folder."""
-    for name in (FILE, f"{FILE}.previous"):
-        Path(folder, name).unlink(missing_ok=True)
+    for path in checkpoints_in(folder):
+        path.unlink(missing_ok=True)
 
 
 def tasks_behind(folder):

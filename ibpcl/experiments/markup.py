@@ -11,6 +11,8 @@ from string import Template
 TEMPLATE = Path(__file__).with_name("page.html")
 # Nothing is loaded from anywhere, and no script runs but the template's own.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{}'"
+PNG_START = b"\x89PNG\r\n\x1a\n"
+LARGEST, PIXELS = 20_000_000, 20_000_000                     # bytes and pixels of a figure; ours have 2 million
 COLORS = 128                                                 # of a figure that must be made smaller
 
 
@@ -66,9 +68,18 @@ def table(label, head, rows, sortable=False, text=(), class_=None):
 
 
 def figures(pictures, most):
-    """Return PNG files with their captions as embedded figures, ``most`` bytes: with fewer colours, or only named."""
-    found = [(path, caption, path.read_bytes()) for path, caption in pictures if path.is_file()]
-    few, parts = sum(len(data) for *_, data in found) * 4 / 3 > most, []
+    """Return PNG files with their captions as embedded figures, ``most`` bytes: with fewer colours, or only named.
+
+    The folder may come from another person: what is a link, no PNG or too large is only named.
+    """
+    found, parts = [], []
+    for path, caption in pictures:
+        problem = refused(path)
+        if problem is None:
+            found.append((path, caption, path.read_bytes()))
+        elif problem:
+            parts.append(tag("p", f"{path.name} is left out: it {problem}."))
+    few = sum(len(data) for *_, data in found) * 4 / 3 > most
     for path, (title, alt, sentence), data in found:
         data = base64.b64encode(fewer_colors(data) if few else data).decode()
         most -= len(data)
@@ -79,12 +90,35 @@ def figures(pictures, most):
     return parts
 
 
+def refused(path):
+    """Return why a figure is not read, in words; None if it is, empty text if there is no such file.
+
+    Nothing of the picture is decoded: its header says how large it is.
+    """
+    if path.is_symlink():
+        return "is a link"
+    if not path.is_file():
+        return ""
+    if path.stat().st_size > LARGEST:
+        return f"has more than {LARGEST // 10**6} MB"
+    with open(path, "rb") as file:
+        start = file.read(24)
+    if start[:8] != PNG_START or start[12:16] != b"IHDR":
+        return "is not a PNG file"
+    width, height = (int.from_bytes(start[i:i + 4], "big") for i in (16, 20))
+    return f"has {width} x {height} pixels" if width * height > PIXELS or not width * height else None
+
+
 def fewer_colors(data):
     """Return a PNG with a palette: a third of the bytes, for charts without a loss that shows."""
     from PIL import Image  # Matplotlib needs it for its own PNGs
 
     small = io.BytesIO()
-    Image.open(io.BytesIO(data)).convert("RGB").quantize(COLORS).save(small, "PNG", optimize=True)
+    try:
+        with Image.open(io.BytesIO(data), formats=["PNG"]) as picture:       # a guess would let others decode it
+            picture.convert("RGB").quantize(COLORS).save(small, "PNG", optimize=True)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return data                                          # damaged: the browser shows what it can
     return small.getvalue()
 
 

@@ -5,6 +5,7 @@
 
 import contextlib
 import shlex
+import warnings
 from datetime import datetime
 from pathlib import Path
 
@@ -47,10 +48,15 @@ def write(folder, to=None):
     try:
         kind = of_run if table_of(folder) else of_table if (folder / TABLE).is_file() else of_folder
         text = kind(folder)
+    except (UserError, OSError):
+        raise
     except KeyError as error:
         raise UserError(f"{folder}: its files have no {error}; another version than {ibpcl.__version__} wrote them: "
                         "run it again") from error
-    storage.write_bytes(path, _encoded(text))
+    except Exception as error:                               # the files may come from anywhere
+        raise UserError(f"{folder}: its files are damaged: {type(error).__name__}: {error}") from error
+    # A link in the folder, which may come from another person, is replaced; the file that it names is not.
+    storage.write_bytes(path, _encoded(text), follow=to is not None)
     return path
 
 
@@ -61,11 +67,20 @@ def kept(folder):
         yield
     except BaseException:
         if folder is not None and Path(folder, HISTORY).exists():
-            with contextlib.suppress(OSError, UserError):    # what ended the run is what counts
+            with contextlib.suppress(Exception):             # what ended the run is what counts
                 write(folder)
         raise
     if folder is not None:
+        write_if_possible(folder)
+
+
+def write_if_possible(folder):
+    """Write the report of a folder whose results are complete; a failure costs none of them and becomes a warning."""
+    try:
         write(folder)
+    except Exception as error:                               # a damaged figure, the disk: anything
+        warnings.warn(f"{folder / REPORT} could not be written ({type(error).__name__}: {error}); `ibpcl report "
+                      f"{folder}` writes it", stacklevel=2)
 
 
 def of_run(folder):
@@ -113,12 +128,19 @@ def of_table(folder):
                            for one in found["tables"]], [tag("p", note) for note in found["notes"]]),
         found["failures"] and section("Not trained", [tag("p", f"{one['cell']}: {one['reason']}")
                                                       for one in found["failures"]])]
-    runs = [(read(place), cell["row"]) for cell in cells if table_of(place := folder / cell["folder"])]
+    runs = [(read(place), cell["row"]) for cell in cells if (place := _beside(folder, cell["folder"])) is not None]
     after = [runs and section("Runs side by side", sections.side_by_side(*zip(*runs, strict=True))),
              section("Settings that differ from the default", sections.changes(cells)), sections.versions(cells)]
     files = [folder / Path(name).name for name in found["pictures"]]     # of this folder only, whatever the file says
     pictures = [(path, captions.of_table(path.stem)) for path in files]
     return _page(title, [top, *parts], pictures, after, folder)
+
+
+def _beside(folder, name):
+    """Return the folder of a table's run, or None: it must lie in the table's folder or beside it, and be no link."""
+    place = folder / name
+    outside = not place.resolve().is_relative_to(folder.resolve().parent)
+    return None if outside or place.is_symlink() or table_of(place) is None else place
 
 
 def of_folder(folder):

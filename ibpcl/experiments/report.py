@@ -1,6 +1,7 @@
 """A table that has been measured, written for people and for programs."""
 
 import textwrap
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,10 +66,7 @@ def write(report, facts, measured):
     ``facts`` stand first in ``table.json``; ``measured`` are the runs behind the tables.
     """
     report.folder.mkdir(parents=True, exist_ok=True)
-    pictures = []
-    for name, axes in report.summary.pictures.items():
-        pictures.append(f"{name}.png")
-        figures.save(axes, report.folder / pictures[-1])
+    pictures = [f"{name}.png" for name in report.summary.pictures]
     runs = [_run(m, report.folder) for m in measured]
     storage.write_json(report.folder / "table.json", {
         **facts, **_tables(report), "pictures": pictures, "cells": runs})
@@ -82,7 +80,18 @@ def write(report, facts, measured):
     images = [f"![{picture.removesuffix('.png')}]({picture})" for picture in pictures]
     storage.write_text(report.folder / "table.md", "\n\n".join(
         [f"# {report.heading}", *map(tables.markdown, report.summary.tables), *remarks, *images]) + "\n")
-    page.write(report.folder)
+    _show(report)
+
+
+def _show(report):
+    """Write the pictures and the page of a table; the table is written already, so a failure is a warning."""
+    try:
+        for name, axes in report.summary.pictures.items():
+            figures.save(axes, report.folder / f"{name}.png")
+    except Exception as error:                               # Matplotlib, its fonts, or the disk: anything
+        warnings.warn(f"the figures could not be drawn ({type(error).__name__}: {error}); the tables in "
+                      f"{report.folder} are complete", stacklevel=3)
+    page.write_if_possible(report.folder)
 
 
 def duration(seconds):

@@ -13,6 +13,8 @@ import ibpcl
 from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import about
 from ibpcl.evaluation import calibration, metrics, structure
+from ibpcl.experiments import identity
+from ibpcl.experiments.config import as_table
 from ibpcl.experiments.folder import IMAGES, LEARNER
 from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Record
@@ -48,6 +50,7 @@ def collect(config, progresses, learner, measured):
     train, test = ([getattr(done, f"{part}_seconds") for done in progresses] for part in ("train", "test"))
     return {
         **{key: getattr(config, key) for key in ("experiment", "method", "seed", "dataset", "stream")},
+        identity.KEY: identity.fingerprint(as_table(config)),
         "tasks": [done.name for done in progresses], "measure": config.measure,
         **measured,
         **structure_of(masks_of(learner, len(progresses))),
@@ -160,8 +163,9 @@ def write_state(run):
     """Write the history of a run and everything that was learned; of images, also what its figures show."""
     storage.write_csv(run.folder / "history.csv", run.history)
     # As any learner saves itself; one of the user's own need not know how.
-    checkpoints.save(run.folder / LEARNER, run.learner.state(),
-                     about(run.learner, run.config.settings, run.config.seed, run.result["backend"]))
+    checkpoints.save(run.folder / LEARNER, run.learner.state(), {
+        **about(run.learner, run.config.settings, run.config.seed, run.result["backend"]),
+        **{key: run.result[key] for key in ("unit_range", identity.KEY)}})
     # Its predecessor is of the same run, or of one that is being replaced.
     Path(run.folder, f"{LEARNER}.previous").unlink(missing_ok=True)
     if run.images is not None:

@@ -70,9 +70,11 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
           page.kept(folder if figures else None)):
         if folder is not None and not fresh and (found := finished(folder, config)) is not None:
             forget(folder)                                   # checkpoints of a run that was killed at its very end
+            if figures and not run_figures.are_drawn(folder):
+                run_figures.draw(found)                      # the run ended while they were drawn, or without them
             return found
         stream = make_stream(config)
-        names, image_shape = survey(stream)
+        seen = survey(stream)
         learner, progresses = make_learner(config), []
         journal = None
         if folder is not None:
@@ -86,11 +88,12 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
             progresses.append(done)
             if on_task is not None:
                 density = structure.density([learner.masks(done.task)])[0] if hasattr(learner, "masks") else None
-                on_task(Report(done, density, names))
+                on_task(Report(done, density, seen.names))
         learned = time.perf_counter()
         measured = (generative.measured(config, progresses, learner, stream, progress) if config.generative
                     else results.accuracies(progresses))
-        values = results.collect(config, progresses, learner, measured) | {"image_shape": image_shape}
+        values = results.collect(config, progresses, learner, measured) | {"image_shape": seen.image_shape,
+                                                                                   "unit_range": seen.unit_range}
         if config.generative:
             values["seconds"]["final"] = round(time.perf_counter() - learned, 3)
         if config.measure == "R^2":
@@ -100,10 +103,11 @@ def run(config, out=None, progress=None, on_task=None, force=False, fresh=False,
         done = Run(config, values, results.as_columns(history), folder, learner, images)
         if folder is not None:
             results.write_state(done)
-            if figures:
-                run_figures.draw(done)
         values["seconds"]["total"] = round(time.perf_counter() - start, 3)
         if folder is not None:
-            storage.write_sealed_json(folder / RESULT, values)               # last: it stands for a complete run
+            # It stands for a complete run: after the learner and the history, before all that only shows them.
+            storage.write_sealed_json(folder / RESULT, values)
             forget(folder)                                                   # nothing is left to continue
+            if figures:
+                run_figures.draw(done)
     return done

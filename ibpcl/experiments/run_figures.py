@@ -1,5 +1,6 @@
 """The figures of a run, by name, each with a title: drawn from its result, its history, its learner and its images."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +10,36 @@ from ibpcl.evaluation import figures
 from ibpcl.evaluation.figures import canvas
 from ibpcl.experiments.captions import OF_RUNS
 from ibpcl.experiments.result import masks_of
+from ibpcl.plotting import styled
 
 SHOWN = 2                                                    # images per task in the figures
 ENCODERS = {"oracle": "oracle encoder", "inferred": "inferred encoder", "common": "common encoder", "pixels": "pixels"}
 
 
+# Each run has one of these.  It is saved last, so that its file stands for all figures.
+LAST = ("accuracy_matrix", "likelihood_matrix")
+
+
 def draw(run):
-    """Draw the figures of a run into its folder."""
-    for name, axes in run.figures().items():
-        figures.save(axes, Path(run.folder, f"{name}.png"))
+    """Draw the figures of a run into its folder.
+
+    They are made of what the folder holds already, so that a failure costs no result: it becomes a warning.
+    """
+    try:
+        drawn = run.figures()
+        for name in sorted(drawn, key=LAST.__contains__):
+            figures.save(drawn[name], Path(run.folder, f"{name}.png"))
+    except Exception as error:                               # Matplotlib, its fonts, or the disk: anything
+        warnings.warn(f"the figures could not be drawn ({type(error).__name__}: {error}); result.json and learner.npz "
+                      "are complete; the same run again draws them", stacklevel=2)
 
 
+def are_drawn(folder):
+    """Return whether a folder has the figures of its run."""
+    return any(Path(folder, f"{name}.png").is_file() for name in LAST)
+
+
+@styled
 def figures_of(values, history, learner, stream=None, images=None):
     """Draw the figures of a run, from its result, its history and its learner; return their Axes by name.
 

@@ -8,13 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import Learner, check_form
 from ibpcl.data.terrain import TerrainStream
 from ibpcl.errors import UserError
-from ibpcl.experiments import run_figures
+from ibpcl.experiments import identity, run_figures
 from ibpcl.experiments.config import RunConfig, as_table
-from ibpcl.experiments.folder import CONFIG, IMAGES, LEARNER, RESULT, portable
+from ibpcl.experiments.folder import CONFIG, IMAGES, LEARNER, RESULT, portable, table_of
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.methods import OF_LEARNER
 from ibpcl.methods import method as method_of
@@ -79,7 +81,8 @@ def finished(folder, config, strict=False):
         if portable(storage.read_toml(folder / CONFIG)) != portable(as_table(config)):
             return None
         run = Run(config, storage.read_sealed_json(folder / RESULT), storage.read_csv(folder / HISTORY), folder)
-        checkpoints.check(folder / LEARNER)
+        identity.check_result(run.result, as_table(config), folder / RESULT)
+        identity.check_learner(checkpoints.read_meta(folder / LEARNER), as_table(config), folder / LEARNER)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -88,6 +91,28 @@ def finished(folder, config, strict=False):
         warnings.warn(f"{error}; the run is made again", stacklevel=2)
         return None
     return run
+
+
+def trained_on_unit_range(path: str | PathLike) -> bool | None:
+    """Return whether the learner of a run folder or a ``learner.npz`` was trained on inputs in 0..1, as pixels are.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    unit : bool or None
+        None if the file does not say: a learner saved itself, or an older version wrote it.
+
+    Raises
+    ------
+    OSError, ValueError
+        If there is no such file, or it is damaged.
+    """
+    path = Path(path)
+    found = checkpoints.load(path / LEARNER if path.is_dir() else path).meta.get("unit_range")
+    return found if isinstance(found, bool) else None
 
 
 def load(path: str | PathLike, method: type | None = None) -> Learner:
@@ -113,21 +138,28 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
     ...
     ibpcl.errors.UserError: load: nowhere.npz: there is no such file or folder
     """
+    if not isinstance(path, str | PathLike):
+        raise UserError(f"load: path must be a path, got {path!r}")
+    if method is not None and not isinstance(method, type):
+        raise UserError(f"load: method must be a class, got {method!r}")
     path = Path(path)
     file = path / LEARNER if path.is_dir() else path
     try:
         arrays, meta, _ = checkpoints.load(file)
         check_form(meta, file)
+        if path.is_dir() and (table := table_of(path)) is not None:
+            identity.check_learner(meta, table, file)
     except FileNotFoundError as error:
         raise UserError(f"load: {file}: there is no such file or folder") from error
     except (OSError, ValueError) as error:
         raise UserError(f"load: {error}") from error
-    if "method" not in meta:
-        raise UserError(f"load: {file} holds no learner")
-    place, _, name = meta.get("class", "").partition(":")
+    known = {"method": str, "class": str, "seed": int, "backend": str, "settings": dict}
+    if missing := [key for key, kind in known.items() if key != "class" and not isinstance(meta.get(key), kind)]:
+        raise UserError(f"load: {file} holds no learner: {', '.join(missing)} is missing or of another type")
+    place, _, name = str(meta.get("class", "")).partition(":")
     if method is None and not place.startswith("ibpcl."):
         method = getattr(sys.modules.get(place), name, None)
-        if method is None:
+        if not isinstance(method, type):
             raise UserError(f"load: {file} holds the learner {meta.get('class') or meta['method']}; import its module "
                             "first, or name the class: method=, or --method package.module:Class")
     if method is None:
@@ -138,7 +170,25 @@ def load(path: str | PathLike, method: type | None = None) -> Learner:
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["settings"].items()}
     try:
         learner = made.learner(made.settings(**settings), meta["seed"], meta["backend"])
-        learner.load_state(arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"load: {file} does not fit {made.name}: {error}") from error
+        learner.load_state(_numbers(arrays) if made.learner.__module__.startswith("ibpcl.") else arrays)
+        _check_state(learner.state(), arrays)
+    except Exception as error:                               # the arrays may be any, and the class the user's
+        raise UserError(f"load: {file} does not fit {made.name}: {type(error).__name__}: {error}") from error
     return learner
+
+
+def _numbers(arrays):
+    """Return the arrays of a learner of this package, all of whose arrays hold numbers."""
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must hold numbers, got {array.dtype}")
+    return arrays
+
+
+def _check_state(state, arrays):
+    """Refuse arrays of which a learner has not become its state: one is missing, or has another shape."""
+    if different := sorted(state.keys() ^ arrays.keys()):
+        raise ValueError(f"its arrays differ in {', '.join(different[:3])}")
+    for name, value in state.items():
+        if np.shape(value) != arrays[name].shape:
+            raise ValueError(f"{name} must have shape {np.shape(value)}, got {arrays[name].shape}")

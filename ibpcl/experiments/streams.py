@@ -1,9 +1,12 @@
 """The stream of tasks of a configuration."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ibpcl.data import registry
 from ibpcl.data.own import read_tasks
+from ibpcl.data.pixels import in_unit_range
 from ibpcl.data.subsets import limited, limited_dataset, resplit, with_validation
 from ibpcl.data.tasks import CONSECUTIVE_PAIRS, ClassStream, PermutedStream, SplitStream
 from ibpcl.data.terrain import TerrainStream
@@ -65,8 +68,26 @@ def _own_stream(config):
     return stream
 
 
+class Survey(NamedTuple):
+    """What is known of a stream before any time is spent on learning.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of all tasks.
+    image_shape : (int, int) or None
+        Height and width of the images of the first task.
+    unit_range : bool
+        Whether the inputs of the first task lie in 0..1, as scaled pixels do.
+    """
+
+    names: tuple[str, ...]
+    image_shape: tuple[int, int] | None
+    unit_range: bool
+
+
 def survey(stream):
-    """Return the names of all tasks and the image shape of the first, before any time is spent on learning.
+    """Look at all tasks of a stream; return a :class:`Survey`.
 
     Raises
     ------
@@ -87,4 +108,4 @@ def survey(stream):
             names.append(task.name)
     except (TypeError, ValueError) as error:                 # what Task refuses
         raise UserError(str(error)) from error
-    return tuple(names), first.image_shape
+    return Survey(tuple(names), first.image_shape, in_unit_range(first.x_train))

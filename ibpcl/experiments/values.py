@@ -5,8 +5,12 @@ The type is the key's annotation: ``bool``, ``int``, ``float``, ``str``, ``tuple
 """
 
 import json
+import os
+from numbers import Integral
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin
+
+import numpy as np
 
 from ibpcl.errors import UserError
 
@@ -35,12 +39,14 @@ def _plural(kind):
 def convert(key, value, kind):
     """Return a value of TOML or Python as the type of its key, or raise a UserError that names the key.
 
-    A whole number may stand for a number, and a single element for a list of one.
+    A whole number may stand for a number, a single element for a list of one, a path for a text, and NumPy's numbers
+    and arrays for Python's.
 
     >>> convert("hidden", [100, 50], tuple[int, ...]), convert("alpha", 30, float)
     ((100, 50), 30.0)
     """
     bare, optional = _split(kind)
+    value = unwrapped(value)
     if optional and (value is None or value == NONE):
         return None
     try:
@@ -49,7 +55,23 @@ def convert(key, value, kind):
         raise UserError(f"{key} is too large: a number of {len(str(abs(value)))} digits") from error
     except TypeError as error:
         what = WORDS.get(type(value), type(value).__name__)
-        raise UserError(f"{key} must be {describe(kind)}, got {toml(value)} ({what})") from error
+        came = " ".join(toml(value).split())                 # an array is written in several lines
+        raise UserError(f"{key} must be {describe(kind)}, got {came} ({what})") from error
+
+
+def unwrapped(value):
+    """Return Python's numbers and lists for NumPy's, and text for a path; anything else as it is."""
+    if isinstance(value, np.ma.MaskedArray):
+        return value                                         # its masked elements have no value
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [unwrapped(element) for element in value]
+    if isinstance(value, os.PathLike) and not isinstance(value, str):
+        return os.fsdecode(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return value
 
 
 def parse(key, text, kind):

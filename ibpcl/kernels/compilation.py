@@ -192,7 +192,7 @@ def twin_of(module):
             arrays = [one for one in arguments if isinstance(one, np.ndarray) and one.dtype.kind in "fc"]
             if not arrays or any(one.dtype != np.float32 for one in arrays):
                 return reference(*arguments, **options)
-            out, cache = function(*(np.ascontiguousarray(one) if isinstance(one, np.ndarray) else one
+            out, cache = function(*(np.asarray(one, order="C") if isinstance(one, np.ndarray) else one
                                     for one in arguments), **options)
             return out, Own(cache)
 
@@ -201,4 +201,5 @@ def twin_of(module):
 
 
 def _single(dout):
-    return np.ascontiguousarray(dout, np.float32) if isinstance(dout, np.ndarray) else np.float32(dout)
+    # ``np.ascontiguousarray`` would make an array of shape () one-dimensional.
+    return np.asarray(dout, np.float32, order="C") if isinstance(dout, np.ndarray) else np.float32(dout)

@@ -19,20 +19,41 @@ ZERO, ONE = np.float32(0), np.float32(1)
 SMALLEST = np.float32(1e-20)
 
 
+@summing
+def _others(f, largest):
+    """Return the sum of the exponentials that are below the largest, which is 1, and how many are as large.
+
+    Two numbers: here, where sums may be taken in another order, a 1 would be added to the small ones.
+    """
+    total, ties = ZERO, ZERO
+    for c in range(f.size):
+        shifted = f[c] - largest
+        total += ZERO if shifted == ZERO else exp(shifted)
+        ties += ONE if shifted == ZERO else ZERO
+    return total, ties
+
+
 @compiled(void(JOB, matrix, indices, matrix, vector))
 def _normalize(job, logits, classes, log_normalized, log_p):
     """Write the logarithms of the softmax and those of the labels' probabilities; all samples share the labels."""
     for i in taken(job):
         for r in range(i * ROWS, min((i + 1) * ROWS, logits.shape[0])):
-            f, out, largest, mass = logits[r], log_normalized[r], logits[r, 0], ZERO
+            f, out, largest = logits[r], log_normalized[r], logits[r, 0]
             for c in range(f.size):
                 largest = f[c] if f[c] > largest else largest
+            others, ties = _others(f, largest)
+            rest = np.float32(math.log1p(others + (ties - ONE)))
             for c in range(f.size):
-                mass += exp(f[c] - largest)
-            shift = largest + np.float32(math.log(mass))
-            for c in range(f.size):
-                out[c] = f[c] - shift
+                out[c] = (f[c] - largest) - rest
             log_p[r] = out[classes[r % classes.size]]
+
+
+@summing
+def _total(row):
+    total = ZERO
+    for c in range(row.size):
+        total += row[c]
+    return total
 
 
 @compiled(void(JOB, vector, matrix, indices, matrix))
@@ -40,19 +61,19 @@ def _by_logits(job, dlog_p, log_normalized, classes, dlogits):
     """Write the gradient at the logits."""
     for i in taken(job):
         for r in range(i * ROWS, min((i + 1) * ROWS, dlogits.shape[0])):
+            label = classes[r % classes.size]
             for c in range(dlogits.shape[1]):
                 p = exp(log_normalized[r, c])
                 dlogits[r, c] = -dlog_p[r] * (p if not p < SMALLEST else ZERO)
-            dlogits[r, classes[r % classes.size]] += dlog_p[r]
+            dlogits[r, label] = ZERO
+            dlogits[r, label] = -_total(dlogits[r])          # 1 - p would be 0 where p rounds to 1
 
 
 @twin_of(reference)
 def categorical(logits, labels):
     """Evaluate the log probability of the labels: the twin of :func:`ibpcl.primitives.likelihoods.categorical`."""
     S, N, C = logits.shape
-    if labels.size and not 0 <= labels.min() <= labels.max() < C:
-        raise IndexError(f"likelihoods.categorical: labels must be in 0 ... {C - 1}, got {labels.min()} to "
-                         f"{labels.max()}")
+    reference.check_labels(labels, logits.shape)
     labels, rows = labels.astype(np.int64, copy=False), logits.reshape(S * N, C)
     log_normalized, log_p = np.empty_like(rows), np.empty(S * N, np.float32)
     run(_normalize, parts(S * N, ROWS), rows, labels, log_normalized, log_p)
@@ -89,7 +110,11 @@ def _images(job, logits, targets, log_p):
 @inlined
 def _residuals(d, f, y, out):
     for c in range(out.size):
-        out[c] = d * (y[c] - ONE / (ONE + exp(-f[c])))
+        e = exp(-abs(f[c]))
+        large = ONE / (ONE + e)
+        small = e * large                                    # the smaller one of s and 1 - s, with s = sigmoid(f)
+        on, off = (large, small) if f[c] > ZERO else (small, large)
+        out[c] = d * (y[c] * off - (ONE - y[c]) * on)
 
 
 @compiled(void(JOB, vector, matrix, matrix, matrix))

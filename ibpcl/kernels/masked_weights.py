@@ -35,12 +35,13 @@ from ibpcl.kernels.compilation import (
 from ibpcl.kernels.elementary import exp, expm1, log_terms
 from ibpcl.kernels.threads import JOB, parts, run, taken
 from ibpcl.numerics import logistic_kl
-from ibpcl.primitives import concrete
+from ibpcl.primitives import bernoulli, concrete
 from ibpcl.primitives import masked_weights as reference
 
 ROWS = 64
 ZERO, ONE, NEAR = np.float32(0), np.float32(1), np.float32(0.29)
 LIMIT = np.float32(86.9)                                     # beyond these log-odds the odds are no normal numbers
+FAR = np.float32(40)                                         # what is lost up to here is below 40 e^-46.9 nats
 SMALL, TERMS = np.float32(0.5), tuple(np.float32(c) for c in (
     1 / 2, -1 / 6, 1 / 24, -1 / 120, 1 / 720, -1 / 5040, 1 / 40320))
 
@@ -198,37 +199,55 @@ def _backward(job, dw, ddivergence, w, odds, mu, rho, sticks, inverse_tau, dmu, 
                 _to_sticks(ddivergence[s], dlogit, theta, sticks[0, s], dlogit_pi[block, s])
 
 
+def _far_apart(rho, logit_pi):
+    r"""Return whether the fused divergence would lose a mask whose posterior and prior odds lie very far apart.
+
+    It works with :math:`e^{-|\rho|}` and :math:`\pi`, and float32 has no normal numbers for them beyond log-odds of
+    87.  That matters only where both are beyond :data:`FAR`, and of opposite signs; training does not lead there.
+    """
+    if not rho.size or not logit_pi.size or (rho.max() <= FAR and rho.min() >= -FAR):
+        return False
+    below = (rho.max(axis=0) > FAR) & (logit_pi.min(axis=0) < -FAR)
+    above = (rho.min(axis=0) < -FAR) & (logit_pi.max(axis=0) > FAR)
+    return bool((below | above).any())
+
+
 @twin_of(reference)
 def sample(eps, logistic, mu, log_sigma, rho, logit_pi, tau, mask_kl="bernoulli"):
     """Draw masked weights, their activity and divergence: the twin of :func:`primitives.masked_weights.sample`."""
     if mask_kl not in ("bernoulli", "concrete"):
         raise ValueError(f"masked_weights.sample: mask_kl must be 'bernoulli' or 'concrete', got {mask_kl!r}")
-    (S, D, K), bernoulli, inverse_tau = eps.shape, mask_kl == "bernoulli", np.float32(1 / tau)
+    (S, D, K), inverse_tau = eps.shape, np.float32(1 / tau)
+    fused = mask_kl == "bernoulli" and not _far_apart(rho, logit_pi)
     against = np.exp(-logit_pi.clip(-LIMIT, LIMIT))          # (1 - pi) / pi
     pi = 1 / (1 + against)
     sticks, blocks = np.stack([logit_pi, pi, against * pi]), parts(D, ROWS)      # 1 - pi would lose digits near 1
     w, odds = (np.empty((S, D, K), np.float32) for _ in range(2))
     (largest, where), partial = np.empty((2, blocks, S, K), np.float32), np.empty((blocks, S))
-    run(_forward, blocks, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, bernoulli, w, odds, largest, where,
+    run(_forward, blocks, eps, logistic, mu, log_sigma, rho, sticks, inverse_tau, fused, w, odds, largest, where,
         partial)
     activity, rows = np.zeros(S * K, np.float32), np.zeros(S * K, np.intp)
     if blocks:                                               # of equals, the first
         best = largest.argmax(axis=0).reshape(-1) * (S * K) + np.arange(S * K)
         activity, rows = largest.take(best), where.take(best).astype(np.intp)
-    # The other divergence is a function of rho alone, the same for each sample.
-    divergence = partial.sum(axis=0) if bernoulli else np.full(S, logistic_kl(rho).sum(dtype=np.float64))
-    cache = w, odds, mu, rho, np.stack([pi, against]), inverse_tau, bernoulli, rows.reshape(S, K)
+    divergence, kl_cache = partial.sum(axis=0), None
+    if mask_kl == "concrete":                                # a function of rho alone, the same for each sample
+        divergence = np.full(S, logistic_kl(rho).sum(dtype=np.float64))
+    elif not fused:
+        divergence, kl_cache = bernoulli.kl(rho + logit_pi[:, None, :], logit_pi)
+    cache = w, odds, mu, rho, np.stack([pi, against]), inverse_tau, mask_kl, kl_cache, rows.reshape(S, K)
     return (w, activity.reshape(S, K), divergence.astype(np.float32)), cache
 
 
 @twin_of(reference)
 def sample_vjp(dout, cache):
     """Pull the gradients back to ``mu, log_sigma, rho, logit_pi``: twin of ``primitives.masked_weights.sample_vjp``."""
-    w, odds, mu, rho, sticks, inverse_tau, bernoulli, rows = cache
+    w, odds, mu, rho, sticks, inverse_tau, mask_kl, kl_cache, rows = cache
     (S, D, K), (dw, dactivity, ddivergence) = w.shape, dout
     dmu, dlog_sigma, drho = (np.empty_like(mu) for _ in range(3))
     partial = np.empty((parts(D, ROWS), S, K), np.float32)
-    run(_backward, len(partial), dw, ddivergence * np.float32(bernoulli), w, odds, mu, rho, sticks, inverse_tau, dmu,
+    fused = mask_kl == "bernoulli" and kl_cache is None
+    run(_backward, len(partial), dw, ddivergence * np.float32(fused), w, odds, mu, rho, sticks, inverse_tau, dmu,
         dlog_sigma, drho, partial)
     dlogit_pi = partial.sum(axis=0)
     if D > 0:                                                # the activity of a column is one of its masks
@@ -238,7 +257,11 @@ def sample_vjp(dout, cache):
         dlogit = dactivity * z * (against * z) * inverse_tau
         dlogit_pi += dlogit
         np.add.at(drho, (rows, columns), dlogit)
-    if not bernoulli:                                        # the sticks cancel in this divergence
+    if kl_cache is not None:
+        dlogit_theta, by_prior = bernoulli.kl_vjp(ddivergence, kl_cache)
+        drho += dlogit_theta.sum(axis=0)
+        dlogit_pi += by_prior + dlogit_theta.sum(axis=1)
+    if mask_kl == "concrete":                                # the sticks cancel in this divergence
         by_rho, _ = concrete.kl_vjp(np.ones(1, np.float32), rho[None])
         drho += ddivergence.sum() * by_rho[0]
     return dmu, dlog_sigma, drho, dlogit_pi

@@ -179,8 +179,12 @@ class Sequential(Saved):
         """Return the network of a learned task and its parameters."""
         network = self.network_of(task_id)
         vector, places = np.empty(network.layout.size, np.float32), self.places(network)
-        vector[places] = self.shared_for(task_id)
-        vector[np.delete(np.arange(vector.size), places)] = self.own[task_id]
+        others = np.delete(np.arange(vector.size), places)
+        for where, values in ((places, self.shared_for(task_id)), (others, self.own[task_id])):
+            if np.shape(values) != vector[where].shape:      # NumPy would repeat a single one
+                raise ValueError(f"{self.name}: the state of task {task_id} has parameters of shape "
+                                 f"{np.shape(values)}, not {vector[where].shape}")
+            vector[where] = values
         return network, vector
 
     def how(self, progress):

@@ -117,10 +117,15 @@ def tanh(x):
     >>> tanh(np.zeros(1))[0]
     array([0.])
     """
-    h = np.tanh(x)
-    return h, h
+    return np.tanh(x), x
 
 
 def tanh_vjp(dh, cache):
-    r"""Pull the gradient back: :math:`dx = dh\, (1 - \tanh^2 x)`."""
-    return dh * (1 - cache * cache)
+    r"""Pull the gradient back.
+
+    .. math:: dx = dh\, (1 - \tanh^2 x) = dh\, \frac{4 e^{-2 |x|}}{(1 + e^{-2 |x|})^2}
+
+    The second form keeps its digits where tanh rounds to one.
+    """
+    e = np.exp(np.where(cache.real > 0, -2 * cache, 2 * cache))
+    return dh * (4 * e / ((1 + e) * (1 + e)))

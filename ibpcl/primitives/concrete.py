@@ -33,7 +33,7 @@ def sample(logistic, logit_theta, tau):
     Returns
     -------
     z : ndarray, shape (S, D, K)
-        Relaxed masks in (0, 1).
+        Relaxed masks in [0, 1]: at low temperatures many round to an end.
     cache : tuple
         What :func:`sample_vjp` needs.
 
@@ -111,7 +111,8 @@ def log_density(z, logit_theta, tau):
     Parameters
     ----------
     z : ndarray, shape (S, D, K)
-        Relaxed masks, strictly inside (0, 1).
+        Relaxed masks in [0, 1].  One that has been rounded to an end counts as the number of its type next to that
+        end.  :func:`log_density_logit` at the logit loses nothing to rounding.
     logit_theta : ndarray, shape (S, D, K)
         Log-odds, any real.
     tau : float
@@ -129,8 +130,16 @@ def log_density(z, logit_theta, tau):
     >>> abs(log_density(np.array([0.3]), np.zeros(1), 1.0)[0]).round(12)
     array([0.])
     """
+    z = _inside(z)
     log_q, inner = log_density_logit(logit(z), logit_theta, tau)
     return log_q - np.log(z) - np.log1p(-z), (z, inner)
+
+
+def _inside(z):
+    """Move the masks that are 0, or smaller than all normal numbers, or 1, to the next number inside (0, 1)."""
+    limits = np.finfo(z.dtype)
+    below = np.where((z.real >= 0) & (z.real < limits.tiny), limits.tiny, z)
+    return np.where(z.real == 1, 1 - limits.epsneg, below)
 
 
 def log_density_vjp(dlog_q, cache):
@@ -233,20 +242,19 @@ def kl_monte_carlo(logistic, logit_theta, logit_pi, tau, prior_tau):
     array([0.])
     """
     y = (logit_theta + logistic) / tau
-    log_q, posterior = log_density_logit(y, logit_theta, tau)
+    log_q, _ = log_density_logit(y, logit_theta, tau)
     log_p, prior = log_density_logit(y, logit_pi[:, None, :], prior_tau)
-    return (log_q - log_p).sum(axis=(1, 2)), (posterior, prior, tau)
+    return (log_q - log_p).sum(axis=(1, 2)), (prior, tau)
 
 
 def kl_monte_carlo_vjp(ddivergence, cache):
     r"""Pull the gradient at the estimate back to ``logit_theta`` and ``logit_pi``.
 
-    ``logit_theta`` acts twice: in the density of q, and through the sample, :math:`\partial Y = 1 / \tau`.
+    ``logit_theta`` acts through the sample only, :math:`\partial Y = 1 / \tau`.  The density of q depends on
+    :math:`\operatorname{logit}\theta - \tau Y = -\ell`, which is the noise and nothing else.
     """
-    posterior, prior, tau = cache
-    d = ddivergence[:, None, None]
-    dy_q, dlogit_theta = log_density_logit_vjp(d, posterior)
-    dy_p, dlogit_pi = log_density_logit_vjp(-d, prior)
-    return dlogit_theta + (dy_q + dy_p) / tau, dlogit_pi.sum(axis=1)     # logit_pi was broadcast over D
+    prior, tau = cache
+    dy, dlogit_pi = log_density_logit_vjp(-ddivergence[:, None, None], prior)
+    return dy / tau, dlogit_pi.sum(axis=1)                   # logit_pi was broadcast over D
 
 

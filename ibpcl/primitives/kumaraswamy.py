@@ -5,13 +5,15 @@ Beta it is sampled by a formula.  Kumar et al. (2021), supplement, "Beta distrib
 """
 
 import numpy as np
-from scipy.special import digamma, loggamma, zeta
+from scipy.special import digamma, loggamma, zeta, zetac
 
-from ibpcl.numerics import inexact, log1mexp, log_beta
+from ibpcl.numerics import inexact, log1mexp, log1p_rest, log_beta
 
 EULER_GAMMA = float(np.euler_gamma)
 # Of harmonic, a series in b times b, the highest power first.
 HARMONIC_SERIES = ((-1.0) ** np.arange(2, 20) * zeta(np.arange(2, 20)))[::-1]
+# The same about b = 1, in b - 1; zetac is zeta - 1 with all its digits.
+HARMONIC_MINUS_ONE_SERIES = ((-1.0) ** np.arange(2, 22) * zetac(np.arange(2, 22)))[::-1]
 
 
 def sample(u, a, b):
@@ -31,7 +33,8 @@ def sample(u, a, b):
     Returns
     -------
     log_v : ndarray, shape (S, K)
-        Log-samples, all < 0.  Logs, because sticks are multiplied.
+        Log-samples, all < 0.  Logs, because sticks are multiplied.  One that is closer to 0 than the type can hold
+        becomes the largest normal number below.
     cache : tuple
         What :func:`sample_vjp` needs.
 
@@ -41,8 +44,14 @@ def sample(u, a, b):
     array([[0.25]])
     """
     s = np.log(u) / b                                        # u^(1/b) = e^s,  s < 0
-    log_v = log1mexp(s) / a
-    return log_v, (s, a, b, log_v)
+    log_v = log1mexp(s) / a                                  # 0 where the type has no number so close to 0
+    return _below_zero(log_v), (s, a, b, log_v)
+
+
+def _below_zero(x):
+    """Return numbers <= 0, but the largest normal number below 0 for those that are closer to 0."""
+    largest = -np.finfo(x.dtype).tiny
+    return np.where(x.real > largest, largest, x)
 
 
 def sample_vjp(dlog_v, cache):
@@ -90,14 +99,14 @@ def log_density(log_v, a, b):
 def log_density_vjp(dlog_p, cache):
     r"""Pull the gradient at ``log_p`` back to ``log_v``, ``a`` and ``b``.
 
-    .. math:: \partial_{\log v} = a - 1 - (b - 1)\, a r, \quad
-              \partial_a = \frac1a + \log v - (b - 1) \log v \; r, \quad
-              \partial_b = \frac1b + \log(1 - v^a), \qquad r = \frac{v^a}{1 - v^a}
+    .. math:: \partial_{\log v} = a - 1 - (b - 1) \frac{g}{\log v}, \quad
+              \partial_a = \frac1a + \log v - (b - 1) \frac ga, \quad
+              \partial_b = \frac1b + \log(1 - v^a), \qquad g = \frac{v^a \log v^a}{1 - v^a} \in (-1, 0)
     """
     log_v, a, b, log_power, log_rest = cache
-    odds = np.exp(log_power - log_rest)                      # r
-    dlog_v = dlog_p * (a - 1 - (b - 1) * a * odds)
-    da = dlog_p * (1 / a + log_v - (b - 1) * log_v * odds)
+    g = -log_power * np.exp(log_power) / np.expm1(log_power)
+    dlog_v = dlog_p * (a - 1 - (b - 1) * g / log_v)
+    da = dlog_p * (1 / a + log_v - (b - 1) * g / a)
     db = dlog_p * (1 / b + log_rest)
     return dlog_v, da.sum(axis=0), db.sum(axis=0)            # a, b were broadcast over S
 
@@ -145,9 +154,13 @@ def kl_to_beta(a, b, alpha):
 
     .. math:: \sum_k \frac{a - \alpha}{a} \Bigl(-\gamma - \psi(b) - \frac1b\Bigr)
               + \log\frac{a b}{\alpha} - \frac{b - 1}{b}
+              = \sum_k m\Bigl(\frac\alpha a\Bigr) + m\Bigl(\frac1b\Bigr)
+              + \Bigl(\frac\alpha a - 1\Bigr) (H_b - 1), \qquad m(r) = r - 1 - \log r \ge 0
 
-    Kumar et al. (2021), supplement, KL between Kumaraswamy and Beta, with :math:`\beta = 1`, the IBP's case, where the
-    infinite series has no weight and :math:`\log B(\alpha, 1) = -\log \alpha`.
+    with :math:`H_b = \psi(b + 1) + \gamma`.  Kumar et al. (2021), supplement, KL between Kumaraswamy and Beta, with
+    :math:`\beta = 1`, the IBP's case, where the infinite series has no weight and
+    :math:`\log B(\alpha, 1) = -\log \alpha`.  Near equality the terms on the left are of order one and cancel; those
+    on the right are as small as the divergence.
 
     .. warning:: The paper prints the last term as :math:`-b / (1 - b)`.  That form is negative for some (a, b) and
        singular at b = 1, where the divergence of equal distributions must be 0.
@@ -173,8 +186,28 @@ def kl_to_beta(a, b, alpha):
     """
     a, b = inexact(a), inexact(b)
     mean_log = -harmonic(b)                                  # a E_q[log v]; psi(b) + 1 / b would cancel for small b
-    divergence = (1 - alpha / a) * mean_log + np.log(a) + np.log(b) - np.log(alpha) - (b - 1) / b
-    return divergence.sum(), (a, b, alpha, mean_log)
+    excess = (alpha - a) / a                                 # alpha / a - 1; the difference is exact near equality
+    ratio = alpha / a
+    near = np.abs(excess.real) < 1                           # far from equality, -1 and 1 in the last form would cancel
+    by_a = np.where(near, _minus_log(ratio, excess) + excess * _harmonic_minus_one(b),
+                    -excess * mean_log - np.log(ratio))
+    return (by_a + _minus_log(1 / b, (1 - b) / b)).sum(), (a, b, alpha, mean_log)
+
+
+def _minus_log(ratio, excess):
+    r"""Return :math:`r - 1 - \log r`, about :math:`(r - 1)^2 / 2` near one; ``excess`` is :math:`r - 1`."""
+    near = np.abs(excess.real) < 0.25
+    return np.where(near, log1p_rest(np.where(near, excess, 0)), excess - np.log(ratio))
+
+
+def _harmonic_minus_one(b):
+    r"""Return :math:`H_b - 1 = (\zeta(2) - 1)\, d - (\zeta(3) - 1)\, d^2 + \dots` with :math:`d = b - 1`.
+
+    The series, of :math:`\psi` at 2, is taken for small d.
+    """
+    near = np.abs(b.real - 1) < 0.25
+    d = np.where(near, b - 1, 0).astype(b.dtype)
+    return np.where(near, d * np.polyval(HARMONIC_MINUS_ONE_SERIES.astype(b.dtype), d), harmonic(b) - 1)
 
 
 def kl_to_beta_vjp(ddivergence, cache):

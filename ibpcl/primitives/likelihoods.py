@@ -8,15 +8,36 @@ Every log-likelihood has shape (S, N): one value a sample and example, in nats, 
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
-from ibpcl.numerics import logsumexp, sigmoid, softplus
+from ibpcl.numerics import sigmoid, softplus
 
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+
+
+def check_labels(labels, shape):
+    """Refuse labels that NumPy would take for other ones: -1 for the last class, (N, 1) for N labels per example."""
+    _, examples, classes = shape
+    if labels.shape != (examples,) or labels.dtype.kind not in "iu":
+        raise ValueError(f"likelihoods.categorical: labels must be integers of shape ({examples},), got "
+                         f"{labels.dtype} {labels.shape}")
+    if labels.size and not 0 <= labels.min() <= labels.max() < classes:
+        raise ValueError(f"likelihoods.categorical: labels must be in 0 ... {classes - 1}, got {labels.min()} to "
+                         f"{labels.max()}")
+
+
+def _check_targets(function, targets, shape):
+    """Refuse targets that NumPy would repeat along the wrong axis."""
+    if np.shape(targets) != shape[1:]:
+        raise ValueError(f"likelihoods.{function}: targets must have shape {shape[1:]}, got {np.shape(targets)}")
 
 
 def categorical(logits, labels):
     r"""Evaluate the log probability of the labels under the softmax of the logits.
 
     .. math:: \log p(y_n) = f_{n y_n} - \log \sum_c e^{f_{nc}}
+              = (f_{n y_n} - f_{n j}) - \log\Bigl(1 + \sum_{c \ne j} e^{f_{nc} - f_{nj}}\Bigr), \qquad
+              j = \arg\max_c f_{nc}
+
+    The second form keeps the digits of a log probability near 0, where the network is sure and right.
 
     Parameters
     ----------
@@ -32,12 +53,22 @@ def categorical(logits, labels):
     cache : tuple
         What :func:`categorical_vjp` needs.
 
+    Raises
+    ------
+    ValueError
+        If a label is not a class, or ``labels`` has another shape.
+
     Examples
     --------
     >>> np.exp(categorical(np.zeros((1, 1, 4)), np.array([2]))[0])
     array([[0.25]])
     """
-    log_normalized = logits - logsumexp(logits, axis=-1, keepdims=True)
+    check_labels(labels, logits.shape)
+    largest = np.argmax(logits.real, axis=-1)[..., None]
+    shifted = logits - np.take_along_axis(logits, largest, axis=-1)          # the largest logit is 0
+    others = np.exp(shifted)
+    np.put_along_axis(others, largest, 0, axis=-1)
+    log_normalized = shifted - np.log1p(others.sum(axis=-1, keepdims=True))
     rows = np.arange(labels.shape[0])
     return log_normalized[:, rows, labels], (log_normalized, rows, labels)
 
@@ -81,6 +112,7 @@ def bernoulli_logistic(logits, targets):
     >>> np.exp(bernoulli_logistic(np.zeros((1, 1, 1)), np.ones((1, 1)))[0])
     array([[0.5]])
     """
+    _check_targets("bernoulli_logistic", targets, logits.shape)
     # The second form: in the first a sure and right pixel has no digits left.
     return -(targets * softplus(-logits) + (1 - targets) * softplus(logits)).sum(axis=-1), (logits, targets)
 
@@ -120,6 +152,7 @@ def bernoulli_probit(scores, targets):
     >>> np.exp(bernoulli_probit(np.zeros((1, 1, 1)), np.ones((1, 1)))[0])
     array([[0.5]])
     """
+    _check_targets("bernoulli_probit", targets, scores.shape)
     log_on, log_off = log_ndtr(scores), log_ndtr(-scores)
     return (targets * log_on + (1 - targets) * log_off).sum(axis=-1), (scores, targets)
 
@@ -165,6 +198,7 @@ def gaussian(mean, log_noise, targets):
     >>> gaussian(np.zeros((1, 1, 1)), np.zeros(1), np.zeros((1, 1)))[0].round(4)
     array([[-0.9189]])
     """
+    _check_targets("gaussian", targets, mean.shape)
     inverse_noise = np.exp(-log_noise)
     residual = (targets - mean) * inverse_noise                    # (S, N, C)
     return (-HALF_LOG_2PI - log_noise - residual * residual / 2).sum(axis=-1), (residual, inverse_noise)

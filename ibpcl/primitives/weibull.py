@@ -14,6 +14,8 @@ import math
 import numpy as np
 from scipy.special import digamma, loggamma
 
+from ibpcl.numerics import within_normal
+
 EULER_GAMMA = float(np.euler_gamma)
 
 
@@ -34,7 +36,7 @@ def sample(u, k, scale):
     Returns
     -------
     alpha : ndarray, shape (S, K)
-        Samples, > 0.
+        Samples, > 0; one that the type cannot hold becomes its smallest or largest normal number.
     cache : tuple
         What :func:`sample_vjp` needs.
 
@@ -44,7 +46,8 @@ def sample(u, k, scale):
     array([[30.]])
     """
     log_e = np.log(-np.log(u))                               # log of an exponential variable
-    alpha = scale * np.exp(log_e / k)
+    with np.errstate(over="ignore", under="ignore"):         # bounded in the next line
+        alpha = within_normal(scale * np.exp(log_e / k))
     return alpha, (log_e, k, scale, alpha)
 
 
@@ -82,9 +85,17 @@ def log_density(alpha, k, scale):
     >>> log_density(np.ones((1, 1)), np.ones(1), np.ones(1))[0]
     array([[-1.]])
     """
-    log_ratio = np.log(alpha) - np.log(scale)
-    power = np.exp(k * log_ratio)                            # (alpha / scale)^k
-    return np.log(k) - np.log(scale) + (k - 1) * log_ratio - power, (alpha, k, scale, log_ratio, power)
+    log_ratio = _log_ratio(alpha, scale)
+    excess = np.expm1(k * log_ratio)                         # (alpha / scale)^k - 1
+    return np.log(k) - np.log(scale) + (k - 1) * log_ratio - excess - 1, (alpha, k, scale, log_ratio, excess)
+
+
+def _log_ratio(alpha, scale):
+    """Return the logarithm of ``alpha / scale``; where both are alike, from their difference, which is exact."""
+    difference = alpha - scale
+    alike = np.abs(difference.real) < np.abs(scale.real) / 2
+    near = np.log1p(np.where(alike, difference, 0) / scale)
+    return np.where(alike, near, np.log(alpha) - np.log(scale))
 
 
 def log_density_vjp(dlog_p, cache):
@@ -93,11 +104,13 @@ def log_density_vjp(dlog_p, cache):
     .. math:: \partial_\alpha = \frac{k - 1 - k r}{\alpha}, \quad
               \partial_k = \frac1k + (1 - r) \log\frac\alpha\lambda, \quad
               \partial_\lambda = \frac{k (r - 1)}{\lambda}, \qquad r = \Bigl(\frac\alpha\lambda\Bigr)^k
+
+    The difference :math:`r - 1` comes without cancellation from the logarithm of r.
     """
-    alpha, k, scale, log_ratio, power = cache
-    dalpha = dlog_p * (k - 1 - k * power) / alpha
-    dk = dlog_p * (1 / k + (1 - power) * log_ratio)
-    dscale = dlog_p * k * (power - 1) / scale
+    alpha, k, scale, log_ratio, excess = cache               # excess is r - 1
+    dalpha = -dlog_p * (1 + k * excess) / alpha
+    dk = dlog_p * (1 / k - excess * log_ratio)
+    dscale = dlog_p * k * excess / scale
     return dalpha, dk.sum(axis=0), dscale.sum(axis=0)        # k, scale were broadcast over S
 
 
@@ -144,9 +157,9 @@ def moments_vjp(dout, cache):
 def kl_to_gamma(k, scale, prior_shape, prior_rate):
     r"""Compute :math:`KL[\mathrm{Weibull}(k, \lambda) \,\|\, \mathrm{Gamma}(g, h)]` exactly.
 
-    .. math:: \sum \frac{\gamma g}{k} - g \log\lambda + \log k + h \lambda\, \Gamma(1 + 1/k) - \gamma - 1
-              - g \log h + \log\Gamma(g)
+    .. math:: \sum \log k + h\, E[\alpha] - g\, E[\log\alpha] - \gamma - 1 - g \log h + \log\Gamma(g)
 
+    with the means of :func:`moments`.
     Zhang et al. (2018), Eq. 6.
 
     Parameters
@@ -169,18 +182,17 @@ def kl_to_gamma(k, scale, prior_shape, prior_rate):
     0.0
     """
     (mean, mean_log), cache = moments(k, scale)
-    entropy = EULER_GAMMA - EULER_GAMMA / k + np.log(scale) - np.log(k) + 1
-    constant = prior_shape * math.log(prior_rate) - math.lgamma(prior_shape)
-    cross = constant + (prior_shape - 1) * mean_log - prior_rate * mean
-    return -(entropy + cross).sum(), (k, scale, prior_shape, prior_rate, cache)
+    constant = math.lgamma(prior_shape) - prior_shape * math.log(prior_rate) - EULER_GAMMA - 1
+    divergence = np.log(k) + prior_rate * mean - prior_shape * mean_log + constant
+    return divergence.sum(), (k, prior_shape, prior_rate, cache)
 
 
 def kl_to_gamma_vjp(ddivergence, cache):
-    r"""Pull the gradient at the divergence back to ``k`` and ``scale``, through the moments and the entropy.
+    r"""Pull the gradient at the divergence back to ``k`` and ``scale``, through the moments.
 
-    .. math:: \partial_k H = \frac{\gamma}{k^2} - \frac1k, \qquad \partial_\lambda H = \frac1\lambda
+    .. math:: \partial_{E[\alpha]} = h, \qquad \partial_{E[\log\alpha]} = -g, \qquad
+              \partial_k \log k = \frac1k
     """
-    k, scale, prior_shape, prior_rate, inner = cache
-    dk, dscale = moments_vjp((np.full_like(k, prior_rate), np.full_like(k, 1 - prior_shape)), inner)
-    dk = dk - EULER_GAMMA / (k * k) + 1 / k
-    return ddivergence * dk, ddivergence * (dscale - 1 / scale)
+    k, prior_shape, prior_rate, inner = cache
+    dk, dscale = moments_vjp((np.full_like(k, prior_rate), np.full_like(k, -prior_shape)), inner)
+    return ddivergence * (dk + 1 / k), ddivergence * dscale

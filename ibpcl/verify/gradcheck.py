@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from ibpcl.verify import state
+from ibpcl.verify.arguments import check_numbers
 from ibpcl.verify.clock import Clock, TimeUp
 from ibpcl.verify.curves import Curves
 from ibpcl.verify.doors.forms import opened
@@ -84,6 +85,7 @@ def check(f, f_vjp=None, inputs=None, wrt=None, *, names=None, rtol=None, seed=0
     """
     if mode not in ("auto", "full", "directional"):
         raise ValueError(f"check: mode must be 'auto', 'full' or 'directional', got {mode!r}")
+    check_numbers(rtol, seed, timeout)
     if inputs is None and not callable(f_vjp):          # check(layer, x): there is no gradient function
         f_vjp, inputs = None, f_vjp
     pair = opened(f, f_vjp, inputs, wrt, names)

@@ -55,11 +55,11 @@ def test_images_are_rows_in_0_to_1_and_keep_their_shape():
     ((INPUTS, LABELS[:-1]), "y must have one label for each of the 40 rows of x, got 39"),
     ((INPUTS[0], LABELS), r"x must have shape \(N, D\).*got \(6,\)"),
     ((INPUTS, LABELS / 2), "y must hold whole numbers.*float64"),
-    ((np.where(LABELS[:, None] == 1, np.nan, INPUTS), LABELS), "x_train.* must be finite.* NaN"),
+    ((np.where(LABELS[:, None] == 1, np.nan, INPUTS), LABELS), "x must be finite.* NaN"),
     ((INPUTS, LABELS, [(0, 1), (2, 3)]), "y has no examples of 3"),
     ((INPUTS, LABELS, [(0, 1)]), "y has labels that no task has: 2, 5"),
     ((INPUTS, LABELS, [(0, 0), (1, 2, 5)]), "different labels"), ((INPUTS, LABELS, []), "at least one label"),
-    ((INPUTS, LABELS, 3), "a list of labels for each task"), ((INPUTS, LABELS, PAIRS, 1.0), "between 0 and 1"),
+    ((INPUTS, LABELS, 3), "a list of whole numbers for each task"), ((INPUTS, LABELS, PAIRS, 1.0), "between 0 and 1"),
     ((INPUTS, LABELS, PAIRS, 0.2, 0, ["a", "b"]), "class_names must name every label"),
     ((INPUTS[::10], LABELS[::10]), "1 example of label 0; training and testing need one each")])
 def test_arrays_that_make_no_tasks(arguments, words):

@@ -146,3 +146,65 @@ def test_real_sets_have_their_published_sizes_and_sums(real_data, name):
     assert dataset.train_images.shape[1:] == (28, 28) and len(dataset.class_names) == 10
     counts = np.bincount(dataset.test_labels, minlength=10)
     assert counts.min() > 0 and (name == "mnist" or np.ptp(counts) == 0)
+
+
+def dotted(file):
+    return file.replace("-idx", ".idx")
+
+
+PLACES = {
+    "with a dot": lambda file: ("mnist", dotted(file)),
+    "as torchvision": lambda file: ("MNIST", "raw", file),
+    "torchvision's folder itself": lambda file: (file,),
+    "directly, with a dot": lambda file: (dotted(file),),
+    "as Kaggle": lambda file: ("mnist", file, file),
+    "as Kaggle, with a dot": lambda file: (dotted(file), dotted(file)),
+    "as Kaggle, both": lambda file: ("mnist", file, dotted(file)),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("packed", [False, True])
+def test_files_are_found_where_others_put_them(place, packed, tiny, tmp_path, monkeypatch):
+    contents, _ = tiny
+    monkeypatch.setitem(SOURCES, "mnist", SOURCES["mnist"]._replace(places=("MNIST/raw",)))
+    for file, content in contents.items():
+        path = tmp_path.joinpath("other", *PLACES[place](file))
+        if packed and "Kaggle" in place:
+            pytest.skip("Kaggle unpacks them")
+        path = path.with_name(f"{path.name}.gz") if packed else path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(content) if packed else content)
+    assert_same(registry.load("mnist", tmp_path / "other"), contents)
+    assert registry.verify("mnist", tmp_path / "other") in path.parents
+
+
+def test_files_of_one_set_directly_in_the_folder_are_not_another_set(tiny):
+    contents, folder = tiny
+    for file, content in contents.items():
+        (folder / file).write_bytes(content)
+    states = {status.name: status.summary for status in registry.status(folder)}
+    assert (states["mnist"], states["fashion_mnist"]) == ("verified", "missing")
+
+
+def test_a_download_replaces_no_file_outside_the_folder_of_its_set(tiny, tmp_path, mirror, monkeypatch):
+    contents, _ = tiny
+    monkeypatch.setitem(SOURCES, "mnist", SOURCES["mnist"]._replace(urls=(f"{mirror['url']}/",)))
+    for file, content in contents.items():
+        mirror[f"/{file}.gz"] = gzip.compress(content)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / FILES[0]).write_bytes(b"my own")
+    assert registry.fetch("mnist", folder) == folder / "mnist"
+    assert (folder / FILES[0]).read_bytes() == b"my own"
+    assert_same(registry.load("mnist", folder), contents)
+
+
+@pytest.mark.parametrize("page", [b"<!DOCTYPE html><html>", b"\n <HTML><head>", b"\xef\xbb\xbf<html>",
+                                  b"<?xml version='1'?>"])
+def test_a_web_page_in_place_of_a_file_is_named_as_one(page, tiny):
+    _, folder = tiny
+    for content in (page, gzip.compress(page)):
+        (folder / "mnist" / FILES[0]).write_bytes(content)
+        with pytest.raises(DataError, match="web page"):
+            registry.load("mnist", folder)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -149,7 +150,9 @@ def test_orders_to_the_terminal_in_a_name_are_not_printed(capsys, workplace):
     _, out, _ = typed(capsys, "runs")
     assert "\x1b" not in out and "?[31mred" in out
     path.write_text(path.read_text(encoding="utf-8").replace('method = "naive"', "method = 5"), encoding="utf-8")
-    assert "config.toml: method must be text" in typed(capsys, "runs")[2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert "config.toml: method must be text" in typed(capsys, "runs")[2]
 
 
 # The command that repeats a run.

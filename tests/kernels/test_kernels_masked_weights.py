@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ibpcl.kernels import masked_weights
+from ibpcl.primitives import bernoulli
 from ibpcl.primitives import masked_weights as reference
 
 NAMES = ("w", "activity", "divergence", "dmu", "dlog_sigma", "drho", "dlogit_pi")
@@ -80,14 +81,15 @@ def test_saturated_odds_give_the_right_limits(rows):
 
 
 @pytest.mark.parametrize("odds", [90.0, 100.0, 300.0])
-def test_odds_beyond_all_numbers_that_nearly_cancel_stay_finite(odds):
-    """Where 1 - pi is no normal number the divergence's log-odds end; nothing becomes 0 / 0."""
+def test_odds_beyond_all_numbers_that_nearly_cancel_are_right(odds):
+    """Where 1 - pi is smaller than all normal numbers nothing becomes 0 / 0, and the divergence is the reference's."""
     zero, signs = np.zeros((1, 4, 2), np.float32), np.array([[1.0, -1.0]], np.float32)
     for near in (-12.0, 0.0, 12.0):
         rho = np.tile(signs * np.float32(odds + near), (4, 1))
         out, cache = masked_weights.sample(zero, zero, zero[0], zero[0], rho, -odds * signs, 1.0)
         assert all(np.isfinite(part).all() for part in (*out, *masked_weights.sample_vjp(out, cache)))
-        assert 0 <= out[2][0] <= 8 * 87
+        exact, _ = bernoulli.kl((rho + -odds * signs)[None].astype(float), (-odds * signs).astype(float))
+        assert out[2][0] == pytest.approx(exact[0], rel=1e-5)
 
 
 def test_a_not_a_number_comes_out_again():

@@ -141,9 +141,10 @@ def test_activations(name, dtype, tolerance, shape, seed):
 
 
 def test_labels_out_of_range_are_refused():
-    for labels in ([0, 3], [-1, 0]):
-        with pytest.raises(IndexError, match=r"labels must be in 0 \.\.\. 2"):
-            likelihoods.categorical(np.zeros((1, 2, 3), np.float32), np.array(labels))
+    for where, dtype in ((likelihoods, np.float32), (reference_likelihoods, np.float64)):
+        for labels in ([0, 3], [-1, 0], [[0], [1]], [0], [0.0, 1.0], [True, False]):
+            with pytest.raises(ValueError, match=r"categorical: labels must be"):
+                where.categorical(np.zeros((1, 2, 3), dtype), np.array(labels))
 
 
 def test_not_a_number_comes_out_again():

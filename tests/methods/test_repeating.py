@@ -44,6 +44,7 @@ class Done(NamedTuple):
     history: list
     train_seconds: float
     test_seconds: float
+    MATRICES = ()
 
 
 def go_on(learner, stream, journal):

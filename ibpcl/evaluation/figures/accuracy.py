@@ -3,10 +3,12 @@
 import numpy as np
 
 from ibpcl.evaluation.metrics import as_accuracy_matrix, average_accuracy_so_far
+from ibpcl.plotting import styled
 
 from . import canvas
 
 
+@styled
 def accuracy_curves(R, task_names=None, ax=None):
     """Draw the accuracy on each task from when it was learned on, and the mean of the tasks learned so far.
 
@@ -59,6 +61,7 @@ def _separate(lines, ax):
             line.set_transform(line.get_transform() + ScaledTranslation(0, points / 72, ax.figure.dpi_scale_trans))
 
 
+@styled
 def accuracy_matrix(R, task_names=None, ax=None, lowest=None):
     """Draw the accuracy matrix as a map, with its numbers if they fit (up to ten tasks).
 
@@ -119,6 +122,7 @@ def draw_map(ax, values, row_names, column_names, number, lowest, highest, bar=F
     ax.set_yticks(range(rows), row_names)
 
 
+@styled
 def method_comparison(matrices, ax=None, order=()):
     """Draw, for several methods, the mean accuracy of the tasks learned so far, with a band over seeds.
 

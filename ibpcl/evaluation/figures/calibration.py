@@ -3,6 +3,7 @@
 import numpy as np
 
 from ibpcl.evaluation.calibration import binomial_band
+from ibpcl.plotting import styled
 
 from . import canvas
 
@@ -10,6 +11,7 @@ NOISE, MODEL = "#0072B2", "#D55E00"                       # blue and vermilion o
 PALEST, STEP = 0.16, 0.3                                  # opacity of the widest band, and what each next one adds
 
 
+@styled
 def reliability(levels, observed, examples, task_names=None, ax=None):
     """Draw the observed against the nominal coverage of each task's predictive intervals.
 
@@ -54,6 +56,7 @@ def reliability(levels, observed, examples, task_names=None, ax=None):
     return ax
 
 
+@styled
 def class_reliability(tasks, task_names=None, ax=None):
     """Draw the accuracy against the confidence of each task's predictions, bin by bin.
 
@@ -84,6 +87,7 @@ def class_reliability(tasks, task_names=None, ax=None):
     return ax
 
 
+@styled
 def intervals(place, observed, mean, bands, model, breaks=(), ax=None):
     """Draw predictive intervals along a line, with the part that is the model's own uncertainty.
 

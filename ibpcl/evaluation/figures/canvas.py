@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ibpcl import plotting
+from ibpcl.plotting import styled
 from ibpcl.storage import write_bytes
 
 # Okabe and Ito (2008), "Color universal design": told apart by people with any kind of colour blindness.  Their yellow
@@ -25,6 +27,7 @@ WIDTH = 85                                                # of a column of print
 _METADATA = {".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
+@styled
 def new_axes(width=WIDTH, height=60, rows=1, columns=1, **options):
     """Return the Axes of a new figure of the given size in mm; an array of Axes if there are several."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -107,6 +110,7 @@ def task_colors(count):
     """Return a colour per task: the palette for a few, a light-to-dark scale for more than it holds."""
     if count <= len(PALETTE) - 1:                         # black is for the mean
         return list(PALETTE[:count])
+    plotting.load()
     from matplotlib import colormaps
 
     return [tuple(color) for color in colormaps["viridis"](np.linspace(0.0, 0.9, count))]
@@ -169,6 +173,7 @@ def label_lines(ax, labels):
                     annotation_clip=False)
 
 
+@styled
 def save(axes_or_figure, path, dpi=150):
     """Write the figure of some Axes to a PNG, PDF or SVG file, whole or not at all.
 

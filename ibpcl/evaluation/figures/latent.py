@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from ibpcl.plotting import styled
+
 from . import canvas
 from .accuracy import draw_map
 
 
+@styled
 def likelihood_curves(R, task_names=None, axes=None):
     r"""Draw each task's likelihood from when it was learned on, and beside it the change since then.
 
@@ -43,6 +46,7 @@ def likelihood_curves(R, task_names=None, axes=None):
     return axes
 
 
+@styled
 def likelihood_matrix(R, task_names=None, ax=None):
     """Draw the matrix of likelihoods as a map, with its numbers if they fit (up to ten tasks).
 
@@ -73,6 +77,7 @@ def as_likelihood_matrix(R, caller):
     return R
 
 
+@styled
 def image_rows(rows, image_shape, row_names=None, column_names=None, group=1, ax=None, labels=("", "")):
     """Draw images side by side, a row of them for each stage; dark is ink.
 
@@ -131,6 +136,7 @@ def image_rows(rows, image_shape, row_names=None, column_names=None, group=1, ax
     return canvas.bare(ax)
 
 
+@styled
 def code_maps(maps, labels, class_names, axes=None):
     """Draw maps of latent codes in the plane, a panel each, coloured by class.
 
@@ -165,6 +171,7 @@ def code_maps(maps, labels, class_names, axes=None):
     return axes
 
 
+@styled
 def few_labels(results, ax=None):
     """Draw the error against the number of labels a class, with a band over draws of the labelled images.
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ibpcl.evaluation import structure
+from ibpcl.plotting import styled
 
 from . import canvas
 from .accuracy import draw_map
@@ -13,6 +14,7 @@ COHERENT, USED = 0.1, 0.01                                # least correlation of
 NEW, SHARED, OFF = "#0072B2", "#E69F00", "#FFFFFF"        # blue and orange of the palette
 
 
+@styled
 def mask_matrices(masks, task_names=None, axes=None):
     """Draw each task's mask as a matrix: units from left to right, inputs from top to bottom, used weights dark.
 
@@ -49,6 +51,7 @@ def mask_matrices(masks, task_names=None, axes=None):
     return axes
 
 
+@styled
 def mask_maps(masks, task_names=None, image_shape=None, axes=None):
     """Draw, for each task, which pixels its first layer uses: the share of the units in use that are on there.
 
@@ -126,6 +129,7 @@ def structured_units(masks, image_shape, count):
     return found[np.argsort(-use[found], kind="stable")]
 
 
+@styled
 def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None):
     """Draw the masks of single units as images over the input pixels: a row for each task.
 
@@ -182,6 +186,7 @@ def receptive_fields(masks, task_names=None, units=10, image_shape=None, ax=None
     return canvas.bare(ax)
 
 
+@styled
 def share_used(masks, task_names=None, ax=None):
     """Draw how the network fills: what each task uses of it, new or shared, and what all tasks so far use.
 
@@ -212,6 +217,7 @@ def share_used(masks, task_names=None, ax=None):
     return ax
 
 
+@styled
 def sharing_matrix(masks, task_names=None, ax=None):
     """Draw which share of each task's weights each other task uses, and below it what chance would give.
 

@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 
+from ibpcl.plotting import styled
+
 from . import canvas
 
 COST = {"kl_weights": "KL of weights", "kl_masks": "KL of masks", "kl_sticks": "KL of sticks",
@@ -14,6 +16,7 @@ WEIGHTS = {"kl_weights": "weight_kl_weight", "kl_masks": "mask_kl_weight", "kl_s
 HEIGHT = 33                                               # of a panel, mm
 
 
+@styled
 def training_history(history, weights=None, task_names=None, axes=None):
     r"""Draw what training maximized, its parts, and the bound: a panel each, tasks and phases marked.
 

@@ -21,6 +21,7 @@ from ibpcl.paper.reproduce import (
     variants,
 )
 from ibpcl.paper.reproduce.rows import OURS, OURS_SEARCHED
+from ibpcl.plotting import styled
 
 KINDS = {
     "ladder": ladder.ladder, "claims": claims.claims, "accuracy": accuracy.final,
@@ -80,6 +81,7 @@ def reproduce(target, choice, progress=None, on_cell=None, workers=None):
     wanted = [cell for cell in planned if cell not in left_out]
     title = heading(f"{target}: {TARGETS[target]}", choice, f"preset {choice.preset or 'default'}")
 
+    @styled
     def publish(found, *remarks):
         summary = kind.summarize(found)
         summary = summary._replace(notes=(*remarks, *summary.notes, *epochs(found), *_not_run(left_out)))
