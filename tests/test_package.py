@@ -16,7 +16,8 @@ from ibpcl.paper.pairs import modules
 ROOT = Path(ibpcl.__file__).parent
 # A wing may import its own floor and those before it.
 FLOORS = (
-    {"errors", "numerics", "noise", "storage", "checkpoints", "adam", "openblas", "options"}, {"verify", "primitives"},
+    {"errors", "numerics", "noise", "storage", "checkpoints", "adam", "blas_threads", "console", "options", "places",
+     "processors", "shell"}, {"verify", "primitives"},
     {"kernels"}, {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
     {"paper", "bench", "classroom"}, {"cli"}, {"__main__"},
 )
