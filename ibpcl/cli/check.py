@@ -197,7 +197,7 @@ def run(selected, options, show):
 
     from ibpcl.paper import catalogue, rendering
     results, group = [], None
-    if reason := catalogue.left_out():
+    if reason := catalogue.left_out(selected):
         console.tell(f"ibpcl: {reason}")
     with tqdm(total=len(selected), unit="check", leave=False, file=sys.stderr,
               disable=console.bar_is_off(None) or not selected) as bar:
