@@ -295,9 +295,9 @@ def _keep_previous(path):
     try:
         os.link(path, link)
     except OSError:                                       # a file system without hard links
-        os.replace(path, previous)
+        storage.replace(path, previous)
         return
     try:
-        os.replace(link, previous)
+        storage.replace(link, previous)
     finally:
         link.unlink(missing_ok=True)                      # rename leaves it if both name the same file already

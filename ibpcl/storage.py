@@ -29,6 +29,10 @@ from pathlib import Path
 
 import numpy as np
 
+# Seconds: how long another program on Windows may hold a file that is to be replaced, and between two attempts.
+PATIENCE = 2.0 if os.name == "nt" else 0.0
+PAUSE = 0.05
+
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 _SEAL = "seal"                                            # the key of a sealed file's checksum
@@ -163,7 +167,7 @@ def _say_once(message):
 def rename(temporary, path):
     """Put the temporary file in the place of ``path`` and flush the folder that records it."""
     try:
-        os.replace(temporary, path)
+        replace(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
@@ -176,6 +180,23 @@ def rename(temporary, path):
                 raise OSError(error.errno, f"storage: written, not flushed: {error.strerror}", str(path)) from error
         finally:
             os.close(folder)
+
+
+def replace(source, target):
+    """Rename a file or a folder over another one, as :func:`os.replace` does; on Windows, try for two seconds.
+
+    There it fails while another program has the file open, and a virus scanner, an indexer or a synchronized folder
+    opens every new file for a moment.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            os.replace(source, target)
+            return
+        except PermissionError:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(PAUSE)
 
 
 def cannot_write(path, error):

@@ -3,13 +3,12 @@
 import os
 import time
 from contextlib import contextmanager
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from ibpcl import openblas
+from ibpcl import blas_threads, processors
 from ibpcl.data import registry
 from ibpcl.data.dataset import Dataset
 from ibpcl.experiments import run_figures
@@ -39,9 +38,10 @@ COMPILATION = 120                                            # seconds, at most
 DRAW = run_figures.draw                                      # of a run's own figures
 
 
+@pytest.hookimpl(optionalhook=True)                          # without pytest-xdist, too
 def pytest_xdist_auto_num_workers():
     """Return one worker more than there are cores: some tests wait, for a process or for the clock."""
-    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return 1 + processors.usable()
 
 
 def pytest_sessionstart():
@@ -53,18 +53,18 @@ def pytest_sessionstart():
     if not worker:
         return
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    for _, choose in openblas._libraries():
-        choose(1)
+    for library in blas_threads.libraries():
+        library.set(1)
     if backend.why_not() is not None:
         return
-    from ibpcl.kernels import compilation
+    from ibpcl.kernels import machine_code
 
     if worker == "gw0":
         backend.backend()
     deadline = time.monotonic() + COMPILATION
-    while not compilation.complete() and time.monotonic() < deadline:
+    while not machine_code.store.complete and time.monotonic() < deadline:
         time.sleep(0.1)
-    compilation.COMPLETE = compilation.complete()
+        machine_code.store = machine_code.choose()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -79,7 +79,7 @@ def quick_runs():
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
     """Compute in one thread where pytest-xdist has a worker for each core: further ones would wait for each other."""
-    if "PYTEST_XDIST_WORKER" not in os.environ or find_spec("numba") is None:
+    if "PYTEST_XDIST_WORKER" not in os.environ or backend.why_not() is not None:
         yield
     else:
         from ibpcl.kernels import threads

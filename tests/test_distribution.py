@@ -90,7 +90,7 @@ import ibpcl
 from ibpcl.cli import main
 inputs = np.ones(3), np.zeros(3), np.zeros(3), np.ones(3)
 assert ibpcl.check(ibpcl.primitives.gaussian.kl, ibpcl.primitives.gaussian.kl_vjp, inputs).ok
-sys.exit(main(sys.argv[1:]))
+sys.exit(max(main(words.split()) for words in " ".join(sys.argv[1:]).split(" + ")))
 """
 
 
@@ -101,6 +101,24 @@ def test_without_numba_what_is_numpy_works(tmp_path):
                           text=True, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert storage.read_sealed_json(tmp_path / "run" / "result.json")["backend"] == "numpy"
+
+
+def test_without_numba_the_third_door_is_open(tmp_path):
+    commands = ["check", "--list", "+", "check", "gaussian.kl", "errata/beta-prior"]
+    done = subprocess.run([sys.executable, "-c", BLOCKED, *commands], text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert "gradients (" in done.stdout and "kernels." not in done.stdout and "Traceback" not in done.stderr
+    assert "Numba is not installed" in done.stderr
+
+
+@pytest.mark.slow
+def test_without_numba_every_command_works(tmp_path):
+    (tmp_path / "mine.py").write_text("import numpy as np\ndef f(x): return x**2, x\ndef f_vjp(d, x): return 2*d*x\n"
+                                      "def check_inputs(): return {'x': np.array([1.0, 2.5])}\n")
+    commands = " + ".join(("check", "check --paper", "check mine.py:f errata", "bench --quick --out bench", "methods"))
+    done = subprocess.run([sys.executable, "-c", BLOCKED, *commands.split()], text=True, capture_output=True,
+                          cwd=tmp_path)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
 
 
 def test_the_citation_names_this_version():

@@ -16,8 +16,8 @@ from ibpcl.paper.pairs import modules
 ROOT = Path(ibpcl.__file__).parent
 # A wing may import its own floor and those before it.
 FLOORS = (
-    {"errors", "numerics", "noise", "storage", "checkpoints", "adam", "openblas", "options", "plotting"},
-    {"verify", "primitives"},
+    {"errors", "numerics", "noise", "storage", "checkpoints", "adam", "blas_threads", "console", "options", "places",
+     "plotting", "processors", "shell"}, {"verify", "primitives"},
     {"kernels"}, {"models"}, {"inference"}, {"continual", "data", "evaluation"}, {"methods"}, {"experiments"},
     {"paper", "bench", "classroom", "pytest_plugin"}, {"cli"}, {"__main__"},
 )

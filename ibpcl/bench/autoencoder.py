@@ -6,12 +6,12 @@ import numpy as np
 
 from ibpcl.bench.problem import images
 from ibpcl.bench.timing import PAUSE, interleave
+from ibpcl.blas_threads import all_threads
 from ibpcl.continual.task import Task
 from ibpcl.inference.loop import Watch
 from ibpcl.methods.npbcl_images import ImageNPBCL, ImageSettings
 from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.models.network import autoencoder
-from ibpcl.openblas import all_threads
 
 DIGIT = 0
 

@@ -34,8 +34,9 @@ def draw(found, path):
         axes[1, 1].plot(x, [row[key] for row in rows], color=PALETTE[i], marker=MARKERS[i], markersize=3, linewidth=1,
                         label=label)
     axes[1, 1].axhline(1.0, color=PALETTE[-1], linewidth=0.6)
-    axes[1, 1].axvline(rows[0]["densest"], color=PALETTE[-1], linewidth=0.6, linestyle=":")
-    legend(axes[1, 1], loc="upper left")
+    if rows:                                                 # none without Numba
+        axes[1, 1].axvline(rows[0]["densest"], color=PALETTE[-1], linewidth=0.6, linestyle=":")
+        legend(axes[1, 1], loc="upper left")
     style(axes[1, 1], "density of the inputs", "time over BLAS's", "The layer's two products")
     save(axes, path)
 

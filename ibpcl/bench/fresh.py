@@ -20,7 +20,7 @@ def measure(sizes, folder):
     """Run a new process, its machine code in ``folder``, and return what it measured."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
     command = [sys.executable, "-m", "ibpcl.bench.fresh", *map(str, sizes)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, encoding="utf-8")
     return json.loads(done.stdout)
 
 
@@ -33,7 +33,7 @@ def cold_and_cached(sizes):
 def import_seconds(rounds):
     """Return the median time of ``import ibpcl`` in a new process."""
     code = "import time; t = time.perf_counter(); import ibpcl; print(time.perf_counter() - t)"
-    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, encoding="utf-8")
             for _ in range(rounds)]
     return statistics.median(float(run.stdout) for run in runs)
 

@@ -11,11 +11,11 @@ from ibpcl.bench import autoencoder, frameworks, fresh
 from ibpcl.bench.parts import parts
 from ibpcl.bench.problem import MNIST_DENSITY, Problem, Sizes, images, random_images
 from ibpcl.bench.timing import interleave, slope
-from ibpcl.inference.backend import backend
-from ibpcl.kernels import linear, local_linear, sparse, threads
+from ibpcl.inference.backend import backend, why_not
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import Settings
 from ibpcl.noise import Key, generator
+from ibpcl.processors import usable
 
 AXES = {"S": (2, 5, 10, 20), "D": (196, 392, 784, 1568), "K": (50, 100, 200, 400), "N": (64, 128, 256, 512)}
 DENSITIES = (0.05, 0.1, 0.19, 0.28, 0.35, 0.4, 0.45, 0.5, 0.6, 1.0)
@@ -51,7 +51,7 @@ def steps(plan, data_dir):
     others, differences, reasons = {}, {}, {"torch": "left out by --quick", "jax": "left out by --quick"}
     if plan.with_frameworks:
         others, differences, reasons = frameworks.steps(
-            lambda who: Problem(plan.sizes, ten, who, False), threads.count())
+            lambda who: Problem(plan.sizes, ten, who, False), thread_count())
     times = interleave(functions | others, plan.rounds)
 
     def over_step(name):
@@ -106,6 +106,15 @@ def scaling(plan):
         times = interleave(problems, plan.rounds)
         medians = [times.median(name) for name in problems]
         found[axis] = {"sizes": list(sizes), "milliseconds": medians, "slope": slope(sizes, medians)}
+    if why_not() is None:
+        found["threads"] = _over_threads(plan)
+    return {"scaling": found}
+
+
+def _over_threads(plan):
+    """Measure how the step falls with the threads of the kernels."""
+    from ibpcl.kernels import threads
+
     step, before = Problem(plan.sizes, random_images(plan.sizes, MNIST_DENSITY), backend()).step, threads.count()
 
     def with_threads(count):
@@ -120,16 +129,28 @@ def scaling(plan):
     finally:
         threads.set_count(None)
     medians = [times.median(str(count)) for count in counts]
-    found["threads"] = {"sizes": counts, "milliseconds": medians,
-                        "slope": slope(counts, medians) if len(counts) > 1 else None}
-    return {"scaling": found}
+    return {"sizes": counts, "milliseconds": medians, "slope": slope(counts, medians) if len(counts) > 1 else None}
+
+
+def thread_count():
+    """Return the number of threads of the kernels; without Numba, 1."""
+    if why_not() is not None:
+        return 1
+    from ibpcl.kernels import threads
+
+    return threads.count()
 
 
 def densities(plan):
     """Measure both ways of a layer's products at several densities: where BLAS becomes the faster one.
 
-    Those of masked training, and the two moments of fine-tuning; at the step's width, and at a quarter of it.
+    Those of masked training, and the two moments of fine-tuning; at the step's width, and at a quarter of it.  Without
+    Numba there is one way only, and no row.
     """
+    if why_not() is not None:
+        return {"densities": []}
+    from ibpcl.kernels import linear, local_linear, sparse
+
     S, N, D, K, _ = plan.sizes
 
     def layer(x, columns):
@@ -195,7 +216,7 @@ def processes(plan):
 def machine():
     """Describe the machine, and how busy it was: no figure means anything without it."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {"cores": os.cpu_count(), "threads": threads.count(), "load_before": load,
+    return {"cores": usable(), "threads": thread_count(), "kernels": why_not() or "compiled", "load_before": load,
             "blas_threads": os.environ.get("OPENBLAS_NUM_THREADS", "all")}
 
 

@@ -6,6 +6,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 from ibpcl.errors import UserError
+from ibpcl.processors import usable
 
 
 def over(function, items, jobs=None):
@@ -16,14 +17,14 @@ def over(function, items, jobs=None):
     function : callable
     items : list
     jobs : int, optional
-        Processes; by default as many as there are processors.
+        Processes; by default as many as there are processors that this process may use.
 
     Raises
     ------
     UserError
         If a process is ended from outside.
     """
-    jobs = min(jobs or os.cpu_count() or 1, len(items))
+    jobs = min(jobs or usable(), len(items))
     if jobs < 2:
         yield from map(function, items)
         return

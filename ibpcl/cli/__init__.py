@@ -26,21 +26,31 @@ def main(arguments=None):
 
         return execute(arguments)
     except KeyboardInterrupt:
+        from ibpcl import console
+
         again = ""
         if arguments[:1] and arguments[0] in RESUMABLE:
-            import shlex
+            from ibpcl import shell
 
-            again = f"; to continue: {shlex.join(['ibpcl', *(word for word in arguments if word != '--fresh')])}"
-        print(f"ibpcl: interrupted{again}", file=sys.stderr)
+            words = [word for word in arguments if word != "--fresh"]
+            again = f"; to continue: {shell.command_line(['ibpcl', *words])}"
+        console.tell(f"ibpcl: interrupted{again}")
         return INTERRUPTED
 
 
 def _open_closed_streams():
-    """Open what the shell has closed (``2>&-``) on the null device, before a result file gets its number."""
+    """Open what the shell has closed (``2>&-``) on the null device, before a result file gets its number.
+
+    Processes that a command starts inherit the three numbers.  A stream that is None (pythonw) or that Python has
+    closed is opened on the null device, too.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)                 # the lowest free number, which is this one
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
+            opened = os.open(os.devnull, os.O_RDWR)        # the lowest free number, which is this one
+            os.set_inheritable(opened, True)
+        stream = getattr(sys, name)
+        if stream is None or getattr(stream, "closed", False):
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))

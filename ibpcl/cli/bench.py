@@ -1,9 +1,8 @@
 """``ibpcl bench``: measure the gradient step, print a table, write JSON and a figure."""
 
-import sys
 from pathlib import Path
 
-from ibpcl import storage
+from ibpcl import console, storage
 from ibpcl.bench import figure, measure
 from ibpcl.bench.problem import images
 
@@ -42,7 +41,7 @@ def execute(options):
 
 def say(title):
     """Tell on standard error what is measured now."""
-    print(f"measuring {title} ...", file=sys.stderr, flush=True)
+    console.tell(f"measuring {title} ...")
 
 
 def table(found):

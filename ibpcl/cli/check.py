@@ -11,6 +11,7 @@ import time
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
+from ibpcl import console
 from ibpcl.cli.verdicts import CODES, as_dict, as_page, joint, summary, wrapped
 from ibpcl.errors import UserError
 
@@ -202,8 +203,10 @@ def run(selected, options, show):
 
     from ibpcl.paper import catalogue, rendering
     results, group = [], None
+    if reason := catalogue.left_out(selected):
+        console.tell(f"ibpcl: {reason}")
     with tqdm(total=len(selected), unit="check", leave=False, file=sys.stderr,
-              disable=not sys.stderr.isatty() or not selected) as bar:
+              disable=console.bar_is_off(None) or not selected) as bar:
         for result in catalogue.run_all(selected, options.seed, options.timeout, bool(options.html)):
             results.append(result)
             if show:

@@ -6,6 +6,7 @@ from argparse import RawDescriptionHelpFormatter
 from dataclasses import asdict
 from pathlib import Path
 
+from ibpcl import console
 from ibpcl.errors import UserError
 
 EPILOG = """\
@@ -311,5 +312,5 @@ def _choose(options):
 @contextlib.contextmanager
 def _bar(total):
     from tqdm import tqdm
-    with tqdm(total=total, unit="hand-in", leave=False, file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+    with tqdm(total=total, unit="hand-in", leave=False, file=sys.stderr, disable=console.bar_is_off(None)) as bar:
         yield bar

@@ -2,7 +2,7 @@
 
 import sys
 
-from ibpcl import storage
+from ibpcl import console, storage
 from ibpcl.data import glyphs, registry
 from ibpcl.data.sources import SOURCES, given_folder
 from ibpcl.errors import UserError
@@ -45,7 +45,7 @@ def verify(options):
 def fetch(options):
     """Download the image sets that are named."""
     for name in options.names:
-        folder = registry.fetch(name, options.data_dir, progress=sys.stderr.isatty())
+        folder = registry.fetch(name, options.data_dir, progress=console.is_terminal(sys.stderr))
         print(f"{name}: verified, {folder}", flush=True)
 
 

@@ -8,6 +8,7 @@ import sys
 import warnings
 from functools import partial
 
+from ibpcl import console
 from ibpcl.cli import FAILED, OK, WRONG
 from ibpcl.cli.parser import parser
 from ibpcl.errors import TrainingError, UserError
@@ -34,10 +35,12 @@ def execute(arguments):
         with warnings.catch_warnings():
             warnings.showwarning = partial(tell, otherwise=warnings.showwarning)
             code = importlib.import_module(f"ibpcl.cli.{options.command}").execute(options)
-        sys.stdout.flush()                                 # here, where a closed pipe is understood
+        if hasattr(sys.stdout, "flush"):
+            sys.stdout.flush()                             # here, where a closed pipe is understood
         return code or OK
     except BrokenPipeError:                                # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with contextlib.suppress(AttributeError, OSError): # an object of a notebook has no number
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except UserError as error:
         return complain(error, WRONG)
@@ -78,5 +81,5 @@ def tell(message, category, *place, otherwise, **options):
 
 def complain(message, code):
     """Print one line on standard error and return the exit code."""
-    print(f"ibpcl: {' '.join(str(message).split())}", file=sys.stderr)
+    console.tell(f"ibpcl: {' '.join(str(message).split())}")
     return code

@@ -1,11 +1,11 @@
 """``ibpcl run``: a row of the accuracy matrix after each task, then a summary."""
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
+from ibpcl import console
 from ibpcl.cli.runs import assignments, target
 from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
@@ -36,7 +36,7 @@ def execute(options):
         result = run(config, out, False if options.quiet else None, Printer(config) if talk else None, options.force,
                      options.fresh)
     if result.made is None:
-        print(f"ibpcl: {result.folder} holds this run, finished; --fresh starts it again", file=sys.stderr)
+        console.tell(f"ibpcl: {result.folder} holds this run, finished; --fresh starts it again")
         if talk:
             print_again(result)
     if options.json:

@@ -1,11 +1,10 @@
 """``ibpcl tune``: a line per trial, then the best settings and how to use them."""
 
 import math
-import shlex
 
 from tqdm import tqdm
 
-from ibpcl import storage
+from ibpcl import shell, storage
 from ibpcl.cli.runs import assignments, data_dir, hired, target
 from ibpcl.cli.table import percent
 from ibpcl.experiments import values
@@ -63,7 +62,7 @@ def command(search, trial):
         if search.experiment.classes:
             chosen["classes"] = values.toml(search.experiment.classes)
     words = [word for key, text in chosen.items() for word in ("--set", f"{key}={text}")]
-    return shlex.join(["ibpcl", "run", *about, "--method", search.method, *words])
+    return shell.command_line(["ibpcl", "run", *about, "--method", search.method, *words])
 
 
 def shown(settings, between):

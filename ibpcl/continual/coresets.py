@@ -6,9 +6,9 @@ Kumar et al. (2021), Sec. 4.3 and supplement, "Coreset Method Explanation"; Nguy
 
 import numpy as np
 
+from ibpcl.blas_threads import on_one_thread
 from ibpcl.errors import TrainingError
 from ibpcl.inference.objectives import Data
-from ibpcl.openblas import on_one_thread
 
 
 def random(x, size, rng):

@@ -26,11 +26,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ibpcl.blas_threads import on_one_thread
 from ibpcl.errors import NonFiniteError
 from ibpcl.inference.backend import Backend
 from ibpcl.models.layers import Pass
 from ibpcl.models.likelihoods import Softmax
-from ibpcl.openblas import on_one_thread
 from ibpcl.primitives import linear
 
 DEFINITIONS = ("exact", "sampled", "empirical")

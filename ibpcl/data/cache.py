@@ -3,39 +3,26 @@
 A cache only saves time: what cannot be read counts as absent, and what cannot be written is not written.
 """
 
-import os
-import sys
 from pathlib import Path
 
-from ibpcl import checkpoints, storage
+from ibpcl import checkpoints, places, storage
 from ibpcl.data.dataset import DataError
 
 OLD = 3600.0                                                # seconds: the age of what a killed write left
 
 
 def cache_folder():
-    r"""Return the folder for files that can be made or downloaded again; it need not exist.
-
-    ``$XDG_CACHE_HOME/ibpcl`` if the variable holds an absolute path; else the platform's own place:
-    ``~/Library/Caches/ibpcl`` on macOS, ``%LOCALAPPDATA%\ibpcl`` on Windows, ``~/.cache/ibpcl`` elsewhere.
+    """Return the folder of :func:`ibpcl.places.user_cache`.
 
     Raises
     ------
     DataError
         If the user has no home folder.
     """
-    xdg = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(xdg):                                  # the XDG specification: ignore a relative path
-        return Path(xdg) / "ibpcl"
-    try:
-        home = Path.home()
-    except RuntimeError as error:
-        raise DataError("no home folder to cache files in; set the environment variable XDG_CACHE_HOME") from error
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "ibpcl"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "ibpcl"
-    return home / ".cache" / "ibpcl"
+    folder = places.user_cache()
+    if folder is None:
+        raise DataError("no home folder to cache files in; set the environment variable XDG_CACHE_HOME")
+    return folder
 
 
 def read_arrays(path):

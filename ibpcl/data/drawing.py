@@ -64,6 +64,14 @@ class Distortion(NamedTuple):
 DEFAULT = Distortion()
 
 
+def font_path(font):
+    """Return the path of a font file of Matplotlib, given its name without ``.ttf``; it need not exist."""
+    plotting.load()
+    from matplotlib import get_data_path
+
+    return os.path.join(get_data_path(), "fonts", "ttf", f"{font}.ttf")
+
+
 def signed_distance(font, character):
     """Return the signed distance of each pixel of a large character to its outline, positive in the ink.
 
@@ -85,9 +93,9 @@ def signed_distance(font, character):
         If the font file is missing or lacks the character.
     """
     plotting.load()
-    from matplotlib import ft2font, get_data_path
+    from matplotlib import ft2font
 
-    path = os.path.join(get_data_path(), "fonts", "ttf", f"{font}.ttf")
+    path = font_path(font)
     if not os.path.isfile(path):
         raise DataError(f"{path}: missing; glyphs are drawn from the fonts that Matplotlib ships: reinstall it")
     face = ft2font.FT2Font(path)

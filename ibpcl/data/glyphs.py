@@ -9,6 +9,9 @@ bold, italic, sans serif and typewriter.  The cut goes between families, because
 regular with another stroke weight, which is one of the distortions; and Computer Modern alone has every style,
 so that the test set asks for new shapes, not for one style only.
 
+Matplotlib before 3.11 has no italic of Computer Modern (cmti10), and some systems ship Matplotlib with fewer fonts.
+Fonts that are missing are left out with a warning: the images are then others, and so are the last digits of figures.
+
 How an image is drawn: :mod:`ibpcl.data.drawing`.
 
 How hard it is.  A network of its own for each of the tasks A/B, C/D, E/F, G/H, I/J (784 inputs, 200 ReLU units, two
@@ -20,12 +23,14 @@ twice the errors.  Each figure is a mean over three initializations.
 
 import hashlib
 import importlib.metadata
+import os
+import warnings
 
 import numpy as np
 
 from ibpcl.data.cache import cache_folder, read_arrays, write_arrays
 from ibpcl.data.dataset import DataError, Dataset, check_dataset
-from ibpcl.data.drawing import DEFAULT, distort, signed_distance
+from ibpcl.data.drawing import DEFAULT, distort, font_path, signed_distance
 
 VERSION = 1                    # of the drawing code: counted up with every change that changes the pictures
 CHARACTERS = {"glyphs": "ABCDEFGHIJ", "glyph_digits": "0123456789"}
@@ -60,7 +65,7 @@ def load(name="glyphs", seed=0):
     Raises
     ------
     DataError
-        If ``name`` is not known, or a font file is missing from Matplotlib.
+        If ``name`` is not known, or Matplotlib has none of the fonts for training or none of those for testing.
     ValueError
         If ``seed`` is not an integer at least 0.
     """
@@ -96,9 +101,24 @@ def render(characters, seed, train=TRAIN_PER_CLASS, test=TEST_PER_CLASS, name="g
     [1, 0, 0, 1, 1, 0]
     """
     seed = _seed(seed)
+    fonts = [_at_hand(names) for names in (TRAIN_FONTS, TEST_FONTS)]
+    missing = [font for font in (*TRAIN_FONTS, *TEST_FONTS) if font not in (*fonts[0], *fonts[1])]
+    if missing:
+        version = importlib.metadata.version("matplotlib")
+        warnings.warn(f"glyphs: Matplotlib {version} has no font {', '.join(missing)}, so the images are drawn from "
+                      "the other fonts; with Matplotlib 3.11 or later they are those of the documentation",
+                      stacklevel=2)
     parts = [_render_part(characters, fonts, count, np.random.default_rng((seed, part)))
-             for part, (fonts, count) in enumerate([(TRAIN_FONTS, train), (TEST_FONTS, test)])]
+             for part, (fonts, count) in enumerate(zip(fonts, (train, test), strict=True))]
     return check_dataset(Dataset(name, *parts[0], *parts[1], tuple(characters)))
+
+
+def _at_hand(fonts):
+    """Return the fonts that Matplotlib has, of some; DataError if there is none."""
+    found = tuple(font for font in fonts if os.path.isfile(font_path(font)))
+    if not found:
+        raise DataError(f"glyphs: Matplotlib has none of the fonts {', '.join(fonts)}: reinstall it from PyPI")
+    return found
 
 
 def _render_part(characters, fonts, count, rng):

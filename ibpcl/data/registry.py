@@ -1,10 +1,10 @@
 """Image sets by name: loading, verifying and listing them."""
 
 import os
-import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from ibpcl import shell
 from ibpcl.data import cache, glyphs
 from ibpcl.data.dataset import DataError, Dataset, check_dataset
 from ibpcl.data.download import fetch
@@ -126,7 +126,8 @@ def _check_name(name, where):
 def _read(name, data_dir):
     """Return the four arrays of an image set, verified."""
     arrays, files = examine(name, data_dir)
-    command = f"`ibpcl data fetch {name}{'' if data_dir is None else f' --data-dir {shlex.quote(str(data_dir))}'}`"
+    where = [] if data_dir is None else ["--data-dir", str(data_dir)]
+    command = f"`{shell.command_line(['ibpcl', 'data', 'fetch', name, *where])}`"
     if missing := [file.file for file in files if file.path is None]:
         raise DataError(f"{data_folder(data_dir) / name}: missing {', '.join(missing)} (plain or .gz); put the files "
                         f"there, name another folder with --data-dir or IBPCL_DATA, or run {command}")

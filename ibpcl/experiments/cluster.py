@@ -5,13 +5,14 @@ Dask is an extra, ``pip install 'ibpcl[cluster]'``; no other module knows of it.
 
 import contextlib
 import importlib.metadata
-import importlib.util
 import logging
 from pathlib import Path
 
 import ibpcl
 from ibpcl.errors import UserError
 from ibpcl.experiments.sweep import Workers
+from ibpcl.inference.backend import why_not
+from ibpcl.processors import usable
 
 DEATHS = 3                                                   # of the workers of a run, after which it is given up
 SILENCE = "60s"                                              # of a worker, after which it is killed and replaced
@@ -30,10 +31,8 @@ def local(number, threads=None):
     """
     dask, distributed = _imported()
     share = None
-    if importlib.util.find_spec("numba"):                    # else there are no kernels to share the cores
-        from ibpcl.kernels.threads import available
-
-        share = max(1, available() // number)
+    if why_not() is None:                                    # else there are no kernels to share the cores
+        share = max(1, usable() // number)
     chosen = {"distributed.scheduler.worker-ttl": SILENCE, "distributed.scheduler.allowed-failures": DEATHS - 1,
               # Dask looks once, so long after a death, whether there is a worker again, and if not never replaces it.
               "distributed.deploy.lost-worker-timeout": "1000 days"}

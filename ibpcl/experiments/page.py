@@ -4,13 +4,12 @@
 """
 
 import contextlib
-import shlex
 import warnings
 from datetime import datetime
 from pathlib import Path
 
 import ibpcl
-from ibpcl import storage
+from ibpcl import shell, storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import captions, sections
 from ibpcl.experiments.folder import REPORT, table_of
@@ -99,7 +98,7 @@ def of_run(folder):
         section("What was run", tag("p", sections.who(name)), sections.repeated(command(run))),
         not run.finished and section(
             "Not finished", tag("p", f"The run is {run.place}. If no process is at work on it, this continues it:"),
-            tag("pre", shlex.join(["ibpcl", "run", "--resume", str(folder)]))),
+            tag("pre", shell.command_line(["ibpcl", "run", "--resume", str(folder)]))),
         run.problems and section("Damaged", [tag("p", problem) for problem in run.problems]),
         told and section("Summary", tag("p", told)),
         maps and section(f"{sections.MEASURES[run.measure].capitalize()} after each task", sections.matrix(run))]

@@ -2,10 +2,10 @@
 
 import json
 import re
-import shlex
 
 import numpy as np
 
+from ibpcl import shell
 from ibpcl.evaluation.figures.training import weighted
 from ibpcl.experiments import values
 from ibpcl.experiments.folders import at_hand, changed, known_keys
@@ -34,7 +34,7 @@ def repeated(words):
     if not words:
         return tag("p", "The tasks came from Python, so no command repeats this; ibpcl.run or ibpcl.compare with the "
                         "same tasks does.")
-    parts = [tag("span", part) for part in re.split(r" (?=--)", shlex.join(words))]
+    parts = [tag("span", part) for part in re.split(r" (?=--)", shell.command_line(words))]
     return tag("p", "To repeat it:"), tag("pre", [[" " * (i > 0), part] for i, part in enumerate(parts)])
 
 

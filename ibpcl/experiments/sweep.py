@@ -7,7 +7,6 @@ was in, on whichever worker is free.
 """
 
 import contextlib
-import importlib.util
 import itertools
 import platform
 import secrets
@@ -23,11 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from ibpcl import storage
+from ibpcl import console, storage
 from ibpcl.errors import TrainingError, UserError
 from ibpcl.experiments.folder import AtWorkError
 from ibpcl.experiments.journal import tasks_behind
 from ibpcl.experiments.result import versions
+from ibpcl.inference.backend import why_not
 
 LOOK = 0.5                                                   # seconds between looks at what others do
 BAR = "{percentage:3.0f}%|{bar:20}| {elapsed} so far, about {remaining} left; {desc}"      # a terminal cuts the end off
@@ -86,7 +86,7 @@ class Admission(NamedTuple):
             if here[name] != self.versions[name]:
                 raise UserError(f"a worker on {platform.node()} has {name} {here[name]}, this command "
                                 f"{self.versions[name]}; install the same version there")
-        if importlib.util.find_spec("numba"):                # else there are no kernels to share the cores
+        if why_not() is None:                                # else there are no kernels to share the cores
             from ibpcl.kernels import threads
 
             threads.set_count(self.threads)
@@ -133,10 +133,9 @@ def outcomes(jobs, folder, workers=None, progress=None):
     here, workers = workers is None, workers or Workers(_Here(), count=lambda: 1)
     if not here:
         waiting.sort(key=lambda job: -job.cost)              # so that no long one is left over in the end
-    # disable=None: tqdm itself looks whether standard error is a terminal.
     with (contextlib.nullcontext() if here else _admission(folder, workers.threads) as admission,
           tqdm(total=sum(job.cost for job in jobs), bar_format=BAR, leave=False, smoothing=0.05,
-               disable=None if progress is None else not progress) as bar):
+               disable=console.bar_is_off(progress)) as bar):
         try:
             while waiting or running:
                 free, hands = (job for job in waiting if not job.busy()), max(1, workers.count()) - len(running)

@@ -6,10 +6,11 @@ reference.  Numba is imported, and the twins are compiled, when its backend is f
 """
 
 import importlib.util
-import sys
 from functools import cache
 from inspect import isfunction
 from types import SimpleNamespace
+
+from ibpcl import blas_threads, console
 
 BACKENDS = ("numba", "numpy")
 # References that are not primitives: they have no gradient.
@@ -60,10 +61,12 @@ def why_not():
     """Return why there can be no compiled functions, None if there can."""
     try:
         import numba
-    except ImportError:
-        return "Numba is not installed"
-    except Exception as error:                               # it checks its environment variables as it is imported
-        return f"Numba cannot be imported ({str(error).splitlines()[0]})"
+    except ModuleNotFoundError as error:
+        if error.name == "numba":
+            return "Numba is not installed"
+        return f"Numba is broken ({error})"
+    except Exception as error:                               # another NumPy than it knows, a wrong variable
+        return f"Numba cannot be imported ({' '.join(str(error).split())})"
     if numba.config.DISABLE_JIT:
         return "NUMBA_DISABLE_JIT is set"
     if numba.config.NUMBA_NUM_THREADS < 1:
@@ -84,10 +87,19 @@ def backend(name="numba"):
     if name not in BACKENDS:
         raise ValueError(f"backend: name must be one of {BACKENDS}, got {name!r}")
     if name == "numba" and (reason := why_not()):
-        print(f"ibpcl: {reason}: the NumPy backend computes, some times slower", file=sys.stderr)
+        console.tell(f"ibpcl: {reason}: the NumPy backend computes, some times slower")
         return backend("numpy")
-    if name == "numpy":
-        return Backend(name)
-    from ibpcl.kernels import compilation
+    seconds = 0.0
+    if name == "numba":
+        from ibpcl.kernels import compilation
 
-    return Backend(name, compilation.load())
+        seconds = compilation.load()
+    say_if_unlimited()
+    return Backend(name, seconds)
+
+
+@cache
+def say_if_unlimited():
+    """Say once on the standard error if BLAS cannot be kept to one thread."""
+    if reason := blas_threads.why_unlimited():
+        console.tell(f"ibpcl: {reason}")

@@ -1,19 +1,18 @@
 """The minibatch loop: Adam on a loss, with a progress bar, a history, and a stop when the objective is not finite."""
 
 import math
-import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
-from ibpcl import adam
+from ibpcl import adam, console
+from ibpcl.blas_threads import one_thread
 from ibpcl.errors import NonFiniteError
 from ibpcl.models.elbo import Elbo
 from ibpcl.noise import generator
 from ibpcl.numerics import finite
-from ibpcl.openblas import one_thread
 
 # Stream of the order of the examples; the streams of the network's noise count up from 0.
 ORDER_STREAM = 2**32 - 1
@@ -52,8 +51,7 @@ def minibatches(examples, batch, key):
 
 def progress_bar(total, description, progress):
     """Return a tqdm bar: shown if ``progress`` is True, never if False, and on a terminal only if None."""
-    disable = not sys.stderr.isatty() if progress is None else not progress
-    return tqdm(total=total, desc=description, unit="step", disable=disable, leave=False)
+    return tqdm(total=total, desc=description, unit="step", disable=console.bar_is_off(progress), leave=False)
 
 
 class Watch(NamedTuple):

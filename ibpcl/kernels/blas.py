@@ -6,9 +6,9 @@ from ours.
 
 import numpy as np
 
+from ibpcl.blas_threads import one_thread
 from ibpcl.kernels.compilation import compiled, cube, inlined, void
 from ibpcl.kernels.threads import JOB, parts, run, taken
-from ibpcl.openblas import one_thread
 
 ROWS = 128                                                   # of a product, a piece: for each BLAS lays w out anew
 

@@ -6,36 +6,27 @@ seconds for all modules together, later the machine code is read from the disk.
 
 import contextlib
 import functools
-import hashlib
 import importlib
-import json
 import os
 import pkgutil
-import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import numba
+import numba.core.caching
 import numba.extending
 import numpy as np
 from numba import boolean, float32, float64, int64, uint64, void
 
-__all__ = ["Own", "boolean", "compiled", "cube", "float32", "float64", "indices", "inlined", "int64", "matrix",
-           "record", "summing", "twin_of", "uint64", "vector", "void"]
+from ibpcl import console
+from ibpcl.kernels import machine_code
 
-HERE = Path(__file__).parent
-# The digest of all kernels names the folder: Numba itself would notice a change of the file of the function that is
-# called, but not of a function in another file that was compiled into it.
-DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))).hexdigest()[:12]
-USERS = Path.home() / ".cache" / "ibpcl"                     # of a package that is installed for all users
-# The user's choice is NUMBA_CACHE_DIR.
-BELOW = Path(numba.config.CACHE_DIR or (HERE / "__pycache__" if os.access(HERE, os.W_OK) else USERS))
-FOLDER = BELOW / f"ibpcl-{DIGEST}"
-RECORD = FOLDER / "digests.json"
-COMPILING = "compiling the kernels, once after installing (about ten seconds)"
+__all__ = ["Own", "boolean", "compiled", "cube", "float32", "float64", "indices", "inlined", "int64", "matrix",
+           "summing", "twin_of", "uint64", "vector", "void"]
+
+COMPILING = "compiling the kernels, once for this processor and this Python"
 # What a second process compiles at the same time: modules that take about half of the seconds.
 ELSEWHERE = ("gaussian", "masked_weights", "noise")
 # No "nnan" and no "ninf": not-a-numbers must come out again, they are how a diverging run is noticed.  No "reassoc"
@@ -50,42 +41,6 @@ vector, matrix, cube = float32[::1], float32[:, ::1], float32[:, :, ::1]
 indices = int64[::1]
 
 
-def digests():
-    """Return the digest of each file of machine code."""
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(FOLDER.glob("**/*.nb*")) if path.is_file()}
-
-
-def record():
-    """Write down what the files of machine code are, when all kernels are compiled; without room, nothing is."""
-    there = RECORD.with_suffix(f".{os.getpid()}")
-    with contextlib.suppress(OSError):
-        there.write_text(json.dumps(digests()), encoding="utf-8")
-        os.replace(there, RECORD)
-
-
-def complete():
-    """Return whether all kernels are on the disk as they were written: damaged machine code would end the process.
-
-    A damaged folder is removed.  Where there is none for these kernels, those of other versions are removed: they are
-    of no use any more, and a process that still works with one makes it again.
-    """
-    if not FOLDER.exists():
-        for folder in BELOW.glob("ibpcl-" + "[0-9a-f]" * len(DIGEST)):
-            shutil.rmtree(folder, ignore_errors=True)
-    try:
-        whole = json.loads(RECORD.read_text(encoding="utf-8")) == digests()
-    except (FileNotFoundError, NotADirectoryError):          # no process has finished yet
-        return False
-    except (OSError, ValueError):
-        whole = False
-    if not whole:
-        shutil.rmtree(FOLDER, ignore_errors=True)
-    return whole
-
-
-COMPLETE = complete()
-KEPT = COMPLETE or not RECORD.exists()                       # not in a folder that is damaged and cannot be removed
 _said = set()
 
 
@@ -93,7 +48,7 @@ def say_once(words):
     """Print a line to the standard error, once in a process."""
     if words not in _said:
         _said.add(words)
-        print(f"ibpcl: {words}", file=sys.stderr)
+        console.tell(f"ibpcl: {words}")
 
 
 def load():
@@ -106,55 +61,78 @@ def load():
     """
     from ibpcl.kernels import threads  # which imports this module
 
-    names = [module.name for module in pkgutil.iter_modules([str(HERE)])]
-    if COMPLETE:
+    names = [module.name for module in pkgutil.iter_modules([str(machine_code.HERE)])]
+    if machine_code.store.complete:
         for name in names:
             importlib.import_module(f"ibpcl.kernels.{name}")
         return 0.0
-    began, terminal = time.perf_counter(), sys.stderr.isatty()
-    helper = compiling_elsewhere() if KEPT and threads.available() > 1 else None
+    began, terminal = time.perf_counter(), console.is_terminal(sys.stderr)
+    folder = machine_code.store.to_read_or_write()
+    helper = compiling_elsewhere(folder) if folder is not None and threads.available() > 1 else None
     for i, name in enumerate(sorted(names, key=ELSEWHERE.__contains__)):
-        if terminal or i == 0:
-            words = f"compiling the kernels, once ({i + 1} of {len(names)})" if terminal else COMPILING
-            print(f"\r{words}" if terminal else words, end="" if terminal else "\n", file=sys.stderr, flush=True)
+        if terminal:
+            console.tell(f"\rcompiling the kernels, once ({i + 1} of {len(names)})", end="")
+        elif i == 0:
+            console.tell(COMPILING)
         if helper and name in ELSEWHERE:
             helper.wait()                                    # its machine code is on the disk then
         importlib.import_module(f"ibpcl.kernels.{name}")
-    record()
+    machine_code.store.publish()
     if terminal:
-        print("\r" + " " * 60, end="\r", file=sys.stderr, flush=True)
+        console.tell("\r" + " " * 60, end="\r")
     return time.perf_counter() - began
 
 
-def compiling_elsewhere():
-    """Start a process that compiles the kernels of some modules; return None where there can be none."""
+def compiling_elsewhere(folder):
+    """Start a process that compiles the kernels of some modules into a folder; return None where there can be none."""
+    if not sys.executable:                                   # an interpreter that is part of another program
+        return None
     modules = ", ".join(f"ibpcl.kernels.{name}" for name in ELSEWHERE)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), machine_code.INTO: str(folder)}
     with contextlib.suppress(OSError):
         return subprocess.Popen([sys.executable, "-P", "-c", f"import {modules}"], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
 
 
 def compiled(signature):
     """Compile a function for one signature, without the interpreter's lock, and keep the machine code on disk."""
     def kernel(function):
         options = {**OPTIONS, "nogil": True, "fastmath": FASTMATH}
-        for _ in range(2 if KEPT else 0):                    # twice: another process may have removed the folder
-            before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(FOLDER)
-            try:
-                return numba.njit(signature, cache=True, **options)(function)
-            except FileNotFoundError:
-                continue
-            except (RuntimeError, OSError) as error:         # no folder can be written, or the disk is full
-                if isinstance(error, RuntimeError) and "cannot cache" not in str(error):
-                    raise
-                break
-            finally:
-                numba.config.CACHE_DIR = before
-        say_once(f"compiled kernels cannot be kept in {BELOW}: there is no room, or it cannot be written; set "
-                 "NUMBA_CACHE_DIR to another folder, or each process compiles them again")
+        folder = machine_code.store.to_read_or_write()
+        if folder is not None:
+            with contextlib.suppress(OSError), _kept_in(folder, machine_code.store.complete):
+                return _with_cache(signature, function, options)
+        say_once(f"compiled kernels cannot be kept in {machine_code.store.below or 'any folder of this user'}: there "
+                 "is no room, or it cannot be written; set NUMBA_CACHE_DIR to another folder, or each process compiles "
+                 "them again")
         return numba.njit(signature, **options)(function)
     return kernel
+
+
+def _with_cache(signature, function, options):
+    """Return the compiled function from the cache, or compile and keep it; OSError if it cannot be kept."""
+    try:
+        return numba.njit(signature, cache=True, **options)(function)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        raise OSError(str(error)) from error
+
+
+@contextlib.contextmanager
+def _kept_in(folder, complete):
+    """Let Numba's cache be a folder; a complete one is only read, and need not be one that can be written."""
+    locator = getattr(numba.core.caching, "_CacheLocator", None)
+    ensure = getattr(locator, "ensure_cache_path", None)
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+    if complete and ensure is not None:                      # Numba tries to write a file, for each kernel
+        locator.ensure_cache_path = lambda self: None
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+        if ensure is not None:
+            locator.ensure_cache_path = ensure
 
 
 def inlined(function):

@@ -15,13 +15,11 @@ the team has opened; of a job, which piece is next; and how many of its pieces a
 """
 
 import functools
-import math
 import os
 import queue
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -29,26 +27,16 @@ from llvmlite import ir
 from numba import int64, types
 from numba.extending import intrinsic
 
+from ibpcl.blas_threads import limit_helper
 from ibpcl.kernels.compilation import inlined
+from ibpcl.processors import usable as available
 
-QUOTA = Path("/sys/fs/cgroup/cpu.max")                       # of the container: microseconds of work, and of time
 CACHE_LINE = 64                                              # bytes
 LOOKS = 200_000                                              # about a millisecond
 NAP = 2e-5                                                   # seconds
 JOBS = 512                                                   # that get their counters at once
 _chosen = {"count": None}
 JOB = types.UniTuple(int64, 6)                               # what a kernel is told of its job
-
-
-@functools.cache
-def available():
-    """Return how many cores this process may use: more threads would only wait for each other."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        work, period = QUOTA.read_text(encoding="ascii").split()
-        return cores if work == "max" else min(cores, max(1, math.ceil(int(work) / int(period))))
-    except (OSError, ValueError):
-        return cores
 
 
 def count():
@@ -149,6 +137,7 @@ class _Team:
 
     def help(self):
         """Help with each job, for ever."""
+        limit_helper()
         bell, last = queue.SimpleQueue(), 0
         while True:
             job = self.job

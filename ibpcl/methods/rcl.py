@@ -24,6 +24,7 @@ from operator import itemgetter
 import numpy as np
 
 from ibpcl import adam
+from ibpcl.blas_threads import on_one_thread
 from ibpcl.data.subsets import with_validation
 from ibpcl.errors import TrainingError
 from ibpcl.evaluation.metrics import accuracy
@@ -33,7 +34,6 @@ from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.models.controller import Controller
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.noise import Key, generator, uniform
-from ibpcl.openblas import on_one_thread
 from ibpcl.options import option
 
 # Keys of the controller's noise, apart from those of Sequential.

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from ibpcl.blas_threads import on_one_thread
 from ibpcl.models import starts
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.layers import Pass, Plain
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.network import Network
-from ibpcl.openblas import on_one_thread
 
 
 @dataclass(frozen=True)

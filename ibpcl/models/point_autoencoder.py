@@ -7,12 +7,12 @@ Weights are at their posterior means and masks are hard, so hidden units without
 import numpy as np
 
 from ibpcl import primitives
+from ibpcl.blas_threads import on_one_thread
 from ibpcl.models import packing
 from ibpcl.models.codes import PARTS
 from ibpcl.models.layers import activate
 from ibpcl.models.likelihoods import Bernoulli
 from ibpcl.numerics import logit
-from ibpcl.openblas import on_one_thread
 
 DARKEST = 0.01                                               # mean pixel from which a bias starts, at least
 

@@ -7,9 +7,9 @@ Kumar et al. (2021), Sec. 4.5 and supplement D (100 samples at test time).
 
 import numpy as np
 
+from ibpcl.blas_threads import on_one_thread
 from ibpcl.models import packing
 from ibpcl.models.layers import Pass
-from ibpcl.openblas import on_one_thread
 
 CHUNK = 16384                                                # rows (sample times example) at once: bounds the memory
 

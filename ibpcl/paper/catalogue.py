@@ -4,7 +4,9 @@ A target selects checks: a group (``divergences``), a name or its beginning (``k
 both (``gradients/concrete.*``).
 """
 
+import contextlib
 import os
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from difflib import get_close_matches
@@ -15,7 +17,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ibpcl.errors import UserError
+from ibpcl.inference.backend import why_not
 from ibpcl.paper.checks import Check, Outcome, checks_in
+from ibpcl.processors import usable
 from ibpcl.verify.clock import TimeUp
 from ibpcl.verify.trap import Trap, limit
 
@@ -28,6 +32,8 @@ GROUPS = {
     "definitions": "the paper's definitions against plain loops",
     "errata": "the paper's mistakes: printed form failing, right form holding",
 }
+
+SPAWNED = 60         # checks, below which it does not pay to start interpreters that import all models
 
 
 class Result(NamedTuple):
@@ -89,6 +95,12 @@ def gradients():
     return checks
 
 
+def left_out(checks):
+    """Return a sentence that says why compiled functions are not among the checks, or None if they are or need not."""
+    reason = why_not() if {"gradients", "samplers"} & {check.group for check in checks} else None
+    return None if reason is None else f"compiled functions are not compared with their references: {reason}"
+
+
 def of_pair(pair, seed):
     """Check a function with its gradient."""
     from ibpcl.paper import pairs
@@ -137,6 +149,8 @@ def checks(groups=GROUPS):
     if "errata" in groups:
         from ibpcl.paper.errata import ERRATA
         found += [Check("errata", entry.name, entry.run) for entry in ERRATA]
+    if why_not() is not None:                                # compiled functions are left out, see left_out()
+        found = [check for check in found if not check.name.startswith("kernels.")]
     order = list(GROUPS)
     return sorted((check for check in found if check.group in groups), key=lambda check: order.index(check.group))
 
@@ -194,7 +208,8 @@ def run(check, seed=0):
 def run_all(checks, seed=0, timeout=120.0, curves=False):
     """Run checks and yield their results in order.
 
-    On Linux several processes share them, one for each core; not with ``curves``, which cannot be sent.
+    Several processes share them, one for each processor that may be used; not with ``curves``, which cannot be sent,
+    and not where the system has no semaphores for them (no ``/dev/shm``).
 
     Parameters
     ----------
@@ -205,13 +220,12 @@ def run_all(checks, seed=0, timeout=120.0, curves=False):
     curves : bool
         Whether the reports keep what their V-curves are drawn from.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    workers, options = 1 if curves else min(cores, len(checks)), {"seed": seed, "timeout": timeout, "curves": curves}
-    if workers < 2:
+    checks = list(checks)
+    options = {"seed": seed, "timeout": timeout, "curves": curves}
+    pool = None if curves else _pool(checks)
+    if pool is None:
         yield from (_run_within(check, **options) for check in checks)
         return
-    # Forked, because checks are closures, and because another interpreter would have to import all models.
-    pool = ProcessPoolExecutor(workers, get_context("fork"), _given.extend, (checks,))
     try:
         for check, found in zip(checks, pool.map(partial(_run_given, **options), range(len(checks))), strict=True):
             yield Result(check, *found)
@@ -219,7 +233,27 @@ def run_all(checks, seed=0, timeout=120.0, curves=False):
         pool.shutdown(cancel_futures=True)                   # Ctrl-C must not run the remaining checks
 
 
+def _pool(checks):
+    """Return processes that have all the checks, or None where one process is as good or there can be no others."""
+    workers = min(usable(), len(checks))
+    forks = hasattr(os, "fork") and sys.platform != "darwin"                    # whose libraries do not survive it
+    if workers < 2 or (not forks and len(checks) < SPAWNED):
+        return None
+    with contextlib.suppress(OSError, ImportError):          # no semaphores
+        if forks:
+            # Checks are closures, and another interpreter would have to import all models.
+            return ProcessPoolExecutor(workers, get_context("fork"), _given.extend, (checks,))
+        return ProcessPoolExecutor(workers, get_context("spawn"), _give, ([str(check) for check in checks],))
+    return None
+
+
 _given = []                                                  # in a process that shares the work: all checks
+
+
+def _give(names):
+    """Find the checks again, in an interpreter that has inherited nothing."""
+    found = {str(check): check for check in checks()}
+    _given.extend(found[name] for name in names)
 
 
 def _run_given(index, **options):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import ibpcl
+from ibpcl.inference.backend import backend, why_not
 from ibpcl.verify import check
 
 # A parameter as numpydoc writes it: "mu, log_sigma : ndarray, shape (D, K)", "tau : float", "kind : {"a", "b"}".
@@ -84,9 +85,16 @@ class Pair(NamedTuple):
 
 
 def modules():
-    """Import every module of the package, in the order of their names, and return them."""
-    found = pkgutil.walk_packages(ibpcl.__path__, "ibpcl.")
-    return [importlib.import_module(module.name) for module in found if not module.name.endswith("__main__")]
+    """Import every module of the package, in the order of their names, and return them.
+
+    Where Numba cannot be used, compiled functions are left out.
+    """
+    names = [module.name for module in pkgutil.walk_packages(ibpcl.__path__, "ibpcl.")]
+    if why_not() is None:
+        backend()                                            # says if it has to compile
+    else:
+        names = [name for name in names if not name.startswith("ibpcl.kernels")]
+    return [importlib.import_module(name) for name in names if not name.endswith("__main__")]
 
 
 def gradients():

@@ -6,8 +6,9 @@ import time
 class TimeUp(BaseException):
     """The time of a call has passed.  No ``Exception``: code that catches those would swallow it."""
 
-    def __init__(self, seconds):
-        super().__init__(f"not finished within {seconds:g} s")
+    def __init__(self, seconds=None):
+        self.seconds = seconds
+        super().__init__("not finished in time" if seconds is None else f"not finished within {seconds:g} s")
 
 
 class Clock:

@@ -111,7 +111,11 @@ def check(f, f_vjp=None, inputs=None, wrt=None, *, names=None, rtol=None, seed=0
 @contextlib.contextmanager
 def _progress():
     """Yield what counts the calls of the forward on a terminal, None elsewhere."""
-    if not sys.stderr.isatty():
+    try:
+        terminal = sys.stderr.isatty()
+    except (AttributeError, ValueError):                     # absent, closed, or an object of a notebook or a logger
+        terminal = False
+    if not terminal:
         yield None
         return
     from tqdm import tqdm  # slow to import

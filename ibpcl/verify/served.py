@@ -31,7 +31,14 @@ def serve(request):
     to standard error.
     """
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    try:
+        os.dup2(2, 1)
+    except OSError:                                         # the caller has no standard error
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace", line_buffering=True)
     os.environ.setdefault("MPLBACKEND", "Agg")  # a figure should not open a window and wait

@@ -5,6 +5,7 @@ One failure must not end everything else.  :class:`Trap` keeps an error, :func:`
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -63,8 +64,9 @@ class Trap:
 def limit(seconds):
     """Raise :class:`TimeUp` inside the block when its time has passed, also in a loop that calls nothing.
 
-    It takes a timer that sends signals (not on Windows); elsewhere nothing is interrupted.  A check that counts its own
-    time, as :func:`ibpcl.verify.check` does, has a second more to end by itself.
+    A signal interrupts the main thread.  In other threads, and where there is no timer that sends signals (Windows),
+    another thread does so, between two steps of Python: not within a long call of compiled code.  A check that counts
+    its own time, as :func:`ibpcl.verify.check` does, has a second more to end by itself.
 
     Examples
     --------
@@ -76,10 +78,13 @@ def limit(seconds):
     ...     str(error)
     'not finished within 0.1 s'
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    timers = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    with _by_signal(seconds) if timers else _by_thread(seconds):
         yield
-        return
 
+
+@contextlib.contextmanager
+def _by_signal(seconds):
     def interrupt(number, frame):
         raise TimeUp(seconds)
 
@@ -90,6 +95,38 @@ def limit(seconds):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _by_thread(seconds):
+    target = threading.get_ident()
+    over, lock = threading.Event(), threading.Lock()
+
+    def watch():
+        wait = seconds + LAG
+        while not over.wait(wait):
+            with lock:
+                if not over.is_set():
+                    _raise_in(target, TimeUp)
+            wait = AGAIN
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    except TimeUp as up:
+        raise TimeUp(seconds if up.seconds is None else up.seconds) from None
+    finally:
+        with lock:
+            over.set()
+            _raise_in(target, None)                         # take back one that has not arrived yet
+
+
+def _raise_in(thread, error):
+    """Raise an exception class in a thread as soon as it runs Python code; None takes it back."""
+    api = getattr(ctypes, "pythonapi", None)                # PyPy has none
+    if api is not None:
+        given = None if error is None else ctypes.py_object(error)
+        api.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)
 
 
 def converse(command, seconds):
@@ -127,5 +164,13 @@ def converse(command, seconds):
 
 
 def _kill(process):
+    """End a process and all that it has started."""
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+            return
+        if os.name == "nt":
+            with contextlib.suppress(OSError):              # a Windows without it
+                subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], check=False,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.kill()

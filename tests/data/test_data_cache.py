@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ibpcl.data import cache as module
+from ibpcl import places
 from ibpcl.data.cache import cache_folder, read_arrays, write_arrays
 from ibpcl.data.dataset import DataError
 
@@ -55,7 +55,7 @@ def test_a_cache_that_cannot_be_written_is_not_an_error(tmp_path):
 def test_folder_follows_the_platform(monkeypatch, platform, expected):
     monkeypatch.setattr(Path, "home", lambda: Path("/home/me"))
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
-    monkeypatch.setattr(module.sys, "platform", platform)
+    monkeypatch.setattr(places.sys, "platform", platform)
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")        # to be ignored
     assert cache_folder() == Path(expected)
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")

@@ -169,3 +169,22 @@ def test_looking_at_the_data_loads_neither_matplotlib_nor_numba_nor_pooch():
             "print(sorted({'matplotlib', 'numba', 'pooch', 'PIL'} & set(sys.modules)))")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_a_font_that_matplotlib_lacks_is_left_out_with_a_warning(monkeypatch):
+    path = glyphs.font_path
+    monkeypatch.setattr(glyphs, "font_path", lambda font: path("absent" if font == "cmti10" else font))
+    with pytest.warns(UserWarning, match="cmti10"):
+        drawn = glyphs.render("AB", seed=0, train=32, test=8)
+    assert drawn.test_images.shape == (16, 28, 28)
+    monkeypatch.undo()
+    whole = glyphs.render("AB", seed=0, train=32, test=8)
+    assert_equal((None, *drawn[1:3], *drawn[1:3]), (None, *whole[1:3], *whole[1:3]))       # training is as it was
+    assert not np.array_equal(drawn.test_images, whole.test_images)
+
+
+def test_without_any_font_of_a_family_nothing_is_drawn(monkeypatch):
+    path = glyphs.font_path
+    monkeypatch.setattr(glyphs, "font_path", lambda font: path("absent" if font in glyphs.TEST_FONTS else font))
+    with pytest.raises(DataError, match="cmr10"):
+        glyphs.render("AB", seed=0, train=3, test=2)

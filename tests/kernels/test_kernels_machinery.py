@@ -1,4 +1,4 @@
-"""Threads and the cache of machine code: they change no result, and nothing that is wrong with them ends a run."""
+"""Threads change no result: those of the kernels, and those of BLAS."""
 
 import hashlib
 import os
@@ -6,18 +6,16 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 
-from ibpcl import openblas
+from ibpcl import blas_threads, processors
 from ibpcl.adam import State
 from ibpcl.kernels import (
     activations,
     adam,
-    compilation,
     gaussian,
     likelihoods,
     linear,
@@ -153,10 +151,10 @@ def test_never_more_threads_than_cores_that_may_be_used(monkeypatch, tmp_path):
     threads.available.cache_clear()
     threads.set_count(5)
     assert threads.count() == min(5, threads.available()) <= len(os.sched_getaffinity(0))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(6))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(6), raising=False)
     for words, cores in (("max 100000", 6), ("400000 100000", 4), ("150000 100000", 2), ("10000 100000", 1), ("", 6)):
         (tmp_path / "cpu.max").write_text(words)
-        monkeypatch.setattr(threads, "QUOTA", tmp_path / "cpu.max")
+        monkeypatch.setattr(processors, "QUOTA", tmp_path / "cpu.max")
         threads.available.cache_clear()
         assert threads.available() == cores
     threads.available.cache_clear()
@@ -181,107 +179,6 @@ def test_a_forked_child_has_threads_of_its_own():
     assert python(code).stdout.strip() == "True"
 
 
-LOAD = "from ibpcl.inference.backend import backend; b = backend('numba'); print(b.name, b.compile_seconds > 0)"
-
-
-@pytest.mark.parametrize(("environment", "words"), [
-    ({"NUMBA_NUM_THREADS": "0"}, "Numba cannot be imported"), ({"NUMBA_NUM_THREADS": "-1"}, "Numba cannot be imported"),
-    ({"NUMBA_DISABLE_JIT": "1"}, "NUMBA_DISABLE_JIT is set"),
-])
-def test_where_numba_cannot_be_used_numpy_computes_and_a_line_says_why(environment, words):
-    done = python(LOAD, **environment)
-    assert done.stdout == "numpy False\n" and len(done.stderr.splitlines()) == 1 and words in done.stderr
-
-
-def test_without_numba_numpy_computes_and_a_line_says_why():
-    done = python("import sys; sys.modules['numba'] = None; " + LOAD)
-    assert done.stdout == "numpy False\n" and done.stderr.startswith("ibpcl: Numba is not installed: the NumPy backend")
-
-
-FEW = ("from types import SimpleNamespace; import ibpcl.kernels.compilation as few; few.ELSEWHERE = ('adam',); "
-       "few.pkgutil.iter_modules = lambda path: [SimpleNamespace(name=name) for name in ('activations', 'adam')]; ")
-
-
-@pytest.mark.parametrize("kernels", [FEW, pytest.param("", marks=pytest.mark.slow)], ids=["two modules", "all"])
-def test_the_first_process_says_that_it_compiles_and_the_next_one_does_not(kernels, tmp_path):
-    first, second = (python(kernels + LOAD, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
-    assert first.stdout == "numba True\n" and first.stderr.startswith("compiling the kernels, once after installing")
-    assert len(first.stderr.splitlines()) == 1
-    assert second.stdout == "numba False\n" and second.stderr == ""
-
-
-# The kernels that are compiled in the least time.
-BEND = ("import numpy as np; from ibpcl.kernels import activations, compilation; bend = lambda: "
-        "activations.relu_vjp(*activations.relu(np.sin(np.arange(9, dtype=np.float32)).reshape(1, 3, 3)))"
-        ".tobytes().hex(); ")
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """Return a folder with machine code of one module and its record, and what the module computed."""
-    folder = tmp_path_factory.mktemp("cache")
-    done = python(BEND + "compilation.record(); print(bend())", NUMBA_CACHE_DIR=str(folder))
-    return folder, done.stdout
-
-
-SAY = BEND + "print(bend(), compilation.COMPLETE)"
-
-
-@pytest.mark.parametrize(("kind", "damage"), [
-    ("nbi", b""), ("nbc", b"nonsense" * 1000),
-    *(pytest.param(kind, damage, marks=pytest.mark.slow) for kind, damage in (
-        ("nbi", None), ("nbi", b"nonsense" * 1000), ("nbc", b""), ("nbc", None)))])
-def test_damaged_machine_code_is_found_and_compiled_again(cache, kind, damage):
-    folder, expected = cache
-    paths = sorted(folder.glob(f"**/*.{kind}"))
-    assert paths
-    before = python(SAY, NUMBA_CACHE_DIR=str(folder))
-    assert before.stdout.split() == [expected.strip(), "True"]
-    for path in paths:
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if damage is None else damage)
-    damaged = python(SAY + "; compilation.record()", NUMBA_CACHE_DIR=str(folder))
-    assert damaged.stdout.split() == [expected.strip(), "False"]
-
-
-def test_a_folder_that_cannot_be_written_is_said_once_and_costs_only_time(cache):
-    done = python(BEND + "print(bend())", NUMBA_CACHE_DIR=os.devnull + "/folder",
-                  NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator")
-    assert done.stdout == cache[1]
-    assert len(done.stderr.splitlines()) == 1 and "compiled kernels cannot be kept in" in done.stderr
-
-
-def test_a_record_that_cannot_be_written_costs_only_time(monkeypatch):
-    monkeypatch.setattr(compilation, "RECORD", Path(os.devnull, "folder", "digests.json"))
-    compilation.record()
-    assert not compilation.RECORD.exists()
-
-
-def test_a_full_disk_is_said_once_and_costs_only_time(cache, tmp_path):
-    fill = ("import errno, os; import numba; keep = os.replace\n"
-            "def full(*names):\n"
-            "    if '.nb' in str(names[-1]): raise OSError(errno.ENOSPC, 'No space left on device')\n"
-            "    return keep(*names)\n"
-            "os.replace = full\n")
-    done = python(fill + BEND + "print(bend())", NUMBA_CACHE_DIR=str(tmp_path))
-    assert done.stdout == cache[1]
-    assert len(done.stderr.splitlines()) == 1 and "there is no room" in done.stderr
-
-
-def test_a_new_cache_folder_takes_the_place_of_those_of_other_versions(tmp_path, monkeypatch):
-    stale = [tmp_path / "ibpcl-0123456789ab", tmp_path / "ibpcl-ba9876543210"]
-    others = [tmp_path / "ibpcl-mine", tmp_path / "ibpcl-0123456789abc", tmp_path / "numba"]
-    for folder in stale + others:
-        (folder / "inside").mkdir(parents=True)
-    for name, path in (("BELOW", tmp_path), ("FOLDER", tmp_path / f"ibpcl-{compilation.DIGEST}"),
-                       ("RECORD", tmp_path / f"ibpcl-{compilation.DIGEST}" / "digests.json")):
-        monkeypatch.setattr(compilation, name, path)
-    assert not compilation.complete()
-    assert not any(old.exists() for old in stale) and all(other.is_dir() for other in others)
-    compilation.FOLDER.mkdir()
-    stale[0].mkdir()                                         # another process still works with it
-    assert not compilation.complete() and stale[0].exists()
-
-
 def test_one_thread_gives_what_several_give_in_another_process(many_cores):
     threads.set_count(2)
     here = hashlib.sha256(noise.normal((1, 2, 3, 4), 500_000).tobytes()).hexdigest()
@@ -290,31 +187,90 @@ def test_one_thread_gives_what_several_give_in_another_process(many_cores):
 
 @pytest.fixture
 def two_blas_threads():
-    at_first = [get() for get, _ in openblas._libraries()]
-    for _, choose in openblas._libraries():
-        choose(2)
+    at_first = [library.get() for library in blas_threads.libraries()]
+    for library in blas_threads.libraries():
+        library.set(2)
     yield
-    for (_, choose), number in zip(openblas._libraries(), at_first, strict=True):
-        choose(number)
+    for library, number in zip(blas_threads.libraries(), at_first, strict=True):
+        library.set(number)
+
+
+def counts():
+    return [library.get() for library in blas_threads.libraries()]
 
 
 def test_dense_products_leave_blas_as_it_was(two_blas_threads):
     a, b, c = (noise.normal((1, 0, 0, i), shape) for i, shape in enumerate(((3, 300, 40), (3, 40, 50), (3, 50))))
-    before = [get() for get, _ in openblas._libraries()]
+    before = counts()
     linear.apply_vjp(*linear.apply(a, b, c))
-    assert [get() for get, _ in openblas._libraries()] == before
+    assert counts() == before
 
 
-@pytest.mark.skipif(not openblas._libraries(), reason="a BLAS whose threads cannot be counted")
+limited = pytest.mark.skipif(not blas_threads.libraries(), reason="a BLAS whose threads cannot be counted")
+
+
+@limited
 def test_blas_has_one_thread_from_the_first_to_the_last_who_wants_it_so_and_then_what_it_had(two_blas_threads):
-    count, _ = openblas._libraries()[0]
-    with openblas.one_thread():
-        with openblas.one_thread():
-            assert count() == 1
-        assert count() == 1
-        with openblas.all_threads():
-            assert count() == 2
-        assert count() == 1
-    with openblas.all_threads():
-        assert count() == 2
-    assert count() == 2
+    two, one = counts(), [1] * len(counts())
+    with blas_threads.one_thread():
+        with blas_threads.one_thread():
+            assert counts() == one
+        assert counts() == one
+        with blas_threads.all_threads():
+            assert counts() == two
+        assert counts() == one
+    with blas_threads.all_threads():
+        assert counts() == two
+    assert counts() == two
+
+
+@limited
+def test_the_second_blas_is_found_when_it_is_loaded_later():
+    code = ("from ibpcl import blas_threads; a = blas_threads.libraries(); import scipy.linalg.cython_blas; "
+            "print(len(a), len(blas_threads.libraries()))")
+    first, second = map(int, python(code).stdout.split())
+    assert 1 <= first <= second
+
+
+def test_a_blas_that_counts_by_thread_is_limited_in_the_helper(monkeypatch):
+    here, found = threading.local(), []
+    library = blas_threads.Library("libopenblas.so", True, lambda: getattr(here, "number", 2),
+                                   lambda number: setattr(here, "number", number))
+    monkeypatch.setattr(blas_threads, "libraries", lambda: [library])
+    helper = threading.Thread(target=lambda: (blas_threads.limit_helper(), found.append(library.get())))
+    helper.start()
+    helper.join()
+    assert found == [1] and library.get() == 2
+
+
+@limited
+def test_any_thread_limits_blas(two_blas_threads):
+    """threadpoolctl 3.7 lets the first thread only."""
+    found, two = [], counts()
+
+    def limit():
+        with blas_threads.one_thread():
+            found.append(counts())
+
+    limit()
+    other = threading.Thread(target=limit)
+    other.start()
+    other.join()
+    assert found == [[1] * len(two)] * 2 and counts() == two
+
+
+def test_each_helper_limits_blas_as_it_begins(monkeypatch):
+    began = threading.Semaphore(0)
+    monkeypatch.setattr(threads, "limit_helper", began.release)
+    threads._Team(2)
+    assert began.acquire(timeout=10) and began.acquire(timeout=10)
+
+
+@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"])
+def test_a_blas_that_cannot_be_limited_is_named_once_unless_it_has_one_thread(variable, monkeypatch):
+    for name in blas_threads.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(blas_threads, "libraries", list)
+    assert blas_threads.name_of_blas() in blas_threads.why_unlimited()
+    monkeypatch.setenv(variable, "1")
+    assert blas_threads.why_unlimited() is None
