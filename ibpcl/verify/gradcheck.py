@@ -271,7 +271,7 @@ def _contract(problem, report, w):
     for item in findings:
         for j in item.inputs:
             verdict = report.inputs[problem.wrt.index(j)]
-            if verdict.verdict != "wrong" or verdict.kind == "wrong":
+            if verdict.verdict != "wrong":
                 verdict.kind, verdict.hint = item.kind, item.hint
             verdict.words = f"{item.words}; {verdict.words}".rstrip("; ")
 

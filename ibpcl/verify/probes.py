@@ -70,7 +70,7 @@ def points(problem, thresholds, rng):
 
 
 def _with(problem, values):
-    return tuple(type(old)(values[j]) if j in values and np.ndim(old) == 0 else values.get(j, old)
+    return tuple(values[j][()] if j in values and not isinstance(old, np.ndarray) else values.get(j, old)
                  for j, old in enumerate(problem.point))
 
 

@@ -71,7 +71,7 @@ def at(place, change):
     ("b", at(1, lambda v: np.nan), "non_finite", "not finite at 1 of 3 entries, first at (1,)"),
     ("x", lambda g: 0 * g, "missing_term", "zero everywhere"),
     ("x", lambda g: np.sort(g, axis=0), "shifted", "right numbers in another order (permuted)"),
-    ("x", lambda g: np.tanh(g) + g[::-1] ** 2, "not_linear", "not linear in dout"),
+    ("x", lambda g: np.tanh(g) + g[::-1] ** 2, "wrong", "not linear in dout"),
 ])
 def test_planted_errors_are_named(name, plant, kind, words):
     report = check(layer, planted(**{name: plant}), POINT)
