@@ -17,6 +17,7 @@ from ibpcl.verify.source import Code, executed_by
 LARGEST = 1e-3          # an epsilon above this is a number of the model
 SCALES = (1e-6, 1e-2)   # by which guards are made smaller: the second where the first leaves the domain
 CASTS = ("float32", "float16", "single", "half", "f4", "f2", "<f4", "<f2")
+LETTERS = ("f", "e")     # for float32 and float16, as in dtype="f"
 BOUNDS = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clip", "where")
 DIVIDING = ("log", "log2", "log10", "log1p", "sqrt", "power", "divide", "true_divide", "reciprocal", "norm",
             "cholesky", "inv", "solve", "slogdet")
@@ -151,13 +152,15 @@ def _casts(code, tree):
             for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
                 name = child.attr if isinstance(child, ast.Attribute) else child.id if isinstance(child, ast.Name) \
                     else child.value if isinstance(child, ast.Constant) else None
-                if name not in CASTS or not isinstance(name, str):
+                letter = name in LETTERS and isinstance(parent, ast.keyword) and parent.arg == "dtype"
+                if not isinstance(name, str) or not (letter or name in CASTS):
                     continue
                 new = ast.Attribute(child.value, "float64", ast.Load()) if isinstance(child, ast.Attribute) \
                     else ast.Constant("float64") if isinstance(child, ast.Constant) else ast.Name("float", ast.Load())
                 wide = ast.copy_location(new, child)
-                found.append(Guard({"half": "float16", "f2": "float16", "<f2": "float16", "float16": "float16"}.get(
-                    name, "float32"), code.line(child), lambda scale, put=(parent, field, index, wide): put))
+                words = "float16" if name in ("half", "e", "f2", "<f2", "float16") else "float32"
+                found.append(Guard(words, code.line(child),
+                                   lambda scale, put=(parent, field, index, wide): put))
     return found
 
 
