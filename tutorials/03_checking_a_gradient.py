@@ -269,8 +269,8 @@ print(check(dropout, dropout_vjp, (h, rng.random((N, 5))), wrt=("h",)))
 #
 # **Kinks.**  The derivative of $\max(h, 0)$ at $h = 0$ does not exist: the slope is zero on the left and one on the
 # right.  A difference across the kink gives one half, whatever the gradient says.  `check` notices that the two slopes
-# differ and stay different as $h$ shrinks, leaves such entries out, and says how many.  Whoever lets the gradient at
-# the kink be one in place of zero is neither more right nor more wrong.
+# differ and stay different as $h$ shrinks, and asks only that the entry lies between them.  A gradient that is one at
+# the kink is as right as one that is zero; five would be wrong.
 
 # %%
 def relu(h):

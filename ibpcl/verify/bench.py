@@ -6,7 +6,7 @@ import numpy as np
 
 from ibpcl.verify.evidence import close
 from ibpcl.verify.problem import copied, gradients_in_order, shaped_like
-from ibpcl.verify.source import Code
+from ibpcl.verify.source import Code, executed_by
 
 COMPILING, RUNNING = 3e-4, 2e-6     # seconds, about: to compile a function, and to run one expression of it
 QUICK, EDITING, FILLING = 0.15, 0.8, 0.4        # seconds that each search may take, by these numbers
@@ -24,10 +24,11 @@ class Bench:
     def gradients(self, f_vjp, t):
         """Return the gradients of a function in trial ``t``, or None if it raises; its arguments are copies."""
         p, row = self.evidence.trials[t]
-        outputs, several, cache = self.forward[p]
         self.runs += 1
         with np.errstate(all="ignore"):
             try:
+                problem = self.evidence.problems[p]
+                outputs, several, cache = problem.call() if problem.renewed else self.forward[p]
                 result = f_vjp(shaped_like(self.evidence.w[row], outputs, several), copied(cache))
                 return tuple(np.asarray(g) for g in gradients_in_order(result, self.evidence.problem))
             except Exception:                           # a changed function may do anything at all
@@ -52,9 +53,10 @@ class Bench:
     def code(self):
         """Return the source of the gradient function, or of a shell around it; None if neither repeats the gradient."""
         plain, problem = self.evidence.gradients[0], self.evidence.problem
+        executed = executed_by(lambda: problem.gradients(self.evidence.w[0]))
         for source in (lambda: problem.f_vjp, lambda: shell_of(problem)):
             try:
-                code = Code(source())
+                code = Code(source(), executed)
                 again = self.gradients(code.compile(), 0)
             except (ValueError, SyntaxError, NameError, RecursionError):
                 continue

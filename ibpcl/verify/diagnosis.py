@@ -18,9 +18,11 @@ from ibpcl.verify.edits import LATE, edits_of
 from ibpcl.verify.holes import background, holes
 from ibpcl.verify.kinds import Finding
 from ibpcl.verify.matches import STAGES, best_match, candidates, known_at, named, patterned
+from ibpcl.verify.numbers import Numbers, mistyped
 from ibpcl.verify.paths import forgotten_path, watched_forward
 from ibpcl.verify.suspects import Suspects
 from ibpcl.verify.whole import digits_of, few_entries, whole_gradient
+from ibpcl.verify.words import constant_name
 
 MOST_COLUMNS = 40_000   # known arrays that are tried in the places
 EARLY_STAGES, LATE_STAGES = ("plain", "functions", "pairs", "sums"), ("two", "order")
@@ -32,12 +34,29 @@ def diagnose(evidence, wrong):
         warnings.simplefilter("ignore")
         evidence.wrong = list(wrong)
         findings = {j: whole_gradient(evidence, j, wrong) for j in wrong}
+        vague = [j for j, finding in findings.items() if finding is not None and finding.kind == "precision"]
+        if vague:
+            findings.update(_mistyped(evidence, vague))
         plain = {j: finding for j, finding in findings.items() if finding is not None and finding.kind != "wrong_shape"}
         found = Search(evidence, wrong, findings).run() if len(plain) < len(wrong) else {}
         for j, finding in found.items():
             shape = f"; {findings[j].words}" if j not in plain and findings[j] is not None else ""
             findings[j] = finding._replace(words=finding.words + shape)
         return findings
+
+
+def _mistyped(evidence, inputs):
+    """Return findings on a number of the gradient that is wrong in some digit, for all inputs or for each alone."""
+    for group in ([inputs] if len(inputs) > 1 else []) + [[j] for j in inputs]:
+        try:
+            fit = mistyped(Numbers(evidence, group))
+        except Exception:                               # a changed function may do anything at all
+            fit = None
+        if fit is not None:
+            number, value = fit
+            words = f"a number is wrong: {number.value:.10g} should be {value:.10g}{constant_name(value)}"
+            return dict.fromkeys(group, Finding("constant_factor", words, number.line))
+    return {}
 
 
 class Search:
@@ -81,6 +100,8 @@ class Search:
         forward = watched_forward(self.evidence)
         if forward is not None:
             self._take(forgotten_path(forward, [j for j in self.shaped if j not in self.found]))
+        if self._open():
+            self._take(_mistyped(self.evidence, [j for j in self._open() if j in self.shaped]))
         self._each(lambda j: digits_of(self.evidence, j, 5e-3))
         views = background(self.evidence, forward) if self._open() else []
         for stage in EARLY_STAGES:

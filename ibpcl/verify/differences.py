@@ -150,8 +150,9 @@ def richardson(func, x, direction, h=None, levels=8, restarts=5, goal=1e-9, nois
     h = 2.0 ** np.floor(np.log2(first_step(x, direction) if h is None else h))      # so that x + h is exact
     value = error = None
     noise = forward_noise(func, x, direction) if noise is None else noise
+    moved = False
     for _ in range(restarts):
-        candidate, its_error = _tableau(func, x, direction, h, levels, noise, goal)
+        candidate, its_error, moved = _tableau(func, x, direction, h, levels, noise, goal, moved)
         if value is None:
             value, error = candidate, its_error
         else:
@@ -191,8 +192,11 @@ def forward_noise(func, x, direction):
     return np.where(np.isfinite(noise), noise, 0.0)
 
 
-def resolution(*values):
+def resolution(*values, moved=True):
     """Return the relative spacing of numbers in arrays of equal shape; float32 in disguise counts as float32.
+
+    ``moved`` tells which entries have changed with any step: a one on a diagonal, a mask or a clipped value that never
+    has is a constant, not a coarse number.
 
     Examples
     --------
@@ -202,11 +206,14 @@ def resolution(*values):
     own = max(np.finfo(v.dtype).eps if v.dtype.kind == "f" else np.finfo(float).eps for v in values)
     with np.errstate(all="ignore"):
         disguised = np.all([(v == v.astype(np.float32)) & (v != 0) for v in values], axis=0)
-    return np.where(disguised, np.finfo(np.float32).eps, own)
+    return np.where(disguised & moved, np.finfo(np.float32).eps, own)
 
 
-def _tableau(func, x, direction, h, levels, noise, goal):
-    """Fill one Richardson tableau until the goal is met twice; pick for each output the entry of smallest error."""
+def _tableau(func, x, direction, h, levels, noise, goal, moved):
+    """Fill one Richardson tableau until the goal is met twice; pick for each output the entry of smallest error.
+
+    ``moved`` tells which outputs have changed with any step so far, and is returned as the third value.
+    """
     met = False
     value = error = None
     previous = []
@@ -217,7 +224,9 @@ def _tableau(func, x, direction, h, levels, noise, goal):
             row = [(plus - minus) / (2 * step)]
             slip = ((x + step * direction) - x) - step * direction      # how far rounding moves the point
             slip = np.max(np.abs(slip)[direction != 0] / np.abs(step * direction)[direction != 0], initial=0.0)
-            rounding = (resolution(plus, minus) * (np.abs(plus) + np.abs(minus)) + noise) / step + slip * np.abs(row[0])
+            moved = moved | (plus != minus)
+            spacing = resolution(plus, minus, moved=moved)
+            rounding = (spacing * (np.abs(plus) + np.abs(minus)) + noise) / step + slip * np.abs(row[0])
             if value is None:
                 value, error = row[0], np.full(np.shape(row[0]), np.inf)
             for m in range(1, len(previous) + 1):
@@ -229,4 +238,4 @@ def _tableau(func, x, direction, h, levels, noise, goal):
         if met:
             break
         met = _good_enough(value, error, goal)
-    return value, error
+    return value, error, moved

@@ -2,20 +2,24 @@
 
 import contextlib
 import sys
+from dataclasses import replace
 
 import numpy as np
 
-from ibpcl.verify import state
+from ibpcl.verify import state as form
 from ibpcl.verify.arguments import check_numbers
 from ibpcl.verify.clock import Clock, TimeUp
+from ibpcl.verify.contract import breaches
 from ibpcl.verify.curves import Curves
 from ibpcl.verify.doors.forms import opened
 from ibpcl.verify.evidence import Evidence, neighbour
-from ibpcl.verify.judging import judge
-from ibpcl.verify.kinds import UNFIT, Finding
+from ibpcl.verify.judging import judge, kink_verdict
+from ibpcl.verify.kinds import HINTS, UNFIT, Finding
 from ibpcl.verify.problem import make_problem
 from ibpcl.verify.report import InputVerdict, Report
+from ibpcl.verify.restoring import State
 from ibpcl.verify.symmetric import mirrored
+from ibpcl.verify.uses import inspect_uses
 
 FULL_ENTRIES = 1000         # above this many entries of an input, "auto" looks along random directions
 FULL_NUMBERS = 2_000_000    # ... or above this many numbers in its Jacobian
@@ -24,6 +28,7 @@ STREAM = 20_211             # so that no cotangent equals inputs that the user h
 COARSE = 1e-5               # relative tolerance of a second look at covariances, which are ill-conditioned
 SOUND = ("ok", "undecided")  # by kinds alone, whatever a file under check has put in the place of properties
 RESTLESS = ("noisy_gradient", "accumulates")    # what returns other numbers at every call; its numbers explain nothing
+GUARDED = 1e-2              # relative error above which a guard is not small beside the gradient
 PATIENCE = 2.0              # seconds after which progress is shown on a terminal
 
 
@@ -124,53 +129,173 @@ def _progress():
 
 
 def _check(problem, report, wrt, rtol, seed, mode, candidates):
-    state.refuse_outputs(problem.call()[0])
+    kept, drawn = State(problem.f, problem.f_vjp), State(problem.f, problem.f_vjp, draws=True)
+    form.refuse_outputs(problem.call()[0])
     rng = np.random.default_rng([seed, STREAM])
     w = rng.standard_normal((3, problem.vector().size))
-    state.require_gradients(problem, w[0], wrt)
+    form.require_gradients(problem, w[0], wrt)
     near = neighbour(problem, rng)
-    found = list(filter(None, [state.inspect_pair(problem, w[0], near)]))
-    report.problems = [_plain(item) for item in found]
+    uses = inspect_uses(problem, w[0], near, kept, drawn)
+    problem, found = uses.problem, list(uses.mistakes)
+    near = near and replace(near, f=problem.f, renewed=problem.renewed)
+    report.problems = list(map(_plain, found))
+    report.habits = [_habit(problem, item) for item in uses.habits]
     if found and found[0].kind in UNFIT:
         report.inputs = [InputVerdict(problem.names[j], "wrong", "not judged: the forward cannot be checked")
                          for j in problem.wrt]
         return
-    report.notes = list(filter(None, [state.in_native_precision(problem, w[0]), *_blind_spots(problem)]))
+    report.notes = list(filter(None, [form.in_native_precision(problem, w[0]), *_blind_spots(problem)]))
     truths, verdicts = _judged(problem, problem.wrt, report, w, rng, rtol, mode)
+    clean, truths = _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode)
     report.inputs = [verdicts[j] for j in problem.wrt]
     restless = {j for item in found if item.kind in RESTLESS for j in item.inputs}
     wrong = [j for j, verdict in verdicts.items()
              if verdict.kind not in SOUND and not verdict.words and j not in restless]
-    fresh, hidden = [], {}
+    fresh, hidden, there = [], {}, None
     if near is not None:
         right = [j for j, verdict in verdicts.items() if verdict.kind == "ok" and np.size(problem.point[j])]
         halves = {j: truth.triangle for j, truth in truths.items() if truth.triangle}
         for j, triangle in halves.items():
             near = near.at(near.with_input(j, mirrored(near.point[j], triangle)))
+        there = clean.at(near.point)
         folded = [j for j in right if j in halves]
-        hidden, elsewhere = _judged(near, [j for j in right if j not in folded], report, w, rng, rtol, "directional")
+        hidden, elsewhere = _judged(there, [j for j in right if j not in folded], report, w, rng, rtol, "directional")
         for both, found_there in zip((hidden, elsewhere), _judged(
-                near, folded, report, w, rng, max(rtol or 0.0, COARSE), "full"), strict=True):
+                there, folded, report, w, rng, max(rtol or 0.0, COARSE), "full"), strict=True):
             both.update(found_there)
+        there, hidden = _forgiven(there, elsewhere, hidden, report, w, rng, rtol, "directional")
         fresh = [j for j in right if elsewhere[j].kind not in SOUND]
         report.inputs = [elsewhere[j] if j in fresh else verdicts[j] for j in problem.wrt]
     if wrong:
-        _explain(report, problem, Evidence(problem, w, truths, rng, rtol, candidates), wrong, "")
-    kept = state.kept_between_calls(problem.f) + state.kept_between_calls(problem.f_vjp) if fresh else []
+        evidence = Evidence(clean, w, truths, rng, rtol, candidates)
+        wrong = _unless_rounded(report, problem, evidence, wrong)
+        if wrong:
+            _explain(report, problem, evidence, wrong, "")
+    kept = form.kept_between_calls(problem.f) + form.kept_between_calls(problem.f_vjp) if fresh else []
     if kept:
         words = f"right at the inputs given first, wrong at others: {', '.join(dict.fromkeys(kept))} is kept from " \
             "the first call (stale), not computed anew"
         found.append(Finding("stale", words, inputs=tuple(fresh)))
         report.problems.append(_plain(found[-1]))
     elif fresh:
-        _explain(report, near, Evidence(near, w, hidden, rng, rtol, candidates), fresh,
-                 "right at the inputs given, wrong near by (your inputs hide it): ")
+        prefix = "right at the inputs given, wrong near by (your inputs hide it): "
+        named = [j for j in fresh if not elsewhere[j].words]
+        for j in set(fresh) - set(named):
+            elsewhere[j].words = prefix + elsewhere[j].words
+        if named:
+            _explain(report, there, Evidence(there, w, hidden, rng, rtol, candidates), named, prefix)
     _blame(problem, report, found)
+    if not found:
+        _contract(problem, report, w)
+        _at_made_kinks(problem, report, w, rng)
     for j, verdict, gradient in zip(problem.wrt, report.inputs, problem.gradients(w[0]), strict=True):
         if np.size(problem.point[j]) and verdict.kind != "non_finite" and gradient is not None \
                 and np.shape(gradient) == problem.shape(j):
             curves = report.curves[verdict.name] = Curves(problem, j, w[0], rng)
             verdict.numbers["taylor_slope"] = curves.taylor().slope
+
+
+def _at_made_kinks(problem, report, w, rng):
+    """Judge right gradients at kinks that are made on purpose."""
+    right = [j for j, verdict in zip(problem.wrt, report.inputs, strict=True) if verdict.ok]
+    if not right:
+        return
+    from ibpcl.verify.probes import at_made_kinks  # reads the source
+    for j, (made, bad) in at_made_kinks(problem, right, w[:2], rng).items():
+        at, x = problem.wrt.index(j), np.asarray(made.point[j])
+        verdict = report.inputs[at]
+        where = f"right at the inputs given, but for {problem.names[j]} = {x.flat[bad[0]]:g} there "
+        report.inputs[at] = kink_verdict(verdict.name, x.shape, [bad], verdict.error, {**verdict.numbers, "wrong": 1},
+                                         where)
+
+
+def _forgiven(problem, verdicts, truths, report, w, rng, rtol, mode):
+    """Judge inputs that are not right once more without the guards of the pair.
+
+    Returns the pair without guards, and what its witnesses found; both as given where there are none.  A verdict that
+    the guards explain becomes "ok", with a note, or "undecided" where they matter too much.
+    """
+    inputs = [j for j, verdict in verdicts.items() if not verdict.ok and verdict.kind != "kink"
+              and verdict.numbers.get("compared")]
+    if not inputs:
+        return problem, truths
+    from ibpcl.verify.guards import Cleaned, in_words  # for gradients that are not right only
+    cleaned = Cleaned(problem, w[0])
+    if cleaned.problem is None:
+        return problem, truths
+    scrap = Report("", [])
+    better_truths, better = _judged(cleaned.problem, inputs, scrap, w, rng, rtol, mode)
+    for j, verdict in better.items():
+        before = verdicts[j]
+        if not verdict.ok:
+            if before.kind != "wrong" or verdict.kind == "wrong":
+                verdicts[j] = verdict
+            continue
+        gap = before.error * np.max(np.abs(np.asarray(problem.gradients(w[0])[problem.wrt.index(j)])), initial=0.0)
+        words = in_words(cleaned.that_matter(j, gap))
+        if before.error <= GUARDED:
+            before.kind, before.words = "ok", ""
+            before.numbers = {**before.numbers, "wrong": 0, "rtol": max(before.error, before.numbers.get("rtol", 0.0))}
+            for key in ("worst", "got", "expected"):
+                before.numbers.pop(key, None)
+            _add_habit(report, problem, Finding("guard", f"right up to {words}", inputs=(j,)), before.error)
+        else:
+            before.kind, before.hint = "undecided", HINTS["guard"]
+            before.words = f"{words} explains the whole difference, but it is as large as {before.error:.0e} here"
+    return cleaned.problem, {**truths, **better_truths}
+
+
+def _unless_rounded(report, problem, evidence, wrong):
+    """Return the inputs whose gradients are not right up to rounded constants; the others become "ok"."""
+    slightly = [j for j in wrong if report.inputs[problem.wrt.index(j)].error <= GUARDED]
+    if not slightly:
+        return wrong
+    from ibpcl.verify.numbers import Numbers, rounded  # for gradients that are slightly wrong only
+    for group in [slightly] + ([[j] for j in slightly] if len(slightly) > 1 else []):
+        try:
+            numbers = rounded(Numbers(evidence, group))
+        except Exception:                               # a changed function may do anything at all
+            numbers = []
+        if not numbers:
+            continue
+        places = " and ".join(dict.fromkeys(f"{n.value:.10g} in {n.line.split(':')[0]}" for n in numbers))
+        words = f"right up to the rounded {'constants' if len(numbers) > 1 else 'constant'} {places}"
+        for j in group:
+            verdict = report.inputs[problem.wrt.index(j)]
+            verdict.kind = "ok"
+            verdict.numbers.update(wrong=0, rtol=max(verdict.error, verdict.numbers.get("rtol", 0.0)))
+            for key in ("worst", "got", "expected"):
+                verdict.numbers.pop(key, None)
+            _add_habit(report, problem, Finding("guard", words, inputs=(j,)), verdict.error)
+        wrong = [j for j in wrong if j not in group]
+        if group is slightly:
+            break
+    return wrong
+
+
+def _add_habit(report, problem, finding, error):
+    """Add a note on a guard, or the input to the note that is there already."""
+    for habit in report.habits:
+        if habit["kind"] == finding.kind and habit["words"].startswith(finding.words):
+            habit["inputs"] = list(dict.fromkeys(habit["inputs"] + [problem.names[j] for j in finding.inputs]))
+            return
+    report.habits.append(_habit(problem, finding._replace(words=f"{finding.words} (off by {error:.0e})")))
+
+
+def _contract(problem, report, w):
+    """Put what breaks the contract of a vector-Jacobian product first in the verdicts."""
+    findings, habits = breaches(problem, w[0])
+    report.habits += [_habit(problem, item) for item in habits]
+    for item in findings:
+        for j in item.inputs:
+            verdict = report.inputs[problem.wrt.index(j)]
+            if verdict.verdict != "wrong":
+                verdict.kind, verdict.hint = item.kind, item.hint
+            verdict.words = f"{item.words}; {verdict.words}".rstrip("; ")
+
+
+def _habit(problem, finding):
+    return {**_plain(finding), "inputs": [problem.names[j] for j in finding.inputs]}
 
 
 def _judged(problem, inputs, report, w, rng, rtol, mode):
@@ -238,7 +363,8 @@ def _blame(problem, report, found):
     for item in found:
         for j in item.inputs:
             verdict = report.inputs[problem.wrt.index(j)]
-            numbers = f"; its numbers are wrong, too: {verdict.words}" if verdict.words and not verdict.ok else ""
+            numbers = f"; its numbers are wrong, too: {verdict.words}" if verdict.verdict == "wrong" and verdict.words \
+                else ""
             verdict.kind, verdict.words, verdict.hint = item.kind, item.words + numbers, item.hint
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from ibpcl.verify.differences import first_step
 from ibpcl.verify.kinds import HINTS
 from ibpcl.verify.kinks import kinks
+from ibpcl.verify.onesided import outside
 from ibpcl.verify.report import InputVerdict
 from ibpcl.verify.symmetric import for_symmetric_changes
 from ibpcl.verify.witness import NORMWISE, along_directions, approached, measure, slope
@@ -14,6 +15,7 @@ DIRECTIONS = 5
 SPARSE = 12             # directions of a few entries each, which confirm the complex step where kinks are near
 SUSPECTS = 40           # entries that are looked at with plain differences before they are blamed, until
 GUILTY = 4              # ... so many of them are
+MOST_KINKS = 40         # entries at kinks of a large input that are looked at
 FEW = 16                # entries of such a direction
 PROBES = 200            # blocks of entries that are tried in the search for those that fail
 PROVED = 1e-3           # an error that may be larger than this share of the gradient leaves the verdict undecided
@@ -36,10 +38,10 @@ def judge(problem, j, w, pulled, rng, rtol, full, truths):
         return _judge_large(problem, j, w, arrays, rng, rtol, truths)
     truth = measure(problem, j, np.arange(int(np.prod(shape))), rng, rtol)
     truth = for_symmetric_changes(truth, np.asarray(problem.point[j]), name, arrays)
-    return _judge_entries(problem, j, w, arrays, truth, truths, rtol)
+    return _judge_entries(problem, j, w, arrays, truth, truths, rtol, rng)
 
 
-def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
+def _judge_entries(problem, j, w, arrays, truth, truths, rtol, rng):
     """Judge by the entries that were measured."""
     shape, name, entries = problem.shape(j), problem.names[j], truth.entries
     off, errors, coarse, gap = _compare(problem, j, truth, list(zip(w, arrays, strict=False)))
@@ -47,16 +49,20 @@ def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
     coarse, error = float(np.max(coarse[usable], initial=0.0)), float(np.max(errors[usable], initial=0.0))
     if not np.all(np.isfinite([g.ravel()[entries[usable]] for g in arrays])):
         error = float("inf")
-    numbers = {"entries": int(np.prod(shape)), "compared": int(usable.sum()), "wrong": int(off.sum()),
-               "kinks": int((~usable).sum()), "witness": truth.method, "rtol": max(truth.rtol, coarse),
+    bad, judged = at_kinks(problem, j, w, arrays, entries[~usable], rng)
+    numbers = {"entries": int(np.prod(shape)), "compared": int(usable.sum()) + judged,
+               "wrong": int(off.sum()) + len(bad), "kinks": int((~usable).sum()),
+               "skipped": int((~usable).sum()) - judged, "witness": truth.method, "rtol": max(truth.rtol, coarse),
                "agreement": truth.agreement, "notes": truth.notes}
     if np.any(off):
         worst = int(np.argmax(np.where(off, np.nan_to_num(gap, nan=np.inf), -1.0)))
         numbers.update(worst=place(int(entries[worst]), shape), got=float(arrays[0].ravel()[entries[worst]]),
                        expected=float(truth.gradient(w[0])[0][worst]))
         return InputVerdict(name, "wrong", "", "", error, numbers)
+    if bad:
+        return kink_verdict(name, shape, bad, error, numbers)
     if truth.jacobian.size and not numbers["compared"]:
-        return InputVerdict(name, "undecided", "the forward has a kink at every entry, so nothing could be compared",
+        return InputVerdict(name, "undecided", "the forward jumps at every entry, so nothing could be compared",
                             "move the inputs a little", error, numbers)
     refused = int(np.sum(~np.all(np.isfinite(truth.jacobian), axis=0)))
     if refused:
@@ -68,6 +74,23 @@ def _judge_entries(problem, j, w, arrays, truth, truths, rtol):
     elif not np.any(truth.jacobian):
         words = "zero everywhere here, so this proves little: try other inputs"
     return _unless_coarse(name, words, error, coarse, numbers, rtol, "the witnesses are")
+
+
+def at_kinks(problem, j, w, arrays, entries, rng):
+    """Return (entries outside the range that their kink allows, number of entries judged)."""
+    rows = np.array([row for row, _ in zip(w, arrays, strict=False)])
+    return outside(problem, j, entries, rows, arrays, rng) if len(entries) else ([], 0)
+
+
+def kink_verdict(name, shape, bad, error, numbers, words=""):
+    """Return the verdict on an input whose gradient is outside its range at a kink."""
+    entry, got, allowed = bad[0]
+    row = int(np.argmax(np.maximum(allowed.low - got, got - allowed.high)))
+    left, right = allowed.sides[:, row]
+    words = f"{words}wrong at a kink, at {place(entry, shape)}: {got[row]:.4g} is not between the derivatives on " \
+        f"both sides, {left:.4g} and {right:.4g}"
+    kind = "kink" if np.all(np.isfinite(got)) else "non_finite"
+    return InputVerdict(name, kind, words, HINTS[kind], error, numbers)
 
 
 def _unless_coarse(name, words, error, coarse, numbers, rtol, witnesses):
@@ -116,11 +139,18 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
     """Judge along random directions; where they fail, at single entries."""
     x, name = np.asarray(problem.point[j]), problem.names[j]
     smooth = _away_from_kinks(problem, j, rng)
+    sharp = np.flatnonzero(smooth == 0)
+    some = sharp if len(sharp) <= MOST_KINKS else rng.choice(sharp, MOST_KINKS, replace=False)
+    bad, judged = at_kinks(problem, j, w, arrays, some, rng)
     numbers = {"entries": x.size, "directions": DIRECTIONS, "compared": DIRECTIONS, "wrong": 0,
-               "kinks": int(np.sum(smooth == 0))}
-    if not np.any(smooth):
+               "kinks": len(sharp), "skipped": 0 if judged == len(some) else len(sharp)}
+    if bad:
+        return kink_verdict(name, x.shape, bad, float("nan"), {**numbers, "compared": judged, "wrong": len(bad)})
+    if not np.any(smooth) and not judged:
         return InputVerdict(name, "undecided", "the forward has a kink at every entry that was looked at",
                             "move the inputs a little", numbers=numbers)
+    if not np.any(smooth):
+        return InputVerdict(name, "ok", "every entry is at a kink", "", 0.0, {**numbers, "compared": judged})
     seen = along_directions(problem, j, rng, rtol, DIRECTIONS, smooth)
     if not seen.trusted and seen.method == "complex step":
         agreement = _sparsely_confirmed(problem, j, rng, smooth)
@@ -138,7 +168,7 @@ def _judge_large(problem, j, w, arrays, rng, rtol, truths):
     if not failed:
         return _unless_coarse(name, "", error, coarse, numbers, rtol, "random directions are")
     entries = entries_to_look_at(x.shape, w.shape[1], rng, _probe(problem, j, w[0], arrays[0], seen, smooth, rng))
-    verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths, rtol)
+    verdict = _judge_entries(problem, j, w, arrays, measure(problem, j, entries, rng, rtol), truths, rtol, rng)
     if verdict.kind == "wrong" or len(entries) == x.size:
         return verdict
     # Differences may fail by chance where a kink or a pole is near by, but not where the complex step is right.

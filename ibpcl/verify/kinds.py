@@ -1,5 +1,7 @@
 """The kinds of mistakes by name, and what a person should look at first.
 
+A side effect that changes no numbers in normal use is a note beside the verdict, with the same kind.
+
 ======================  ==========================================================================
 kind                    meaning
 ======================  ==========================================================================
@@ -20,12 +22,17 @@ kind                    meaning
 ``wrong_shape``         not the shape of its input
 ``non_finite``          NaN or infinite where the true gradient is finite
 ``piecewise_constant``  the forward is rounded or thresholded, so its derivative is zero
-``changes_cotangent``   it overwrites ``dout``
-``changes_cache``       it overwrites what is cached
-``changes_input``       the pair overwrites its inputs
+``not_linear``          not linear in ``dout``
+``layout``              right only for some memory layouts of ``dout``
+``kink``                at a kink it lies outside the one-sided derivatives
+``guard``               right up to an epsilon, a cast or a rounded number (a note)
+``forward``             the backward is right for a forward that differs in one place
+``changes_cotangent``   it overwrites ``dout`` (a note)
+``changes_cache``       it overwrites or uses up what is cached (a note)
+``changes_input``       the pair overwrites its inputs (a note if that changes no numbers)
 ``noisy_gradient``      it draws random numbers
-``accumulates``         it grows from call to call
-``stale``               it uses what another call has left, not its cache
+``accumulates``         it grows from call to call (a note in an object of the user's)
+``stale``               it uses what another call has left, not its cache (a note if it has no cache)
 ``wrong``               none of these
 ======================  ==========================================================================
 """
@@ -46,6 +53,11 @@ HINTS = {
     "few_entries": "look at what is special there: borders, masks, ties, repeated indices, in-place writes",
     "precision": "compute in float64, and differentiate by hand rather than by differences",
     "piecewise_constant": "a straight-through estimate is no gradient: check the smooth part, without the rounding",
+    "not_linear": "every term of a vector-Jacobian product is dout times something that does not depend on dout",
+    "layout": "use dout as an array: no .data, no strides, no assignment to dout.shape",
+    "kink": "at a kink return a value between the derivatives on both sides, such as 0 or 1 for a ReLU",
+    "guard": "differentiate the guard, too, or make it smaller: it is not small beside the numbers that it guards",
+    "forward": "compare the line with the formula that you wanted to write down",
     "undecided": "use float64 throughout, smaller and better conditioned inputs, fewer exact zeros, and a forward that "
                  "takes complex numbers (no np.abs, .real or cast); or check the stages one by one",
     "wrong_shape": "the gradient of an input has the shape of that input",

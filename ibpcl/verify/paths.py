@@ -22,7 +22,7 @@ import numpy as np
 from ibpcl.verify.bench import Recording, affordable
 from ibpcl.verify.differences import central, complex_step, first_step, random_direction
 from ibpcl.verify.kinds import Finding
-from ibpcl.verify.source import Code, is_array
+from ibpcl.verify.source import Code, executed_by, is_array
 from ibpcl.verify.words import constant_name
 
 MOST_PLACES = 150
@@ -44,7 +44,8 @@ class Forward:
     """
 
     def __init__(self, evidence):
-        self.evidence, self.code, self.recordings = evidence, Code(inspect.unwrap(evidence.problem.f)), []
+        self.evidence, self.code, self.recordings = evidence, \
+            Code(inspect.unwrap(evidence.problem.f), executed_by(evidence.problem.call)), []
         for problem in evidence.problems:
             again = []
             self.recordings.append(Recording(self.code, lambda f, problem=problem, again=again: again.append(

@@ -33,10 +33,19 @@ class Problem:
     keywords: frozenset = frozenset()           # inputs that ``f`` takes by keyword only
     clock: Clock = field(default_factory=Clock)
     partial: bool = False                       # whether gradients may be missing; they are None then
+    renewed: bool = False                       # whether each backward needs a forward of its own just before it
 
     def at(self, point):
         """Return the same pair at another point."""
         return replace(self, point=tuple(point))
+
+    def with_forward(self, f):
+        """Return another forward with the same gradient function."""
+        return replace(self, f=f)
+
+    def with_gradient(self, f_vjp):
+        """Return the same forward with another gradient function."""
+        return replace(self, f_vjp=f_vjp)
 
     def with_input(self, j, value):
         """Return the point with input ``j`` replaced."""
@@ -89,8 +98,14 @@ class Problem:
 
     def gradients(self, w, point=None):
         """Pull the cotangent vector ``w`` back: a tuple of what ``f_vjp`` returned, one item for each gradient."""
+        return self.pulled(w, lambda dout: dout, point)
+
+    def pulled(self, w, change, point=None):
+        """Return the same for a cotangent that was changed, each of its arrays by ``change(array)``."""
         outputs, several, cache = self.call(point)
-        return gradients_in_order(self.f_vjp(shaped_like(w, outputs, several), cache), self)
+        dout = shaped_like(w, outputs, several)
+        dout = tuple(map(change, dout)) if several else change(dout)
+        return gradients_in_order(self.f_vjp(dout, cache), self)
 
 
 def shaped_like(w, outputs, several):

@@ -10,6 +10,7 @@ from ibpcl.verify.plain import plain, restored
 from ibpcl.verify.words import count
 
 WIDTH = 80
+METHODS = {"complex step": "complex step", "Richardson differences": "differences"}
 
 
 def worst(verdicts):
@@ -73,30 +74,32 @@ class InputVerdict(Judged):
 
     @property
     def score(self):
-        """One if right, zero if undecided; else half the share of entries that are right."""
-        compared = self.numbers.get("compared", 0)
-        share = 1 - self.numbers["wrong"] / compared if compared else 0.0
-        return {"ok": 1.0, "undecided": 0.0, "wrong": 0.5 * share}[self.verdict]
+        """One if right, zero if undecided, half the share of right entries if wrong; what was skipped is not right."""
+        n = self.numbers
+        compared, entries, skipped = n.get("compared", 0), n.get("entries", 0), n.get("skipped", 0)
+        seen = 1 - skipped / entries if entries else 1.0
+        share = 1 - n["wrong"] / compared if compared else 0.0
+        return {"ok": seen, "undecided": 0.0, "wrong": 0.5 * share * seen}[self.verdict]
 
     def lines(self):
         """Return the verdict as a list of lines without indentation."""
         n = self.numbers
         over = f"{n['directions']} random directions" if "directions" in n else count(n.get("compared", 0))
-        skipped = f", {n['kinks']} skipped at kinks" if n.get("kinks") else ""
+        over += f", {n['skipped']} skipped at jumps" if n.get("skipped") else ""
         if self.ok:
             allowed = f" (tolerance {n['rtol']:.0e})" if "rtol" in n else ""
-            return [f"error {self.error:.1e}{allowed} over {over}{skipped}" + (f"; {self.words}" if self.words else "")]
+            return [f"error {self.error:.1e}{allowed} over {over}" + (f"; {self.words}" if self.words else "")]
         lines = [self.words]
         if self.kind == "undecided" and "rtol" in n and np.isfinite(self.error):
-            lines.append(f"error {self.error:.1e} (tolerance {n['rtol']:.0e}) over {over}{skipped}")
+            lines.append(f"error {self.error:.1e} (tolerance {n['rtol']:.0e}) over {over}")
         if "worst" in n:
-            lines.append(f"wrong at {n['wrong']} of {count(n['compared'])}{skipped}; worst at {n['worst']}: got "
+            lines.append(f"wrong at {n['wrong']} of {over}; worst at {n['worst']}: got "
                          + _apart(n["got"], n["expected"]))
         if "where" in n:
             lines.append(n["where"])
         if np.isfinite(n.get("taylor_slope", np.nan)):
             lines.append(f"Taylor remainder: slope {n['taylor_slope']:.2f} (right: 2, wrong: 1)")
-        return lines + ([f"hint: {self.hint}"] if self.hint else [])
+        return lines
 
     def to_dict(self):
         """Return plain values only, ready for ``json.dumps``."""
@@ -118,6 +121,8 @@ class Report(Judged):
     notes : list of str
         What is worth knowing but no mistake.
     numbers : dict
+    habits : list of dict
+        Side effects and guards that leave the numbers right: ``kind``, ``words``, ``hint`` and ``inputs``.
     """
 
     title: str
@@ -125,6 +130,7 @@ class Report(Judged):
     problems: list = field(default_factory=list)
     notes: list = field(default_factory=list)
     numbers: dict = field(default_factory=dict)
+    habits: list = field(default_factory=list)
     curves: dict = field(default_factory=dict, repr=False)
 
     @property
@@ -157,18 +163,40 @@ class Report(Judged):
         verdict = "ok" if self.ok else self.verdict.upper() + (
             f" for {len(wrong)} of {len(self.inputs)} inputs" if wrong else "")
         lines = [f"{self.title}: {verdict}, score {self.score:.2f}"]
-        name_width = max((len(item.name) for item in self.inputs), default=0)
-        indent = " " * (4 + min(name_width, 16))
-        for item in self.inputs:
-            first, *rest = item.lines()
-            lines += _wrapped(f"  {item.name:<{name_width}}  {item.kind}: {first}", indent)
+        right = [item for item in self.inputs if item.ok and not item.words]
+        for names, first, *rest in _grouped([item for item in self.inputs if item not in right]):
+            lines += _wrapped(f"  {names}  {first}", "      ")
             for line in rest:
-                lines += _wrapped(indent + line, indent + "  ")
+                lines += _wrapped(f"      {line}", "        ")
+        if right:
+            lines += _wrapped(f"  {self._right(right)}", "    ")
+        named = {item.words for item in self.inputs}
         for problem in self.problems:
-            lines += _wrapped(f"  {problem['kind']}: {problem['words']}", "    ")
-            lines += _wrapped(f"    hint: {problem['hint']}", "      ")
-        lines += [line for note in [self._witnesses(), *self.notes] if note for line in _wrapped(f"  {note}", "    ")]
+            if not any(problem["words"] in words for words in named):
+                lines += _wrapped(f"  {problem['kind']}: {problem['words']}", "    ")
+                lines += _wrapped(f"    hint: {problem['hint']}", "      ")
+        for habit in self.habits:
+            lines += _wrapped(f"  note: {habit['words']}", "    ")
+        witnesses = "" if len(right) == len(self.inputs) else self._witnesses()
+        lines += [line for note in [witnesses, *self.notes] if note for line in _wrapped(f"  {note}", "    ")]
         return "\n".join(lines)
+
+    def _right(self, items):
+        """Return one line for the inputs whose gradients are right."""
+        total = sum(item.numbers.get("compared", 0) for item in items if "directions" not in item.numbers)
+        directed = [item for item in items if "directions" in item.numbers]
+        over = [count(total)] if total else []
+        over += [f"{sum(item.numbers['directions'] for item in directed)} random directions"] if directed else []
+        skipped = sum(item.numbers.get("skipped", 0) for item in items)
+        over += [f"{skipped} skipped at jumps"] if skipped else []
+        names = ", ".join(item.name for item in items)
+        names = names if len(names) <= 24 else f"{len(items)} inputs"
+        error = max((item.error for item in items), key=lambda error: (np.isnan(error), error))
+        allowed = max((item.numbers["rtol"] for item in items if "rtol" in item.numbers), default=None)
+        tolerance = "" if allowed is None else f" (tolerance {allowed:.0e})"
+        methods = dict.fromkeys(METHODS[item.numbers["witness"]] for item in items if "witness" in item.numbers)
+        by = f", {' and '.join(methods)}" if methods else ""
+        return f"{names}: error {error:.0e}{tolerance} over {', '.join(over)}{by}"
 
     def _witnesses(self):
         methods = dict.fromkeys(item.numbers["witness"] for item in self.inputs if "witness" in item.numbers)
@@ -183,14 +211,16 @@ class Report(Judged):
         """Return plain values only, ready for ``json.dumps``."""
         return {"title": self.title, "ok": self.ok, "verdict": self.verdict, "score": self.score,
                 "error": plain(self.error), "numbers": plain(self.numbers), "problems": plain(self.problems),
-                "notes": list(self.notes), "inputs": [item.to_dict() for item in self.inputs]}
+                "notes": list(self.notes), "habits": plain(self.habits),
+                "inputs": [item.to_dict() for item in self.inputs]}
 
     @classmethod
     def from_dict(cls, entries):
         """Restore a report, without curves, from :meth:`to_dict`; its verdict is made anew, of the kinds."""
         inputs = [InputVerdict(*(restored(item[key]) for key in ("name", "kind", "words", "hint", "error", "numbers")))
                   for item in entries["inputs"]]
-        return cls(entries["title"], inputs, entries["problems"], entries["notes"], restored(entries["numbers"]))
+        return cls(entries["title"], inputs, entries["problems"], entries["notes"], restored(entries["numbers"]),
+                   entries.get("habits", []))
 
     @property
     def figures(self):
@@ -200,6 +230,24 @@ class Report(Judged):
     def html(self):
         """Return the report as a page of its own, with the V-curve and the Taylor plot of every input."""
         return page([self])
+
+
+def _grouped(items):
+    """Return the lines of some verdicts, those with equal sentences together, with their names in front."""
+    groups = {}
+    for item in items:
+        key = (item.kind, item.words, item.numbers.get("where"), item.hint) if not item.ok else id(item)
+        groups.setdefault(key, []).append(item)
+    rows = []
+    for several in groups.values():
+        first, *rest = several[0].lines()
+        if len(several) > 1:
+            rest = [line for line in rest if line == several[0].numbers.get("where")]
+            rest += [f"{item.name}: {line}" for item in several for line in item.lines()[1:]
+                     if line.startswith(("wrong at", "error"))]
+        hint = [f"hint: {several[0].hint}"] if several[0].hint else []
+        rows.append((", ".join(item.name for item in several), f"{several[0].kind}: {first}", *rest, *hint))
+    return rows
 
 
 def _apart(got, expected):

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import inspect
 import linecache
+import sys
 import textwrap
 import types
 from functools import cached_property
@@ -30,12 +31,15 @@ class Code:
     """A function, a bound method or an adapter around them, with the helpers of its file that it calls.
 
     ``trees`` has the tree of each by its name, the function first, with the line numbers of the file; ``places`` every
-    expression in them that has a value.  Raises ``ValueError`` if the source can't be read: built-in, compiled, or
-    typed into a plain interpreter.
+    expression in them that has a value.  Methods of classes in the file are read, too: those called on ``self``, and
+    those of ``executed``, the code objects that a call of the function has run.  Raises ``ValueError`` if the source
+    can't be read: built-in, compiled, or typed into a plain interpreter.
     """
 
-    def __init__(self, function):
-        self.adapters, owner = [], None
+    def __init__(self, function, executed=()):
+        self.adapters, owner, changes = [], None, getattr(function, "changes", None)
+        if changes is not None:                         # a changed version of a function: read that, and change it
+            function, executed, change = changes
         while isinstance(function, Adapted):
             self.adapters.append(function)
             owner = function.owner
@@ -44,37 +48,41 @@ class Code:
         self.function = function.__func__ if inspect.ismethod(function) else function
         if not isinstance(self.function, types.FunctionType):
             raise ValueError(f"no Python source: {function!r}")
-        self.scope, self.trees, self.owners = {}, {}, {}
-        self._add(self.function, owner or type(self.bound))
+        self.scope, self.trees, self.owners, self.executed = {}, {}, {}, executed
+        self._add(self.function, owner or (type(self.bound) if self.bound is not None else None))
         self.name = next(iter(self.trees))
+        self.owners.pop(self.name, None)
         self.file = self.function.__code__.co_filename
         self.places = [place for tree in self.trees.values() for place in _places(tree)]
         for number, place in enumerate(self.places):
             place.node.place = number                   # survives a deep copy
+        if changes is not None:
+            change(self)
 
     def _add(self, function, owner=None):
         """Add a function, or a method of a class, and what it calls in its file."""
-        tree = _parsed(function)
-        if tree.name in self.trees:
+        key = function.__name__ if owner is None else f"{owner.__name__}__{function.__name__}"
+        if key in self.trees:
             return
-        self.trees[tree.name] = tree
+        if "__class__" in function.__code__.co_freevars:
+            raise ValueError(f"{function.__qualname__} calls super()")
+        tree = _parsed(function)
+        self.trees[tree.name if tree.name == "lambda_" else key] = tree
+        if tree.name != "lambda_":
+            tree.name = key
+        if owner is not None:
+            self.owners[key] = (owner, function.__name__)
         around = dict(inspect.getclosurevars(function).nonlocals)
         self.scope.update(around)
         known = {**function.__globals__, **around}
+        classes = [value for value in known.values() if isinstance(value, type)
+                   and value.__module__ == function.__module__]
         for node in ast.walk(tree):
-            called, kind = known.get(node.id) if isinstance(node, ast.Name) else None, None
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                holder = known.get(node.value.id)
-                kind = owner if node.value.id == "self" else None if inspect.ismodule(holder) else type(holder)
-                called = vars(kind).get(node.attr) if kind is not None else None
-            if isinstance(called, types.FunctionType) and called.__module__ == function.__module__ \
-                    and called.__code__.co_filename == function.__code__.co_filename and called is not function:
-                try:
-                    self._add(called, kind)
-                except ValueError:
-                    continue
-                if kind is not None:
-                    self.owners.setdefault(called.__name__, kind)
+            for called, kind in _called(node, known, owner, classes, self.executed):
+                if called.__module__ == function.__module__ and called is not function \
+                        and called.__code__.co_filename == function.__code__.co_filename:
+                    with contextlib.suppress(ValueError):
+                        self._add(called, kind)
 
     def compile(self):
         """Return the function made from its trees, as they are now, in a copy of its namespace."""
@@ -95,9 +103,9 @@ class Code:
         """Return a function during whose calls the methods of its classes are those of the trees."""
         def function(*arguments, **options):
             with contextlib.ExitStack() as stack:
-                for name, owner in self.owners.items():
+                for key, (owner, name) in self.owners.items():
                     stack.callback(setattr, owner, name, vars(owner)[name])
-                    setattr(owner, name, namespace[name])
+                    setattr(owner, name, namespace[key])
                 return made(*arguments, **options)
 
         return function
@@ -139,6 +147,49 @@ class Place:
     def text(self):
         """The expression as source."""
         return ast.unparse(self.node)
+
+
+def _called(node, known, owner, classes, executed):
+    """Yield (function, its class or None): what an expression may call, as far as its source is worth reading."""
+    if isinstance(node, ast.Name):
+        value = known.get(node.id)
+        if isinstance(value, types.FunctionType):
+            yield value, None
+    elif isinstance(node, ast.Attribute):
+        holder = known.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        if isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None:
+            kinds = owner.__mro__
+        elif holder is not None:
+            kinds = () if inspect.ismodule(holder) else getattr(type(holder), "__mro__", ())
+        else:
+            kinds = [kind for kind in classes if getattr(vars(kind).get(node.attr), "__code__", None) in executed]
+        for kind in kinds:
+            if isinstance(vars(kind).get(node.attr), types.FunctionType):
+                yield vars(kind)[node.attr], kind
+                if isinstance(kinds, tuple):            # the first in the order of inheritance
+                    break
+
+
+def executed_by(call):
+    """Return the code objects of the Python functions that a call runs.
+
+    >>> executed_by(lambda: is_array(1.0)) >= {is_array.__code__}
+    True
+    """
+    found, before = set(), sys.getprofile()
+
+    def note(frame, event, argument):
+        if event == "call":
+            found.add(frame.f_code)
+
+    sys.setprofile(note)
+    try:
+        call()
+    except Exception:                                   # code under check may raise anything
+        return found
+    finally:
+        sys.setprofile(before)
+    return found
 
 
 def _parsed(function):

@@ -22,6 +22,7 @@ class Suspects:
         reached = {n: _reached(bench, make, n) for n in self.tested}
         self.places = {n for n, inputs in reached.items() if wrong <= inputs and not inputs & right}
         self.any = bool(self.places)
+        self.linear = all(map(bench.evidence.linear, [j for j in wrong if bench.evidence.fits(j)]))
         self.innocent, self.likely = set(), set()       # statements that can't be wrong, or can be, by measurement
 
     def allow(self, edit):

@@ -54,10 +54,16 @@ def test_the_remainders_have_slopes_one_two_and_three():
     np.testing.assert_allclose(found["slopes"], (2, 1, 3), atol=0.02)
 
 
-@found.says("A difference across the kink gives one half, whatever the gradient says.", "says how many")
-def test_kinks_are_left_out():
+@found.says("A difference across the kink gives one half, whatever the gradient says.", "lies between them",
+            "five would be wrong")
+def test_kinks_allow_what_lies_between_the_slopes():
     np.testing.assert_allclose(found["difference"][0, :2], 0.5, atol=1e-9)
-    assert "2 skipped at kinks" in found.printed and "with slope one at the kink: True" in found.printed
+    assert "with slope one at the kink: True" in found.printed
+
+    def five_at_zero(dout, on):
+        return dout * np.where(found["at_the_kink"] == 0, 5.0, on)
+
+    assert found["check"](found["relu"], five_at_zero, (found["at_the_kink"],))["h"].kind == "kink"
 
 
 @found.says("the *forward* is named as the one that cannot be measured that way, and the differences decide",

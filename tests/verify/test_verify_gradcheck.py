@@ -144,12 +144,68 @@ def test_a_forward_that_is_not_complex_safe_is_named_and_not_blamed_on_the_gradi
     assert wrong["x"].kind == "constant_factor"
 
 
-def test_kinks_are_skipped_and_counted_and_the_rest_is_judged():
-    x = np.array([0.0, 1.0, -1.0, 0.0, 2.0])
-    report = check(lambda x: (np.maximum(x, 0), x), lambda d, x: d * (x >= 0), (x,))
+AT_ZERO = np.array([0.0, 1.0, -1.0, 0.0, 2.0])
+
+
+def relu(x):
+    return np.maximum(x, 0), x
+
+
+def relu_vjp(at_zero):
+    return lambda d, x: d * np.where(x == 0, at_zero, x > 0)
+
+
+@pytest.mark.parametrize("at_zero", [0.0, 0.5, 1.0])
+def test_at_a_kink_every_value_between_the_derivatives_on_both_sides_is_right(at_zero):
+    report = check(relu, relu_vjp(at_zero), (AT_ZERO,))
     assert report.ok
-    assert report["x"].numbers["kinks"] == 2
-    assert "2 skipped at kinks" in report.text()
+    assert report.score == 1
+    assert (report["x"].numbers["kinks"], report["x"].numbers["skipped"]) == (2, 0)
+
+
+@pytest.mark.parametrize("at_zero", [5.0, -1.0, 1.1])
+def test_at_a_kink_other_values_are_wrong(at_zero):
+    report = check(relu, relu_vjp(at_zero), (AT_ZERO,))
+    assert report["x"].kind == "kink"
+    assert "at a kink" in report.text()
+    assert report["x"].numbers["wrong"] == 2
+
+
+def test_kinks_that_the_inputs_do_not_meet_are_made():
+    x = RNG.standard_normal((3, 4))
+    assert check(relu, relu_vjp(5.0), (x,))["x"].kind == "kink"
+    assert check(relu, relu_vjp(1.0), (x,)).ok
+
+    def dense(x, b):
+        return np.maximum(x @ POINT[1] + b, 0), (x, b)
+
+    def dense_vjp(dout, cache, at_zero):
+        x, b = cache
+        z = x @ POINT[1] + b
+        d = dout * np.where(z == 0, at_zero, z > 0)
+        return d @ POINT[1].T, d.sum(axis=0)
+
+    assert check(dense, lambda d, c: dense_vjp(d, c, 0.0), (POINT[0], POINT[2])).ok
+    assert check(dense, lambda d, c: dense_vjp(d, c, 5.0), (POINT[0], POINT[2]))["b"].kind == "kink"
+
+
+def test_ties_may_go_to_one_or_be_shared_but_not_more():
+    tie = np.array([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0]])
+    for share in (1.0, 0.5):
+        report = check(lambda x: (x.max(axis=1), x), lambda d, x, share=share: d[:, None] * np.where(
+            np.sum(x == x.max(axis=1, keepdims=True), axis=1, keepdims=True) > 1, share, 1.0)
+            * (x == x.max(axis=1, keepdims=True)), (tie,))
+        assert report.ok
+
+    def squared(dout, x):
+        return dout * np.sum(x == x.max()) ** 2.0 * (x == x.max())
+
+    report = check(lambda x: (x.max(), x), squared, (tie[0],))
+    assert report["x"].kind == "kink"
+
+
+def test_wrong_elsewhere_is_wrong_at_kinks_or_not():
+    x = AT_ZERO
     wrong = check(lambda x: (np.maximum(x, 0), x), lambda d, x: d, (x,))
     assert not wrong.ok
     tie = np.array([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0]])
@@ -163,15 +219,21 @@ def test_a_forward_that_is_coarse_inside_is_judged_no_finer_than_it_is():
         return np.sin(np.real(x)).astype(np.float32).astype(float), np.real(x)
 
     x = np.linspace(0.1, 2, 9)
-    assert check(f, lambda d, x: d * np.cos(x), (x,)).undecided
+    assert check(f, lambda d, x: d * np.cos(x), (x,))["x"].numbers["rtol"] > 1e-6
     report = check(f, lambda d, x: d * np.cos(x) * x, (x,))
     assert report["x"].kind == "elementwise_factor"
 
 
-def test_kinks_everywhere_are_no_pass():
+def test_kinks_everywhere_hide_no_mistake_elsewhere():
+    assert check(lambda x: (np.maximum(x, 0), x), lambda d, x: d * (x > 0), (np.zeros(3),)).ok
     report = check(lambda x: (np.maximum(x, 0), x), lambda d, x: d, (np.zeros(3),))
-    assert report.undecided
-    assert "a kink at every entry" in report["x"].words
+    assert report.verdict == "wrong"
+    assert "your inputs hide it" in report["x"].words
+
+
+def test_jumps_everywhere_are_no_pass():
+    report = check(lambda x: (np.where(x.real >= 1, x + 1, x), x), lambda d, x: d, (np.ones(3),))
+    assert report.undecided or report.score < 1
 
 
 def test_ill_conditioned_forwards_are_given_room_but_only_as_much_as_they_need():
@@ -347,7 +409,9 @@ def test_a_float32_mean_hides_neither_a_sign_nor_a_factor(size, factor):
     def backward(dout, x):
         return dout * 2 * np.real(x) / x.size
 
-    assert check(forward, backward, (x,)).undecided
+    right = check(forward, backward, (x,))
+    assert right.ok
+    assert "float32" in right.habits[0]["words"]
     assert check(forward, lambda d, x: factor * backward(d, x), (x,)).verdict == "wrong"
 
 

@@ -8,10 +8,18 @@ import ast
 
 import numpy as np
 
+from ibpcl.verify.edits.carries import (
+    of_arguments,
+    of_carries,
+    of_derivative_at_dout,
+    of_single_steps,
+)
 from ibpcl.verify.edits.edit import Edit, Slot, in_place, is_numeric, name_of, replaced
 from ibpcl.verify.edits.indices import of_index, of_number, of_subscript
+from ibpcl.verify.edits.layout import of_axes, of_blocks, of_flattening, of_strides
 from ibpcl.verify.edits.names import of_names
 from ibpcl.verify.edits.rules import LATE, by_rule
+from ibpcl.verify.source import items_of
 
 __all__ = ["LATE", "edits_of"]
 
@@ -25,9 +33,43 @@ def edits_of(code, recording, suspects):
              for edit in _of_expression(place, recording.values)]
     for name, tree in code.trees.items():
         scope = recording.scopes.get(name, {})
+        places = [place for place in code.places if place.function == name]
         found += of_statements(tree, scope)
-        found += of_names([place for place in code.places if place.function == name], recording, scope, suspects)
+        found += of_names(places, recording, scope, suspects)
+        found += of_axes(tree)
+        for place in places:
+            found += _of_known(place, recording.values, scope, places, suspects)
+        for loop in ast.walk(tree):
+            if isinstance(loop, ast.For):
+                found += [*of_carries(loop, tree, scope), *of_single_steps(loop), *_of_written_windows(loop, scope)]
     return sorted(filter(suspects.allow, found), key=lambda edit: edit.rank)
+
+
+def _of_known(place, values, scope, places, suspects):
+    """Yield the edits of one expression that need to know the variables of its function."""
+    node = place.node
+    if not suspects.suspect(node):
+        return
+    if isinstance(node, ast.Subscript):
+        yield from of_strides(node, place, scope)
+    if isinstance(node, ast.Call) and place.inside == "formula":
+        yield from of_arguments(place, values, scope, places)
+    if not suspects.linear and place.whole:
+        entries = {text: value for name, holder in scope.items() if isinstance(holder, (tuple, list, dict))
+                   or hasattr(holder, "__dict__") for text, value in items_of(name, holder) if is_numeric(value)}
+        for name in list(scope):
+            if is_numeric(scope[name]) and np.ndim(scope[name]):
+                yield from of_derivative_at_dout(place, values, scope, entries, name)
+
+
+def _of_written_windows(loop, scope):
+    """Yield strides that are missing in what a loop writes to."""
+    for statement in ast.walk(loop):
+        if isinstance(statement, (ast.Assign, ast.AugAssign)):
+            held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            if isinstance(target, ast.Subscript):
+                yield from of_strides(target, Slot(target, statement, *held), scope)
 
 
 def _of_expression(place, values):
@@ -41,6 +83,9 @@ def _of_expression(place, values):
             yield from of_number(place)
         elif isinstance(node, ast.Subscript):
             yield from of_subscript(place)
+            yield from of_blocks(place)
+        elif isinstance(node, ast.Call):
+            yield from of_flattening(place, values)
 
 
 def of_statements(tree, scope):

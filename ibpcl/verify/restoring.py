@@ -1,0 +1,199 @@
+"""State that a pair keeps between its calls: found, and put back before every forward.
+
+A layer object at the top of a file, a dict of gradients, a mutable default argument or a random generator make a call
+depend on those before it.  With the state put back, every forward starts as the first one did.
+"""
+
+import dis
+import functools
+import inspect
+import random
+import sys
+import types
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ibpcl.verify.doors.pair import Adapted
+from ibpcl.verify.problem import copied
+
+GENERATORS = (np.random.Generator, np.random.RandomState)
+MOST_FUNCTIONS = 60     # of a pair and its helpers that are looked at
+MOST_DEPTH = 6          # of values inside values that are compared
+MOST_NUMBERS = 1_000_000    # in a global array, above which it is taken for data, not for state
+
+
+class Holder(NamedTuple):
+    """One thing that keeps state: a value that can change, or a global name that is assigned again."""
+
+    name: str               # as in a sentence: "`grads`", "a default argument of `f_vjp`"
+    value: object           # None if the name itself is assigned again
+    namespace: dict | None  # in which it is assigned again
+    owned: bool             # whether it is an object of a class, which its users create and reset
+
+
+class State:
+    """The state that some functions keep between calls.
+
+    Parameters
+    ----------
+    *functions : callable
+    draws : bool
+        Whether random generators belong to it, the global ones included.
+    """
+
+    def __init__(self, *functions, draws=False):
+        self.draws = draws
+        self.holders = [holder for holder in _holders(functions)
+                        if draws or not isinstance(holder.value, GENERATORS)]
+        self.saved = self._copy()
+
+    def _copy(self):
+        values = [h.value if h.namespace is None else h.namespace.get(_bare(h.name)) for h in self.holders]
+        generators = (np.random.get_state(), random.getstate()) if self.draws else None     # noqa: NPY002
+        return copied(values), generators
+
+    def restore(self):
+        """Put everything back as it was when this object was made."""
+        values, generators = copied(self.saved[0]), self.saved[1]
+        for holder, value in zip(self.holders, values, strict=True):
+            if holder.namespace is not None:
+                holder.namespace[_bare(holder.name)] = value
+            else:
+                _put_back(holder.value, value)
+        if generators is not None:
+            np.random.set_state(generators[0])          # noqa: NPY002
+            random.setstate(generators[1])
+
+    def changed(self):
+        """Return the holders that are not as they were."""
+        now = self._copy()[0]
+        return [holder for holder, before, after in zip(self.holders, self.saved[0], now, strict=True)
+                if not _equal(before, after)]
+
+    def before(self, function):
+        """Return the same function, with the state put back before each of its calls."""
+        @functools.wraps(function)
+        def renewed(*arguments, **options):
+            self.restore()
+            return function(*arguments, **options)
+
+        return renewed
+
+
+def _bare(name):
+    return name.strip("`")
+
+
+def _holders(functions):
+    """Return the holders of some functions and of the helpers in their files that they name."""
+    found, seen, waiting = [], set(), list(functions)
+    while waiting and len(seen) < MOST_FUNCTIONS:
+        function = waiting.pop()
+        while isinstance(function, Adapted):
+            function = function.source
+        if inspect.ismethod(function):
+            found.append(Holder(f"the {type(function.__self__).__name__} object", function.__self__, None, True))
+            function = function.__func__
+        function = inspect.unwrap(function) if callable(function) else function
+        if not isinstance(function, types.FunctionType) or id(function) in seen:
+            continue
+        seen.add(id(function))
+        more, helpers = _of_function(function)
+        found += more
+        waiting += helpers
+    unique = {(id(h.value), id(h.namespace), h.name if h.value is None else ""): h for h in reversed(found)}
+    return list(reversed(unique.values()))
+
+
+def _of_function(function):
+    """Return the holders that a function names itself, and the helpers that it may call."""
+    name, found, helpers = function.__name__, [], []
+    found.append(Holder(f"an attribute of `{name}`", function.__dict__, None, False))
+    for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        if _mutable(value):
+            found.append(Holder(f"a default argument of `{name}`", value, None, _owned(value)))
+    read, written = set(), set()
+    for code in _codes(function.__code__):
+        read |= set(code.co_names)
+        written |= {i.argval for i in dis.get_instructions(code) if i.opname == "STORE_GLOBAL"}
+    named = {key: function.__globals__[key] for key in sorted(read) if key in function.__globals__}
+    named.update(inspect.getclosurevars(function).nonlocals)
+    for key, value in named.items():
+        if key in written and key in function.__globals__:
+            found.append(Holder(f"`{key}`", None, function.__globals__, _owned(value)))
+        elif _mutable(value):
+            found.append(Holder(f"`{key}`", value, None, _owned(value)))
+        elif isinstance(value, (types.FunctionType, types.MethodType, Adapted)):
+            helpers.append(value)
+        elif isinstance(value, type) and value.__module__ == function.__module__:
+            helpers += [item for item in vars(value).values() if isinstance(item, types.FunctionType)]
+    return found, helpers
+
+
+def _codes(code):
+    """Yield a code object and those of the functions defined inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _mutable(value):
+    if isinstance(value, np.ndarray):
+        return value.size <= MOST_NUMBERS
+    return isinstance(value, (list, dict, set, *GENERATORS)) or _owned(value)
+
+
+def _owned(value):
+    """Return whether a value is an object of a class that somebody wrote in Python, with attributes."""
+    kind = type(value)
+    module = sys.modules.get(kind.__module__)
+    return hasattr(value, "__dict__") and not isinstance(
+        value, (type, types.ModuleType, types.FunctionType, types.MethodType, np.ndarray, Adapted)) \
+        and getattr(module, "__file__", None) is not None and kind.__module__.split(".")[0] not in ("numpy", "scipy")
+
+
+def _put_back(now, saved):
+    """Give a value the content that a copy of it has kept."""
+    if isinstance(now, np.random.Generator):
+        now.bit_generator.state = saved.bit_generator.state
+    elif isinstance(now, np.random.RandomState):
+        now.set_state(saved.get_state())
+    elif isinstance(now, list):
+        now[:] = saved
+    elif isinstance(now, (dict, set)):
+        now.clear()
+        now.update(saved)
+    elif isinstance(now, np.ndarray):
+        if now.flags.writeable and now.shape == saved.shape:
+            now[...] = saved
+    else:
+        vars(now).clear()
+        vars(now).update(vars(saved))
+
+
+def _equal(a, b, depth=0):
+    """Return whether two values hold the same; what cannot be compared counts as equal."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.shape == b.shape and (a.dtype.kind == "O" or bool(
+            np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")))
+    if isinstance(a, np.random.Generator):
+        return a.bit_generator.state == b.bit_generator.state
+    if depth > MOST_DEPTH:
+        return True
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key], depth + 1) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(_equal(x, y, depth + 1) for x, y in zip(a, b, strict=True))
+    if isinstance(a, (int, float, complex, str, bytes, bool, set)):
+        return a == b or (a != a and b != b)
+    return not hasattr(a, "__dict__") or _equal(vars(a), vars(b), depth + 1)
+
+
+def restored(problem, state):
+    """Return a problem whose forward starts from the same state at every call."""
+    return replace(problem, f=state.before(problem.f), renewed=True)

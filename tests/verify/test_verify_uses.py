@@ -1,0 +1,169 @@
+"""Side effects are notes beside a verdict on the numbers, and mistakes only where a normal use gets other numbers."""
+
+import numpy as np
+import pytest
+
+from ibpcl.verify import Report, check
+from ibpcl.verify.uses import alike, same_bits
+
+X = np.array([0.3, -0.7, 1.1])
+W = np.array([[0.5, -0.2], [0.1, 0.9], [-0.4, 0.3]])
+
+
+def mistakes(forward, backward, point=(X,)):
+    report = check(forward, backward, point)
+    assert not report.ok
+    assert report.score == 0
+    return [problem["kind"] for problem in report.problems]
+
+
+def habits(forward, backward, point=(X,)):
+    report = check(forward, backward, point)
+    assert report.ok, str(report)
+    assert report.score == 1
+    return [habit["kind"] for habit in report.habits]
+
+
+def test_a_forward_that_draws_from_outside_is_judged_with_the_same_draws():
+    rng = np.random.default_rng(0)
+
+    def dropout(x):
+        mask = rng.random(9) < 0.7
+        return x * mask, mask
+
+    x = np.linspace(-1, 1, 9) + 0.03
+    assert habits(dropout, lambda d, mask: d * mask, (x,)) == ["noisy_forward"]
+    assert check(dropout, lambda d, mask: d * mask * 2, (x,))["x"].kind == "constant_factor"
+
+
+def test_a_forward_whose_draws_cannot_be_repeated_is_unfit():
+    assert mistakes(lambda x: (x * np.random.default_rng().standard_normal(3), x), lambda d, x: d) == ["noisy_forward"]
+
+
+@pytest.mark.parametrize(("size", "ok"), [(1e-15, True), (1e-9, False)])
+def test_only_more_than_rounding_between_calls_is_noise(size, ok):
+    signs = iter(range(1, 10_000))
+    report = check(lambda x: (2 * x, x), lambda d, x: 2 * d * (1 + size * (next(signs) % 2)), (X,))
+    assert report.ok is ok
+    assert [problem["kind"] for problem in report.problems] == ([] if ok else ["noisy_gradient"])
+
+
+def test_a_forward_that_sums_in_another_order_each_time_is_not_noisy():
+    orders = iter(np.random.default_rng(1).permutation(3) for _ in range(100_000))
+
+    def forward(x):
+        return np.exp(sum(x[n] for n in next(orders))), x
+
+    assert habits(forward, lambda d, x: d * np.exp(x.sum()) + 0 * x) == []
+
+
+def test_noise_in_the_gradient_is_a_mistake():
+    rng = np.random.default_rng(0)
+    assert "noisy_gradient" in mistakes(lambda x: (2 * x, x), lambda d, x: 2 * d * (1 + 1e-6 * rng.random()))
+
+
+def test_a_forward_that_is_not_finite_is_unfit():
+    with np.errstate(all="ignore"):
+        assert mistakes(lambda x: (np.log(x), x), lambda d, x: d / x) == ["non_finite_forward"]
+
+
+def into_dout(dout, x):
+    dout *= 2
+    return dout
+
+
+def into_cache(dout, cache):
+    cache[0] *= 2
+    return cache[0] * dout
+
+
+def frees_cache(dout, cache):
+    return 2 * cache.pop() * dout
+
+
+@pytest.mark.parametrize(("forward", "backward", "kind"), [
+    (lambda x: (2 * x, x), into_dout, "changes_cotangent"),
+    (lambda x: (x * x, [x.copy()]), into_cache, "changes_cache"),
+    (lambda x: (x * x, [x]), frees_cache, "changes_cache"),
+])
+def test_what_a_backward_does_to_its_arguments_is_a_note(forward, backward, kind):
+    assert habits(forward, backward) == [kind]
+
+
+def test_an_overwritten_input_is_a_mistake_unless_the_next_call_gets_the_same_numbers():
+    def relu_in_place(x):
+        x[x < 0] = 0
+        return 1 * x, x > 0
+
+    def residual_in_place(x):
+        x -= 1
+        return x ** 2, x.copy()
+
+    assert habits(relu_in_place, lambda d, on: d * on) == ["changes_input"]
+    assert mistakes(residual_in_place, lambda d, r: 2 * d * r) == ["changes_input"]
+
+
+class Layer:
+    def __init__(self):
+        self.dw = np.zeros_like(W)
+
+    def forward(self, x, w):
+        self.x, self.w = x, w
+        return x @ w
+
+    def backward(self, dout):
+        self.dw += np.outer(self.x, dout)
+        return self.w @ dout, self.dw
+
+
+def test_an_object_that_adds_up_is_judged_with_a_fresh_object():
+    def forward(x, w):
+        layer = Layer()
+        return layer.forward(x, w), layer
+
+    assert habits(forward, lambda d, layer: layer.backward(d), (X, W)) == ["accumulates"]
+    wrong = check(forward, lambda d, layer: [-g for g in layer.backward(d)], (X, W))
+    assert [item.kind for item in wrong.inputs] == ["sign", "sign"]
+
+
+def test_one_object_for_all_calls_is_judged_as_one_backward_after_each_forward():
+    layer = Layer()
+    found = habits(lambda x, w: (layer.forward(x, w), None), lambda d, _: layer.backward(d), (X, W))
+    assert set(found) == {"accumulates", "stale"}
+
+
+def test_a_hidden_buffer_that_adds_up_is_wrong_from_the_second_step_on():
+    def backward(dout, x, buffer=np.zeros(3)):      # noqa: B008
+        buffer += 2 * dout
+        return buffer
+
+    report = check(lambda x: (2 * x, x), backward, (X,))
+    assert [problem["kind"] for problem in report.problems] == ["accumulates"]
+    assert "training step" in report.problems[0]["words"]
+
+
+def test_a_cache_that_is_not_used_is_wrong_where_two_forwards_come_first():
+    def forward(x):
+        forward.last = x
+        return x * x, (x,)
+
+    report = check(forward, lambda d, cache: 2 * forward.last * d, (X,))
+    assert [problem["kind"] for problem in report.problems] == ["stale"]
+    assert "two forwards" in report.problems[0]["words"]
+
+
+def test_habits_survive_json_and_are_in_the_text():
+    report = check(lambda x: (2 * x, x), into_dout, (X,))
+    again = Report.from_dict(report.to_dict())
+    assert again.ok
+    assert again.habits == report.habits
+    assert report.habits[0]["words"] in " ".join(report.text().split())
+
+
+@pytest.mark.parametrize(("a", "b", "same"), [
+    (np.array([1.0, np.nan]), np.array([1.0, np.nan]), True), (np.ones(2), np.ones(3), False),
+    (np.ones(2), np.ones(2, dtype=np.float32), False), (np.ones(1), np.ones(1) + 2.3e-16, False),
+])
+def test_same_bits(a, b, same):
+    assert same_bits(a, b) is same
+    assert alike(a, b) or not same
