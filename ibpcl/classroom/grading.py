@@ -184,7 +184,7 @@ def _one(handin, folder, box, key, mark, out, level):
 def _save(result, assignment, handin, out, level):
     folder = out / result.student
     folder.mkdir(exist_ok=True)
-    write_text(folder / "feedback.html", feedback(result, assignment, level))
+    write_text(folder / "feedback.html", feedback(result, assignment, level, handin.source))
     if handin.source:
         write_bytes(folder / "handin.py", handin.source.encode())
     write_json(folder / "result.json", result.to_dict())   # last: what is there is whole

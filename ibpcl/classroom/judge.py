@@ -10,6 +10,7 @@ import numpy as np
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom import variants
 from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.examples import add_examples
 from ibpcl.classroom.forwards import judge_extremes, judge_forward
 from ibpcl.classroom.gradients import judge_gradient
 from ibpcl.classroom.lines import add_lines
@@ -107,6 +108,7 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
             result.verdicts.append(judge_task(task, case, result.verdicts))
         if not public_only:
             result.flags += _numerical(case, result.verdicts)
+        add_examples(case, result.verdicts)
     except HandInError as error:
         return _not_graded(result, f"{handin.file} cannot be loaded: it {described(error, False, handin.file)}", start)
     except Exception as error:                            # ours, not the student's: never a grade
