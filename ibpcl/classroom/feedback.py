@@ -7,6 +7,7 @@ from ibpcl.classroom import code_view
 from ibpcl.classroom.pages import anchor, page, points
 from ibpcl.classroom.plain_words import plain, plain_hint, plain_reason, told_once
 from ibpcl.classroom.prose import to_html
+from ibpcl.classroom.verdict import in_words
 
 LEVELS = ("none", "kind", "line", "full")
 STATES = {"right": "right", "partial": "partly right", "wrong": "wrong",
@@ -68,6 +69,9 @@ def shown_words(verdict, level):
     for part in verdict.parts if level != "full" and verdict.kind == "vjp" else ():
         words = without_expressions(part.words) or plain(part.kind)
         told = [line.replace(part.words, words) if part.words else line for line in told]
+    for part in verdict.parts:
+        named = f"{part.name}: {in_words(part.kind)}"
+        told = [f"{part.name}: {plain(part.kind)}" if line == named else line for line in told]
     return told_once(told)
 
 
@@ -207,7 +211,9 @@ def _task(verdict, assignment, asked, level, source, first):
     if told and verdict.state not in ("by hand", "given by hand"):
         pieces.append("<ul>" + "".join(f"<li>{_ticks(line)}</li>" for line in told) + "</ul>")
     pieces += _examples(verdict, level)
-    pieces += [f"<p class='hint'>{_ticks(hint)}</p>" for hint in hints]
+    if hints:
+        listed = "".join(f"<li>{_ticks(_sentence(hint))}</li>" for hint in hints)
+        pieces.append(f"<div class='hint'><b>Hints</b><ul>{listed}</ul></div>")
     pieces += _code(verdict, assignment, source, [*told, *hints])
     if asked:
         pieces.append(f"<details><summary>What was asked</summary>{to_html(asked)}</details>")
@@ -268,7 +274,7 @@ def _figures(verdict):
     return [f"<details{opened}><summary>The check in figures</summary><div class='figures'>{shown}"
             "</div><p class='quiet'>Left: the error of a difference quotient against its step. For "
             "a right gradient it falls, until rounding makes it rise. Right: the Taylor remainder. "
-            "Its slope is 2 for a right gradient, and 1 for a wrong one.</p></details>"]
+            "with its slopes; a right gradient has those in brackets.</p></details>"]
 
 
 def _fits(task, before, inputs=None, verdict=None):
@@ -276,6 +282,18 @@ def _fits(task, before, inputs=None, verdict=None):
     some = verdict is not None and len(inputs) < sum(part.kind != "ok" for part in verdict.parts)
     about = f"The gradient of {', '.join(map(escape, inputs))}" if some else f"Task {escape(task)}"
     return f"{about} is right for your own {escape(before)}, so it needs no other work."
+
+
+def _sentence(hint):
+    """Return a hint that begins with a capital letter and ends with a point.
+
+    >>> _sentence("look for a minus"), _sentence("d(-x) = -dx")
+    ('Look for a minus.', 'd(-x) = -dx.')
+    """
+    first = hint.split(" ", 1)[0]
+    hint = hint[0].upper() + hint[1:] if first.isalpha() else hint
+    return hint if hint.endswith((".", "?", "!", ":")) or re.search(r"line \d+ of ", hint) \
+        else hint + "."
 
 
 def _ticks(text):

@@ -1,8 +1,6 @@
 """Grade a folder of hand-ins: in parallel, and going on where it was interrupted."""
 
-import csv
 import hashlib
-import io
 import re
 from functools import partial
 from pathlib import Path
@@ -13,11 +11,10 @@ from ibpcl.classroom.assignment import find
 from ibpcl.classroom.feedback import LEVELS, feedback
 from ibpcl.classroom.handin import HandIn
 from ibpcl.classroom.judge import judge
+from ibpcl.classroom.records import SETTINGS
 from ibpcl.classroom.verdict import Result
 from ibpcl.errors import UserError
-from ibpcl.storage import read_json, read_text, write_bytes, write_json, write_text
-
-SETTINGS, BY_HAND = "grading.json", "by-hand.csv"
+from ibpcl.storage import read_json, write_bytes, write_json, write_text
 
 
 def collect_one(folder):
@@ -119,50 +116,6 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
         if show:
             show(done, len(found), result)
     return [results[student] for student in found]
-
-
-def results_of(folder):
-    """Return the results in a folder that :func:`grade` has written, by student, and its settings."""
-    folder = Path(folder)
-    if not (folder / SETTINGS).exists():
-        raise UserError(f"class: {folder} has no {SETTINGS}: it is not a folder that `ibpcl class grade` wrote")
-    results = [Result.from_dict(read_json(path)) for path in sorted(folder.glob("*/result.json"))]
-    given = _given_by_hand(folder / BY_HAND)
-    for result in results:
-        for verdict in result.verdicts:
-            if verdict.pending and (found := given.get((result.student, verdict.task))) is not None:
-                if not 0 <= found <= verdict.most:
-                    raise UserError(f"class: {folder / BY_HAND}: {result.student}, {verdict.task}: points must be in "
-                                    f"0..{verdict.most:g}, got {found:g}")
-                verdict.points, verdict.state, verdict.words = found, "given by hand", ["graded by hand"]
-    return results, read_json(folder / SETTINGS)
-
-
-def write_by_hand(results, folder):
-    """Write the table for points that a person gives, keeping those that are there, and return its path."""
-    path = Path(folder) / BY_HAND
-    given, text = _given_by_hand(path), io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", "task", "most", "points"])
-    for result in results:
-        for verdict in result.verdicts:
-            if verdict.state in ("by hand", "given by hand"):
-                points = given.get((result.student, verdict.task), "")
-                writer.writerow([result.student, verdict.task, f"{verdict.most:g}", points])
-    write_text(path, text.getvalue())
-    return path
-
-
-def _given_by_hand(path):
-    """Return {(student, task): points} of the rows that are filled in."""
-    if not path.exists():
-        return {}
-    try:
-        rows = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""))
-        return {(row["student"], row["task"]): float(row["points"]) for row in rows if row["points"].strip()}
-    except (KeyError, AttributeError, ValueError):
-        raise UserError(f"class: {path} must have the columns student, task, most, points, and numbers as points; "
-                        "delete it to start again") from None
 
 
 def digest(assignment):

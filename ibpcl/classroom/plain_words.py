@@ -31,10 +31,11 @@ MISTAKES = {
     "missing": "not returned",
     "zero": "zero everywhere",
     "raises": "raises an exception",
-    "wrong": "wrong, without a simple cause",
+    "wrong": "wrong, no cause found",
 }
 POINT = re.compile(r"point \d+ \([\w ]+ shapes\): (.*)", re.DOTALL)
 EVERYWHERE = re.compile(r"wrong at (\d+) of \1 entries")
+ALONE = re.compile(r"wrong at 1 of 1 entries")
 HALVE = "set all inputs but one to zero: the part of the formula that is still wrong is in that input"
 
 
@@ -73,13 +74,14 @@ def told_once(lines):
 
     Examples
     --------
-    >>> told_once([f"point {n} (odd shapes): wrong at {n} of {n} entries" for n in (1, 2, 3)])
+    >>> told_once([f"point {n} (odd shapes): wrong at {n} of {n} entries" for n in (2, 3, 4)])
     ['every entry is wrong (at 3 points)']
     """
     groups = {}
     for line in lines:
         found = POINT.fullmatch(line)
-        words = EVERYWHERE.sub("every entry is wrong", found[1] if found else line)
+        words = ALONE.sub("the value is wrong", found[1] if found else line)
+        words = EVERYWHERE.sub("every entry is wrong", words)
         same = re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "#", words) if found else line
         groups.setdefault((bool(found), same), []).append(words)
     told = []

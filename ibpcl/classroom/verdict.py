@@ -108,6 +108,8 @@ class Result:
         For the teacher: nothing here changes the points.
     comment : str
         What the teacher says about the hand-in as a whole.
+    given : float, optional
+        Points for the hand-in as a whole that the teacher gave in place of the sum.
     deduction : float
         Points that are taken off for lateness.
     late_days : float
@@ -126,6 +128,7 @@ class Result:
     box: str = ""
     settings: str = ""
     comment: str = ""
+    given: float | None = None
     deduction: float = 0.0
     late_days: float = 0.0
 
@@ -134,6 +137,8 @@ class Result:
         """The points given so far, before a deduction; None if it is not graded."""
         if self.status != "graded":
             return None
+        if self.given is not None:
+            return round(self.given, 2)
         return round(sum(verdict.points for verdict in self.verdicts), 2)
 
     @property
