@@ -8,6 +8,19 @@ from ibpcl.classroom.reading.texts import clean
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+def cleaned_result(result):
+    """Return a result in which every text can be written and printed, and each sentence is one line.
+
+    Parameters
+    ----------
+    result : ibpcl.classroom.verdict.Result
+    """
+    result = cleaned(result)
+    verdicts = [replace(each, words=_lines(each.words)) for each in result.verdicts]
+    return replace(result, reason=" ".join(result.reason.split()), flags=_lines(result.flags),
+                   notes=_lines(result.notes), verdicts=verdicts)
+
+
 def cleaned(value):
     """Return a value in which every text can be written and printed.
 
@@ -28,3 +41,7 @@ def cleaned(value):
     if is_dataclass(value):
         return replace(value, **{each.name: cleaned(getattr(value, each.name)) for each in fields(value)})
     return value
+
+
+def _lines(texts):
+    return [" ".join(text.split()) for text in texts]

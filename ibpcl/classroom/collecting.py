@@ -13,7 +13,8 @@ from pathlib import Path
 from ibpcl.classroom import platforms, variants
 from ibpcl.classroom.assignment import named
 from ibpcl.classroom.choosing import Misfit, attempt_of, choose, is_blank, natural
-from ibpcl.classroom.handin import HandIn, from_candidate, opened
+from ibpcl.classroom.cleaning import cleaned
+from ibpcl.classroom.handin import HandIn, from_candidate, has_words, opened
 from ibpcl.classroom.reading import process
 from ibpcl.classroom.students import Roster, folded, folder_name, shown, variant_id
 from ibpcl.errors import UserError
@@ -105,10 +106,9 @@ class Collection:
                      "attempts": [{"file": one.name, "attempt": one.label, "late": one.late,
                                    "sha256": one.handin.sha256} for one in each.attempts],
                      "ignored": [list(pair) for pair in each.ignored]} for each in self.found]
-        return {"schema": SCHEMA, "platform": self.platform, "students": students,
-                "ignored": [list(pair) for pair in self.ignored],
-                "missing": [{"student": each.id, "name": each.full_name, "email": each.email} for each in self.missing],
-                "unknown": self.unknown}
+        missing = [{"student": each.id, "name": each.full_name, "email": each.email} for each in self.missing]
+        return cleaned({"schema": SCHEMA, "platform": self.platform, "students": students,
+                        "ignored": [list(pair) for pair in self.ignored], "missing": missing, "unknown": self.unknown})
 
 
 def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=None, any_form=False):
@@ -295,7 +295,7 @@ def _by_student(read, roster, assignment, key):
     """Return what each student handed in, by student."""
     claims = defaultdict(list)
     for unit, _, _, _, said in read:
-        if said.get("STUDENT"):
+        if has_words(said.get("STUDENT", "")):
             claims[variant_id(said["STUDENT"])].append(unit)
     owners = {variant_id(unit.student): unit for unit, *_ in read}
     students = {}
@@ -320,7 +320,7 @@ def _by_student(read, roster, assignment, key):
 
 def _student(unit, said, roster, claims, owners, assignment, key):
     """Return the id of the student of a unit, and a note where the names contradict each other."""
-    written = shown(said.get("STUDENT", ""))
+    written = shown(said.get("STUDENT", "")) if has_words(said.get("STUDENT", "")) else ""
     known = roster.match(unit.student, *unit.words) if len(roster) else None
     if known is not None:
         differs = written and variant_id(written) != variant_id(known.id)

@@ -6,18 +6,21 @@ Nothing here parses or unpacks what students wrote: :mod:`ibpcl.classroom.readin
 import functools
 import hashlib
 import re
+import sys
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from ibpcl.classroom.reading import process
 from ibpcl.classroom.reading.candidates import MOST_BYTES
-from ibpcl.classroom.reading.inspection import HARMLESS
+from ibpcl.classroom.reading.inspection import SCRATCH
 from ibpcl.classroom.reading.notebooks import place
 from ibpcl.errors import UserError
 
 __all__ = ["MOST_BYTES", "HandIn", "Refusal", "facts_of", "literals", "notes", "opened", "read", "refuse", "suspicions"]
 SUFFIXES = (".py", ".ipynb", ".zip")
 SHOWN_FILE = 80             # characters of a file's name in messages
+EXAMPLES = ("typing", "dataclasses", "functools", "itertools")          # of harmless modules
+OTHERS = ("ibpcl", "torch", "jax", "jaxlib", "tensorflow", "autograd", "cupy", "numba", "sympy", "pandas")
 
 
 class HandIn(NamedTuple):
@@ -191,7 +194,7 @@ def refuse(source, allowed):
     ----------
     source : str
     allowed : sequence of str
-        Packages that may be imported, besides :data:`ibpcl.classroom.reading.inspection.HARMLESS`.
+        Packages that may be imported; the harmless modules of the standard library are always allowed.
 
     Returns
     -------
@@ -213,9 +216,14 @@ def refuse(source, allowed):
 
 
 def _not_allowed(name, allowed):
-    common = ", ".join(each for each in HARMLESS if each in ("typing", "dataclasses", "functools", "itertools"))
-    return (f"imports {name or 'from its own folder'}; allowed are {', '.join(allowed)} and modules such as {common}; "
-            "functions of another file must be copied into this one")
+    top = name.split(".")[0]
+    if top in SCRATCH:
+        hint = 'put what needs it below `if __name__ == "__main__":`'
+    elif not top or (top not in sys.stdlib_module_names and top not in OTHERS):
+        hint = "if it is a file of yours, copy its functions into this one"
+    else:
+        hint = f"modules such as {', '.join(EXAMPLES)} are allowed, too"
+    return f"imports {name or 'from its own folder'}; allowed are {', '.join(allowed)}; {hint}"
 
 
 def suspicions(source):

@@ -201,7 +201,7 @@ def _moodle(path):
     who, number = match["who"].strip(" _"), match["number"] or ""
     # With groups the name is behind a hyphen: "Group A-Ada Byron".
     words = (who, who.partition("-")[2], who.rpartition("-")[2], f"Participant {number}", number, *who.split("_"))
-    return Unit(number or folded(who), who, words=words), match["file"] or path.name, {}
+    return Unit(number or folded(who), who, words=words), path.name, {}
 
 
 def _canvas(path):

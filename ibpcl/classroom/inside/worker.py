@@ -165,8 +165,8 @@ def run_cells(source, file, space):
 def _cells(source, file):
     """Yield number and syntax tree of each code cell; lines are those of the whole text."""
     heads = list(CELL.finditer(source))
-    ends = [head.start() for head in heads[1:]] + [len(source)]
-    for head, end in zip(heads, ends, strict=True):
+    for at, head in enumerate(heads):
+        end = heads[at + 1].start() if at + 1 < len(heads) else len(source)
         if head[1]:
             above = source.count("\n", 0, head.end())
             yield int(head[1]), ast.parse("\n" * above + source[head.end():end], file)

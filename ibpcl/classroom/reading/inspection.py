@@ -16,6 +16,9 @@ FORBIDDEN = ("__import__", "eval", "exec", "__builtins__", "__loader__")
 HARMLESS = ("__future__", "abc", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum",
             "fractions", "functools", "itertools", "math", "numbers", "operator", "string", "textwrap", "time",
             "typing", "typing_extensions", "warnings")
+# Packages for scratch cells.  None exists in the box, so in a notebook their import fails there and costs nothing.
+SCRATCH = ("matplotlib", "mpl_toolkits", "seaborn", "pandas", "plotly", "bokeh", "altair", "PIL", "IPython",
+           "ipywidgets", "tqdm", "google", "pytest", "sympy", "sklearn", "nbformat", "jupyter", "ipytest")
 CATCHING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 # Seconds of processor time for parsing, and more for each million characters: a text is parsed again and again.
 MOST_PARSING, MORE_PARSING = 1.5, 5.0
@@ -46,7 +49,7 @@ def inspect(source):
             found["error"] = [0, "takes Python too long to parse; is one expression or f-string very long?"]
             return found
         found["said"] = {name: value for node in tree.body for name, value in _said(node)}
-        guard = _Guards(tree)
+        guard = _Guards(tree, SCRATCH if source.startswith(notebooks.FIRST_LINE) else ())
         for node in ast.walk(tree):
             _look(node, guard, found)
         found["functions"] = {node.name: not _is_blank(node) for node in tree.body
@@ -155,8 +158,8 @@ class _Guards:
     in a ``try`` fails there as it does on a machine without it.
     """
 
-    def __init__(self, tree):
-        self.never, self.caught = set(), set()
+    def __init__(self, tree, scratch):
+        self.never, self.caught, self.scratch = set(), set(), scratch
         renamed = any(isinstance(node, ast.Name) and node.id in ("__name__", "TYPE_CHECKING")
                       and not isinstance(node.ctx, ast.Load) for node in ast.walk(tree))
         for node in ast.walk(tree):
@@ -167,7 +170,9 @@ class _Guards:
 
     def holds(self, node, package):
         """Return whether the import of a package at this node does no harm."""
-        return id(node) in self.never or (id(node) in self.caught and package not in sys.stdlib_module_names)
+        if package in self.scratch or id(node) in self.never:
+            return True
+        return id(node) in self.caught and package not in sys.stdlib_module_names
 
 
 def _is_main(test):

@@ -10,7 +10,7 @@ from ibpcl.classroom.reading import archives
 from ibpcl.classroom.reading.candidates import read_all
 from ibpcl.classroom.reading.inspection import inspect
 
-SECONDS = 15                # of processor time for a request
+SECONDS = 10                # of processor time for a request
 MEMORY = 1536 << 20
 MOST_CLASS = 512 << 20      # bytes of a zip of a whole class, packed
 MOST_UNPACKED = 2 << 30
