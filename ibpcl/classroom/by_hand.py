@@ -4,9 +4,9 @@
 column     contents
 =========  ================================================================================
 student    the student's id; letter case and lost leading zeros do not matter
-task       a task's id, ``all`` for the whole hand-in, or ``extension``
+task       a task's id, ``all`` for the whole hand-in, ``extension``, or ``late``
 most       the points of the task, for the reader's convenience
-points     the points given; with ``extension``, days; empty if nothing is decided yet
+points     the points given; with ``extension`` and ``late``, days; empty if nothing is decided yet
 comment    shown to the student
 =========  ================================================================================
 
@@ -30,8 +30,8 @@ from ibpcl.storage import write_bytes
 
 FILE = "by-hand.csv"
 COLUMNS = ("student", "task", "most", "points", "comment")
-WHOLE, EXTENSION = "all", "extension"
-MOST_EXTENSION = 366.0      # days
+WHOLE, EXTENSION, LATE = "all", "extension", "late"
+MOST_DAYS = 366.0
 NAMES = {"student": ("student", "studentid", "id"), "task": ("task", "aufgabe"),
          "most": ("most", "max", "maximum"), "points": ("points", "punkte", "score"),
          "comment": ("comment", "comments", "kommentar", "feedback")}
@@ -72,8 +72,10 @@ class Table:
     entries : list of Entry
     used : dict of (str, str) to Entry
         By student and task, as :func:`apply` found them.
+    held : dict of (str, str) to Entry
+        Rows whose points could not be used, by student and task.
     kept : list of Entry
-        Rows that could not be used.
+        Rows about an unknown student or task, and second rows about the same one.
     columns : tuple of str
         The columns that the teacher added.
     delimiter : str
@@ -84,6 +86,7 @@ class Table:
 
     entries: list = field(default_factory=list)
     used: dict = field(default_factory=dict)
+    held: dict = field(default_factory=dict)
     kept: list = field(default_factory=list)
     columns: tuple = ()
     delimiter: str = ","
@@ -120,7 +123,7 @@ def read(path):
 
 
 def apply(table, results, assignment, file=FILE):
-    """Put points and comments of a table into results, and return the extensions.
+    """Put points and comments of a table into results, and return what it says about days.
 
     Parameters
     ----------
@@ -134,23 +137,24 @@ def apply(table, results, assignment, file=FILE):
 
     Returns
     -------
-    dict of str to float
+    extensions, late_days : dict of str to float
         Days by student.
     """
     found = {result.student: result for result in results}
     find = finder(found)
     tasks = {folded(task.id): task for task in assignment.tasks}
-    extensions = {}
+    days = {EXTENSION: {}, LATE: {}}
     for entry in table.entries:
         student = find(entry.student)
         problem = "" if student else f"there is no student {entry.student!r} among the hand-ins"
         if student and not problem:
-            problem = _use(entry, found[student], tasks, assignment, table, extensions)
+            problem = _use(entry, found[student], tasks, assignment, table, days)
         if problem:
-            table.kept.append(entry)
+            if entry not in table.held.values():
+                table.kept.append(entry)
             if entry.filled:
                 table.notes.append(f"{file}, row {entry.row}: {problem}; the row is kept, not used")
-    return extensions
+    return days[EXTENSION], days[LATE]
 
 
 def code(student):
@@ -199,7 +203,7 @@ def write(table, results, path):
     it.  A file that would not change is left alone.
     """
     rows = []
-    used = dict(table.used)
+    used = {**table.used, **table.held}
     for result in results:
         for verdict in result.verdicts:
             if verdict.kind == "text" or verdict.pending:
@@ -220,31 +224,37 @@ def write(table, results, path):
     return path
 
 
-def _use(entry, result, tasks, assignment, table, extensions):
+def _use(entry, result, tasks, assignment, table, days):
     """Apply one row; return why it cannot be used, or an empty string."""
     name = folded(entry.task).removeprefix("task ").strip()
     task = tasks.get(name)
-    if task is None and name not in (WHOLE, EXTENSION):
+    if task is None and name not in (WHOLE, *days):
         return f"there is no task {entry.task!r}; there are {', '.join(map(str, tasks))}, " \
-               f"{WHOLE} and {EXTENSION}"
-    most = MOST_EXTENSION if name == EXTENSION else task.points if task else assignment.points
+               f"{WHOLE}, {EXTENSION} and {LATE}"
+    most = MOST_DAYS if name in days else task.points if task else assignment.points
+    key = (result.student, task.id if task else name)
+    before = table.used.get(key) or table.held.get(key)
+    if before is not None and before.filled:
+        if entry.filled and (before.points, before.comment) != (entry.points, entry.comment):
+            return f"{entry.student}, {entry.task} stands in row {before.row} already"
+        return ""
     value = None
     if entry.points:
+        problem = ""
         try:
             value = number(entry.points)
         except ValueError:
-            return f"{entry.points!r} is not a number"
-        if not 0 <= value <= most:
-            return f"{entry.student}, {entry.task}: points must be in 0..{most:g}, got {value:g}"
-    key = (result.student, task.id if task else name)
-    if key in table.used:
-        before = table.used[key]
-        if (before.points, before.comment) != (entry.points, entry.comment) and entry.filled:
-            return f"{entry.student}, {entry.task} stands in row {before.row} already"
-        return ""
+            problem = f"{entry.student}, {entry.task}: {entry.points!r} is not a number"
+        if value is not None and not 0 <= value <= most:
+            problem = f"{entry.student}, {entry.task}: points must be in 0..{most:g}, got {value:g}"
+        if problem:
+            table.used.pop(key, None)
+            table.held[key] = entry
+            return problem
     table.used[key] = entry
-    if name == EXTENSION:
-        extensions[result.student] = value or 0.0
+    if name in days:
+        if value is not None:
+            days[name][result.student] = value
     elif task is None:
         _whole(result, value, entry.comment, assignment)
     else:

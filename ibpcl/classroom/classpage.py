@@ -11,6 +11,7 @@ from ibpcl.classroom.students import folder_name
 from ibpcl.classroom.tables import cell, csv_bytes
 
 MOST_PAIRS = 100
+MOST_LINES = 40
 MOST_NAMES = 12             # students of one mistake that are shown at once
 BARS = 10
 STATES = (("right", "right"), ("partial", "partly"), ("wrong", "wrong"), ("raises", "raises"),
@@ -31,7 +32,8 @@ nav { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: .6rem 0; font-s
 """
 
 
-def class_page(results, assignment, similar=(), policy=None, missing=(), skipped=(), notes=()):
+def class_page(results, assignment, similar=(), policy=None, missing=(),
+               skipped=(), earlier=(), notes=()):
     """Return the page of a class.
 
     Parameters
@@ -45,6 +47,8 @@ def class_page(results, assignment, similar=(), policy=None, missing=(), skipped
         Students who did not hand in.
     skipped : sequence of str
         Files that were not looked at, each with a reason.
+    earlier : sequence of str
+        Students whose results are from an earlier run.
     notes : sequence of str
         What could not be used of the teacher's own table.
     """
@@ -53,10 +57,12 @@ def class_page(results, assignment, similar=(), policy=None, missing=(), skipped
     if graded:
         body += [_distribution([result.score for result in graded], assignment.points)]
     sections = [
-        ("notes", "Rows of by-hand.csv that are not used", _listed(notes)),
+        ("notes", "Not used", _listed(notes)),
         ("ungraded", "Not graded", _ungraded(results)),
         ("missing", "Did not hand in", escape(", ".join(missing))),
         ("skipped", "Not looked at", _listed(skipped)),
+        ("earlier", "From an earlier run, not among the last hand-ins",
+         ", ".join(map(_link, earlier))),
         ("tasks", "Points by task", _by_task(graded, assignment)),
         ("mistakes", "Mistakes", _mistakes(graded)),
         ("flags", "To look at", _flags(results)),
@@ -81,7 +87,7 @@ def class_csv(results, assignment):
             cell(result.student), result.form, result.status,
             "" if result.score is None else result.score, assignment.points, result.pending,
             *(earned.get(task, "") for task in tasks), result.late_days, result.deduction,
-            getattr(result, "attempts", ""), getattr(result, "handed_in", ""), result.seconds,
+            result.attempt_count, result.handed_in, result.seconds,
             len(result.flags), cell(result.comment), cell(plain_reason(result.reason))])
     return csv_bytes(rows)
 
@@ -189,7 +195,7 @@ def _flags(results):
 def _hand_ins(results, policy):
     """Return the list of hand-ins; columns that say nothing are left out."""
     late = policy is not None and bool(policy.due)
-    attempts = any(getattr(result, "attempts", 1) not in (1, "", None) for result in results)
+    attempts = any(result.attempt_count > 1 for result in results)
     waiting = any(result.pending for result in results)
     head = ["student", "form", "points", *(["by hand"] if waiting else []),
             *(["days late", "taken off"] if late else []), *(["attempts"] if attempts else []),
@@ -200,7 +206,7 @@ def _hand_ins(results, policy):
         rows.append([
             result.student, result.form, score, *([result.pending] if waiting else []),
             *([result.late_days, result.deduction] if late else []),
-            *([getattr(result, "attempts", 1)] if attempts else []), result.seconds, _files(result)])
+            *([result.attempt_count] if attempts else []), result.seconds, _files(result)])
     return table(head, rows, [_place(result.student) for result in results])
 
 
@@ -239,4 +245,7 @@ def _files(result):
 
 
 def _listed(lines):
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>" if lines else ""
+    """Return lines as a list; of very many only the first."""
+    more = [f"and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+    items = "".join(f"<li>{escape(line)}</li>" for line in [*lines[:MOST_LINES], *more])
+    return f"<ul>{items}</ul>" if items else ""

@@ -25,11 +25,13 @@ class HandInError(Exception):
     name, message : str
     line : int
         0 if unknown.
+    place : str
+        The line in words, where the hand-in is a notebook.
     """
 
     def __init__(self, name, message="", line=0):
         super().__init__(name)
-        self.name, self.message, self.line = str(name), str(message), int(line)
+        self.name, self.message, self.line, self.place = str(name), str(message), int(line), ""
 
 
 class Ended(HandInError):
@@ -67,7 +69,7 @@ class Worker:
         order = json.dumps(made.order).encode()
         try:
             self._write(len(order).to_bytes(8, "little") + order)
-            self._ask(STARTING, do="load", source=source, file=file)
+            self.skipped = self._ask(STARTING, do="load", source=source, file=file).get("skipped", ())
         except BaseException:
             self.close()
             raise
@@ -125,7 +127,7 @@ class Worker:
         left = min(self.per_call if most is None else most, self.deadline - time.monotonic())
         self.until = time.monotonic() + left
         try:
-            self._write(frames.pack(request))
+            self._write(frames.pack(request, request=True))
             reply = frames.unpack(*map(self._read, frames.lengths(self._read(frames.LENGTHS.size))))
             if type(reply) is not dict or not ("error" in reply or _expected(request["do"]) <= set(reply)):
                 raise frames.FrameError("an answer to another question")

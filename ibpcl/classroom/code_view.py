@@ -5,7 +5,7 @@ import re
 from html import escape
 
 MOST_LINES = 200            # of one function; what is longer is cut
-PLACE = re.compile(r"\bline (\d{1,6}) of ")
+PLACE = re.compile(r"\bline (\d{1,6}) of (?!code cell)")
 
 
 def functions(source):

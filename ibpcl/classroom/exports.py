@@ -119,7 +119,7 @@ def nbgrader(results, assignment, roster):
         names = [person.last_name, person.first_name, person.email] if person else [""] * 3
         score = "" if result.score is None else result.score
         raw = "" if result.score is None else result.earned
-        rows.append([assignment.name, "", getattr(result, "handed_in", ""), cell(result.student),
+        rows.append([assignment.name, "", result.handed_in, cell(result.student),
                      *map(cell, names), raw, result.deduction, score, assignment.points])
     return rows, []
 

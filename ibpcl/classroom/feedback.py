@@ -123,6 +123,7 @@ def lines(result, level="kind"):
             told += [f"    hint: {line}" for line in shown_hints(verdict, level)]
         if verdict.comment:
             told.append(f"    comment: {verdict.comment}")
+    told += [f"note: {line}" for line in result.notes]
     if result.deduction:
         told.append(f"{points(result.deduction)} points are taken off: {_late(result)}")
     if result.comment:
@@ -157,6 +158,7 @@ def feedback(result, assignment, level="kind", source="", name=""):
         if result.deduction else ""
     body += [f"<p class='score'>{points(result.score)} <small>of {points(result.full)} points"
              f"</small></p>{_waiting(result)}{late}{comment}", _overview(result, assignment)]
+    body += [f"<p class='hint'>{escape(line)}</p>" for line in result.notes]
     asked = sections(assignment.statement(result.form))
     first = mend_first(result, assignment)
     body += [_task(verdict, assignment, asked.get(verdict.task, ""), level, source,

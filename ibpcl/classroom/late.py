@@ -15,6 +15,7 @@ FILE = "late.json"
 GRACE = timedelta(minutes=5)    # clocks differ, and an upload takes a while
 FORMATS = ("%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M", "%Y-%m-%d",
            "%d.%m.%Y")
+LABELS = ("%Y-%m-%d-%H-%M-%S", "%b %d, %Y %I%M %p", "%b %d, %Y %I:%M %p", "%d %B, %Y %I%M %p")
 
 
 class Policy(NamedTuple):
@@ -128,7 +129,7 @@ def days_late(handed_in, due, extension=0.0):
     return 0 if late <= GRACE else math.ceil(late / timedelta(days=1))
 
 
-def apply(policy, results, extensions, most, handed_in):
+def apply(policy, results, extensions, most, late_days=None):
     """Write late days and deductions into results, and return notes.
 
     Parameters
@@ -140,18 +141,22 @@ def apply(policy, results, extensions, most, handed_in):
         Days by student.
     most : float
         The points of the assignment, which percentages are of.
-    handed_in : dict of str to str
-        ISO times by student; students may be missing.
+    late_days : dict of str to float, optional
+        Days by student that the teacher gives; they count before ``Result.handed_in``.
     """
-    if not policy.due:
+    late_days = late_days or {}
+    if not policy.due and not late_days:
         return []
     unknown = []
     for result in results:
-        moment = handed_in.get(result.student)
-        if not moment:
+        if result.student in late_days:
+            result.late_days = late_days[result.student]
+        elif policy.due and result.handed_in:
+            more = extensions.get(result.student, 0.0)
+            result.late_days = days_late(result.handed_in, policy.due, more)
+        elif policy.due:
             unknown.append(result.student)
             continue
-        result.late_days = days_late(moment, policy.due, extensions.get(result.student, 0.0))
         share = min(result.late_days * policy.per_day, policy.at_most) / 100
         result.deduction = round(min(share * most, result.earned or 0.0), 2)
     if not unknown:
@@ -160,9 +165,32 @@ def apply(policy, results, extensions, most, handed_in):
             f"{', ...' if len(unknown) > 3 else ''}): nothing is taken off"]
 
 
-def of_file(path):
-    """Return when a file was last written, as an ISO time."""
-    return datetime.fromtimestamp(Path(path).stat().st_mtime, UTC).isoformat(timespec="seconds")
+def handed_in(label, seconds):
+    """Return when an attempt was handed in, as an ISO time; empty if it is not known.
+
+    Parameters
+    ----------
+    label : str
+        What the platform calls the attempt; a date in it counts before the time of the file.
+    seconds : float
+        The time of the file, in seconds since 1970; 0 if unknown.
+
+    Examples
+    --------
+    >>> handed_in("2024-11-01-23-59-10", 0.0)[:16], handed_in("Nov 3, 2024 1159 PM", 0.0)[:16]
+    ('2024-11-01T23:59', '2024-11-03T23:59')
+    >>> handed_in("", 0.0)
+    ''
+    """
+    for form in LABELS:
+        try:
+            found = datetime.strptime(str(label).strip(), form)
+        except ValueError:
+            continue
+        return found.astimezone().isoformat(timespec="seconds")
+    if not seconds:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _damaged(folder):

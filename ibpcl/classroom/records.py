@@ -13,7 +13,7 @@ from ibpcl.classroom.verdict import Result
 from ibpcl.errors import UserError
 from ibpcl.storage import read_json, read_text, write_text
 
-SETTINGS = "grading.json"
+SETTINGS, COLLECTION = "grading.json", "collection.json"
 
 
 @dataclass
@@ -33,6 +33,9 @@ class Records:
     policy : ibpcl.classroom.late.Policy
     folders : dict of str to pathlib.Path
         Where the files of each student are.
+    missing, skipped, earlier : list of str
+        Students who did not hand in; files that were not looked at; students whose results are
+        from an earlier run, and whose hand-ins were not among those of the last one.
     notes : list of str
         What could not be used, one line each.
     """
@@ -44,6 +47,9 @@ class Records:
     table: by_hand.Table
     policy: late.Policy
     folders: dict
+    missing: list = field(default_factory=list)
+    skipped: list = field(default_factory=list)
+    earlier: list = field(default_factory=list)
     notes: list = field(default_factory=list)
 
     def folder_of(self, student):
@@ -65,14 +71,15 @@ def load(folder):
                         "`ibpcl class grade` wrote")
     settings = read_json(folder / SETTINGS)
     assignment = find(settings["folder"])
-    results, folders, notes = _results(folder, settings)
+    results, folders, notes = _results(folder)
+    missing, skipped, earlier = _collected(folder, results)
     table = by_hand.read(folder / by_hand.FILE)
-    extensions = by_hand.apply(table, results, assignment)
+    extensions, late_days = by_hand.apply(table, results, assignment)
     policy = late.read(folder)
-    handed_in = {result.student: getattr(result, "handed_in", "") for result in results}
     notes += table.notes
-    notes += late.apply(policy, results, extensions, assignment.points, handed_in)
-    return Records(folder, settings, assignment, results, table, policy, folders, notes)
+    notes += late.apply(policy, results, extensions, assignment.points, late_days)
+    return Records(folder, settings, assignment, results, table, policy, folders, missing, skipped,
+                   earlier, notes)
 
 
 def rewrite(records):
@@ -98,18 +105,38 @@ def results_of(folder):
     return records.results, records.settings
 
 
-def _results(folder, settings):
+def _results(folder):
     """Return results, the folder of each, and a note on those that cannot be read."""
     results, folders, notes = [], {}, []
-    current = settings.get("students")
     for path in sorted(folder.glob("*/result.json")):
         try:
             result = Result.from_dict(read_json(path))
         except (ValueError, KeyError, TypeError, AttributeError):
             notes.append(f"{path.parent.name}/result.json is damaged: run `ibpcl class grade` again")
             continue
-        if current is not None and result.student not in current:
-            continue                                      # handed in under this name before
         results.append(result)
         folders[result.student] = path.parent
     return results, folders, notes
+
+
+def _collected(folder, results):
+    """Write times and attempts into results; return who is missing, what was skipped, and who is old."""
+    path = folder / COLLECTION
+    try:
+        table = read_json(path) if path.exists() else {}
+        listed = {each["student"]: each["attempts"] for each in table.get("students", ())}
+        missing = [f"{each['student']} {each['name']}".strip() for each in table.get("missing", ())]
+        skipped = [f"{name}: {reason}" for name, reason in table.get("ignored", ())]
+        skipped += [f"{name}: {reason}" for each in table.get("students", ())
+                    for name, reason in each["ignored"]]
+        for result in results:
+            attempts = listed.get(result.student) or ()
+            result.attempt_count = len(attempts) or 1
+            # Of several attempts the one that was graded; the texts say which.
+            times = [each.get("time", "") for each in attempts if each["sha256"] == result.sha256]
+            times = times or [each.get("time", "") for each in attempts]
+            result.handed_in = times[-1] if times else ""
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return [], [], []
+    earlier = [result.student for result in results if listed and result.student not in listed]
+    return missing, skipped, earlier

@@ -3,6 +3,7 @@
 import builtins
 import time
 
+from ibpcl.classroom.accepting import Accepted, skipped_cells
 from ibpcl.classroom.client import Ended, HandInError, Worker
 
 MOST_STARTS = 12
@@ -28,6 +29,7 @@ class Session:
     def __init__(self, handin, assignment, box):
         self.handin, self.box, self.limits = handin, box, assignment.limits
         self.worker, self.broken, self.overwritten, self.starts = None, {}, set(), 0
+        self.skipped, self.accepted = [], Accepted(assignment)
         self.seconds_left = float(self.limits["seconds"])
         self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
 
@@ -38,15 +40,20 @@ class Session:
         if self.starts >= MOST_STARTS:
             raise Ended("ProcessEnded", "the program has been started too often")
         self.starts += 1
-        self.worker = Worker(self.handin.source, self.handin.file, self.box, self.limits["seconds"],
-                             self.limits["memory_mb"])
+        try:
+            self.worker = Worker(self.handin.source, self.handin.file, self.box, self.limits["seconds"],
+                                 self.limits["memory_mb"])
+        except HandInError as error:
+            error.place = self.handin.place(error.line)
+            raise
+        self.skipped = skipped_cells(self.worker.skipped, self.handin)
 
     def forward(self, function, inputs):
         """Call a forward and return its output, its cache as (worker, number), and the seconds."""
         out, number, seconds, changed = self._call(function, "forward", function, inputs)
         if changed:
             self.overwritten.add(function)
-        return out, (self.worker, number), seconds
+        return self.accepted.output(out), (self.worker, number), seconds
 
     def pull(self, function, forward, inputs, dout, cache=None):
         """Call a gradient function, with the cache of a forward call or of a new one."""
@@ -55,7 +62,7 @@ class Session:
         out, seconds, changed = self._call(function, "pull", function, dout, cache[1])
         if changed:
             self.overwritten.add(function)
-        return out, seconds
+        return self.accepted.gradients(function, inputs, out), seconds
 
     def plain(self, function, inputs, without=()):
         """Call a function that returns a value alone."""
@@ -86,6 +93,9 @@ class Session:
             self.broken[function] = error
             self.close()
             raise
+        except HandInError as error:
+            error.place = self.handin.place(error.line)
+            raise
         finally:
             self.seconds_left -= time.monotonic() - start
 
@@ -97,7 +107,7 @@ def described(error, hidden, file):
     """
     if isinstance(error, Ended):
         return f"ends without an answer: {error.message}"
-    place = f" in line {error.line} of {file}" if error.line else ""
+    place = f" in {error.place or f'line {error.line} of {file}'}" if error.line else ""
     own = error.name in _BUILTIN
     if hidden or not own:
         return f"raises {error.name if own else 'an exception of its own'}{place}"

@@ -60,7 +60,8 @@ def shown(student):
     >>> shown("  Zoe\\u0308   Byron ")
     'Zoë Byron'
     """
-    text = "".join(each for each in unicodedata.normalize("NFC", str(student))
+    latin = {code: code - 0xDC00 for code in range(0xDC80, 0xDD00)}       # bytes of a file name that is not UTF-8
+    text = "".join(each for each in unicodedata.normalize("NFC", str(student).translate(latin))
                    if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf", "Cs", "Co"))
     return " ".join(text.split())
 

@@ -106,6 +106,10 @@ class Result:
     verdicts : list of Verdict
     flags : list of str
         For the teacher: nothing here changes the points.
+    notes : list of str
+        For student and teacher: cells that were skipped, functions under another name.
+    attempts : list of str
+        SHA-256 of all attempts, where the best of several counts.
     comment : str
         What the teacher says about the hand-in as a whole.
     given : float, optional
@@ -114,6 +118,9 @@ class Result:
         Points that are taken off for lateness.
     late_days : float
         Days after the student's own due date; 0 if it is in time or nothing is known.
+    handed_in : str
+        ISO date and time, where it is known.
+    attempt_count : int
     """
 
     assignment: str
@@ -127,10 +134,14 @@ class Result:
     seconds: float = 0.0
     box: str = ""
     settings: str = ""
+    notes: list = field(default_factory=list)
+    attempts: list = field(default_factory=list)
     comment: str = ""
     given: float | None = None
     deduction: float = 0.0
     late_days: float = 0.0
+    handed_in: str = ""
+    attempt_count: int = 1
 
     @property
     def earned(self):

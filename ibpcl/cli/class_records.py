@@ -66,8 +66,7 @@ def run_report(options, folder=None):
     pairs = [*similarity.copied(sources, found.assignment), *similarity.pairs(sources)]
     by_hand = records.rewrite(found)
     page = classpage.class_page(found.results, found.assignment, pairs, found.policy,
-                                found.settings.get("missing", ()), found.settings.get("skipped", ()),
-                                found.notes)
+                                found.missing, found.skipped, found.earlier, found.notes)
     write_text(folder / "class.html", page)
     write_bytes(folder / "class.csv", classpage.class_csv(found.results, found.assignment))
     derivations = derivations_page.derivations_page(found, getattr(options, "anonymous", False))

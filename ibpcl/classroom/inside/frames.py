@@ -15,19 +15,22 @@ MOST_HEADER, MOST_BODY = 1 << 20, 1 << 26
 TYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16")
 MOST_DEPTH = 8
 MOST_TEXT = 1 << 16
+MOST_REQUEST = 1 << 23      # of the header of a request, which has the text of the hand-in
 
 
 class FrameError(ValueError):
     """A frame that is damaged, too long, or holds what may not travel."""
 
 
-def pack(value):
+def pack(value, request=False):
     """Return a value as the bytes of one frame.
 
     Parameters
     ----------
     value : dict
         Of None, booleans, numbers, text, arrays, and tuples, lists and dicts of these.
+    request : bool
+        Whether the judge sends it: its texts are not cut, and its header may be longer.
 
     Raises
     ------
@@ -35,9 +38,9 @@ def pack(value):
         If something else is in it; the message names its type.
     """
     pieces = []
-    header = json.dumps(_described(value, pieces, 0)).encode()
+    header = json.dumps(_described(value, pieces, 0, None if request else MOST_TEXT)).encode()
     size = sum(map(len, pieces))
-    if len(header) > MOST_HEADER or size > MOST_BODY:
+    if len(header) > (MOST_REQUEST if request else MOST_HEADER) or size > MOST_BODY:
         raise FrameError(f"too much to send: {size} bytes of arrays, {len(header)} of the rest")
     return LENGTHS.pack(len(header), size) + header + b"".join(pieces)
 
@@ -60,28 +63,28 @@ def unpack(header, body):
     return value
 
 
-def lengths(prefix):
+def lengths(prefix, request=False):
     """Return the lengths of header and body from the first sixteen bytes, or raise :class:`FrameError`."""
     header, body = LENGTHS.unpack(prefix)
-    if header > MOST_HEADER or body > MOST_BODY:
+    if header > (MOST_REQUEST if request else MOST_HEADER) or body > MOST_BODY:
         raise FrameError(f"a frame of {header} + {body} bytes is too long")
     return header, body
 
 
-def _described(value, pieces, depth):
+def _described(value, pieces, depth, most_text):
     """Return the header's entry for a value, and append its arrays' bytes to ``pieces``."""
     if depth > MOST_DEPTH:
         raise FrameError("nested too deeply")
     if value is None or type(value) in (bool, int, float):
         return {"value": value}
     if type(value) is str:
-        return {"value": value[:MOST_TEXT]}
+        return {"value": value[:most_text]}
     if type(value) in (tuple, list):
-        return {type(value).__name__: [_described(item, pieces, depth + 1) for item in value]}
+        return {type(value).__name__: [_described(item, pieces, depth + 1, most_text) for item in value]}
     if type(value) is dict and all(type(key) is str for key in value):
-        return {"dict": {key: _described(item, pieces, depth + 1) for key, item in value.items()}}
+        return {"dict": {key: _described(item, pieces, depth + 1, most_text) for key, item in value.items()}}
     if isinstance(value, tuple):                          # a named tuple
-        return _described(tuple(value), pieces, depth)
+        return _described(tuple(value), pieces, depth, most_text)
     import numpy as np
     if not isinstance(value, (np.ndarray, np.generic, complex)):
         raise FrameError(f"{type(value).__name__} cannot be sent: return arrays, numbers, or tuples of these")

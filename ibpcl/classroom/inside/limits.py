@@ -46,3 +46,9 @@ def drop_privileges(nobody):
         os.setresuid(NOBODY, NOBODY, NOBODY)
     if libc.capset(struct.pack("<Ii", CAPABILITIES, 0), struct.pack("<6I", 0, 0, 0, 0, 0, 0)):
         raise OSError(ctypes.get_errno(), "capset")
+
+
+def die_with_parent():
+    """Have the kernel end this process when the one that started it ends; on Linux only."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)            # PR_SET_PDEATHSIG, SIGKILL

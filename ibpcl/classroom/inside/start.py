@@ -61,6 +61,7 @@ def main():
         modules["landlock"].restrict(order["readable"], order["listable"])
     if order["drop"]:
         modules["limits"].drop_privileges(order["nobody"])
+    modules["limits"].die_with_parent()                   # after the change of user, which would undo it
     if order["seccomp"]:
         modules["seccomp"].restrict()
     sys.meta_path.append(Finder(order["packages"], order["library"]))
