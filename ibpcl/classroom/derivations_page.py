@@ -95,7 +95,7 @@ def _labels(students, anonymous):
 
 def _data(records, entries, labels, anonymous):
     """Return what the script needs: whom each text is of, and the rows that it leaves alone."""
-    listed, used = [], dict(records.table.used)
+    listed, used = [], {**records.table.used, **records.table.held}
     for label, (result, verdict, _) in zip(labels, entries, strict=True):
         row = used.pop((result.student, verdict.task), None)
         name = by_hand.code(result.student) if anonymous else result.student
