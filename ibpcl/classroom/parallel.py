@@ -101,7 +101,7 @@ def over(function, items, jobs=None, seconds=None, failed=None):
 def _start(function):
     context = get_context("spawn")
     own, other = context.Pipe()
-    process = context.Process(target=_serve, args=(other, function), daemon=True)
+    process = context.Process(target=_serve, args=(other, function, os.getpid()), daemon=True)
     process.start()
     other.close()
     return Helper(process, own)
@@ -151,9 +151,9 @@ def _outcome(answer, item, failed):
     return failed(item, value)
 
 
-def _serve(pipe, function):
+def _serve(pipe, function, parent):
     """Answer items until the pipe is closed."""
-    die_with_parent()
+    die_with_parent(parent)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)      # the parent ends this process
