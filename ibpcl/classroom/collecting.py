@@ -359,9 +359,11 @@ def _related(named, unit):
 
 
 def _refuse_contradiction(found, assignment, key):
-    """Raise if most hand-ins name a form that the key does not give to their student."""
+    """Raise if most hand-ins name a form that the key gives neither to their student nor to the one they name."""
     with_form = [each for each in found if each.said.get("FORM") in assignment.forms]
-    wrong = [each for each in with_form if each.said["FORM"] != variants.form_of(assignment, key, each.student)]
+    wrong = [each for each in with_form
+             if all(each.said["FORM"] != variants.form_of(assignment, key, student)
+                    for student in (each.student, each.said.get("STUDENT") or each.student))]
     if len(wrong) < 2 or 2 * len(wrong) <= len(with_form):
         return
     example = wrong[0]

@@ -18,6 +18,8 @@ from ibpcl.errors import UserError
 
 MEMORY_MB = 3072            # of a judge; the box of a hand-in has its own, lower limit
 TICK = 1.0                  # seconds between two looks at the clock
+STARTING = 60.0             # seconds for a process to start
+BEGUN = "begun"             # a helper's word that it has an item and works on it
 
 
 @dataclass
@@ -82,9 +84,12 @@ def over(function, items, jobs=None, seconds=None, failed=None):
         while given < len(items):
             for helper in helpers:
                 if helper.number is None and waiting:
-                    _give(helper, items, waiting.popleft(), seconds)
+                    _give(helper, items, waiting.popleft())
             for helper in _finished(helpers):
                 answer = _answer(helper)
+                if answer == BEGUN:
+                    helper.until = time.monotonic() + (seconds or float("inf"))
+                    continue
                 if answer is None:
                     helpers[helpers.index(helper)] = _replaced(helper, function)
                     answer = (False, _reason(helper))
@@ -101,15 +106,15 @@ def over(function, items, jobs=None, seconds=None, failed=None):
 def _start(function):
     context = get_context("spawn")
     own, other = context.Pipe()
-    process = context.Process(target=_serve, args=(other, function), daemon=True)
+    process = context.Process(target=_serve, args=(other, function, os.getpid()), daemon=True)
     process.start()
     other.close()
     return Helper(process, own)
 
 
-def _give(helper, items, number, seconds):
+def _give(helper, items, number):
     helper.number = number
-    helper.until = time.monotonic() + (seconds or float("inf"))
+    helper.until = time.monotonic() + STARTING
     with contextlib.suppress(OSError):                    # it has ended: its pipe says so when it is read
         helper.pipe.send(items[number])
 
@@ -151,9 +156,9 @@ def _outcome(answer, item, failed):
     return failed(item, value)
 
 
-def _serve(pipe, function):
+def _serve(pipe, function, parent):
     """Answer items until the pipe is closed."""
-    die_with_parent()
+    die_with_parent(parent)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)      # the parent ends this process
@@ -163,6 +168,7 @@ def _serve(pipe, function):
             item = pipe.recv()
         except (EOFError, OSError):
             return
+        pipe.send(BEGUN)
         try:
             answer = (True, function(item))
         except MemoryError:

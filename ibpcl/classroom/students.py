@@ -123,6 +123,7 @@ class Roster:
         self.students = list({folded(student.id): student for student in reversed(list(students))}.values())[::-1]
         self._ids = {folded(student.id): student for student in self.students}
         self._spelled = _unique((variant_id(student.id), student) for student in self.students)
+        self._folders = {folded(folder_name(student.id)): student for student in self.students}
         self._aliases = _unique((alias, student) for student in self.students for alias in student.aliases)
 
     def __len__(self):
@@ -130,7 +131,8 @@ class Roster:
 
     def get(self, student):
         """Return the student with this id, in any spelling that file names leave; None if there is none."""
-        return self._ids.get(folded(student)) or self._spelled.get(variant_id(student))
+        key = folded(student)
+        return self._ids.get(key) or self._folders.get(key) or self._spelled.get(variant_id(student))
 
     def match(self, *words):
         """Return the one student that has one of these ids, addresses or names; None if it is none or several."""

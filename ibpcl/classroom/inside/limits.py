@@ -48,7 +48,12 @@ def drop_privileges(nobody):
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def die_with_parent():
-    """Have the kernel end this process when the one that started it ends; on Linux only."""
+def die_with_parent(parent=None):
+    """Have the kernel end this process when the one that started it ends; on Linux only.
+
+    ``parent`` is the number of that process, if it is known: it may have ended already.
+    """
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)            # PR_SET_PDEATHSIG, SIGKILL
+    if parent is not None and os.name == "posix" and os.getppid() != parent:
+        os._exit(1)

@@ -10,7 +10,8 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = "import sys; sys.path.append(sys.argv[1]); from ibpcl.classroom.reading.serving import serve; serve()"
+PROGRAM = "import sys; sys.path.append(sys.argv[1]); from ibpcl.classroom.reading.serving import serve; \
+serve(int(sys.argv[2]))"
 SECONDS = 60.0              # for one request by the clock; the process itself counts its processor time
 MOST_ANSWER = 256 << 20
 
@@ -76,7 +77,7 @@ class Reader:
 
     def _start(self):
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(ROOT)], stdin=subprocess.PIPE,
+            [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(ROOT), str(os.getpid())], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=os.name == "posix")
 
     def _read(self, count):

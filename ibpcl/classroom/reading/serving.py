@@ -16,9 +16,9 @@ MOST_CLASS = 512 << 20      # bytes of a zip of a whole class, packed
 MOST_UNPACKED = 2 << 30
 
 
-def serve():
-    """Answer requests, each a length in eight bytes and JSON."""
-    die_with_parent()
+def serve(parent=None):
+    """Answer requests, each a length in eight bytes and JSON; ``parent`` is the process that asks."""
+    die_with_parent(parent)
     _limit_memory()
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     actions = {"read": read_all, "inspect": inspect, "unpack": unpack}
