@@ -1,5 +1,6 @@
 """A student's page: what is right, what is wrong in words, the code beside it, and hints."""
 
+import functools
 import re
 from html import escape
 
@@ -170,6 +171,12 @@ def feedback(result, assignment, level="kind", source="", name=""):
     return page(title, "\n".join(body), STYLE)
 
 
+@functools.lru_cache(maxsize=128)
+def _asked(text):
+    """Return a section of the statement as HTML; a class shares them."""
+    return to_html(text)
+
+
 def sections(statement):
     """Return the text of each task in a statement: {"1a": "..."}.
 
@@ -218,7 +225,7 @@ def _task(verdict, assignment, asked, level, source, first):
         pieces.append(f"<div class='hint'><b>Hints</b><ul>{listed}</ul></div>")
     pieces += _code(verdict, assignment, source, [*told, *hints])
     if asked:
-        pieces.append(f"<details><summary>What was asked</summary>{to_html(asked)}</details>")
+        pieces.append(f"<details><summary>What was asked</summary>{_asked(asked)}</details>")
     pieces += _figures(verdict)
     return "\n".join([*pieces, "</section>"])
 
