@@ -63,7 +63,9 @@ class Case:
         """Return what the reference returns."""
         with np.errstate(all="ignore"):
             out = getattr(self.reference, task.function)(*inputs.values())
-        return out if task.kind == "proof" else out[0]
+        out = out if task.kind == "proof" else out[0]
+        self.session.expect(out)
+        return out
 
 
 def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True, locate=False):
@@ -141,7 +143,8 @@ def judge_task(task, case, before):
         verdict.state = "missing" if is_blank(error) else "raises"
         words = "not filled in yet" if verdict.state == "missing" else described(error, hidden, case.handin.file)
         verdict.words = [f"{task.function} {words}" if verdict.state == "raises" else words]
-        verdict.details = [f"{error.name}: {error.message} (line {error.line})"]
+        more = f"; {error.details}" if getattr(error, "details", "") else ""
+        verdict.details = [f"{error.name}: {error.message} (line {error.line}){more}"]
     verdict.points = rounded(verdict.points)
     verdict.seconds = round(time.monotonic() - start, 2)
     return verdict

@@ -3,9 +3,12 @@
 import builtins
 import time
 
+import numpy as np
+
 from ibpcl.classroom.client import Ended, HandInError, Worker
 
 MOST_STARTS = 12
+FREE_SECONDS = 2.0          # of each start: the interpreter, NumPy and SciPy; the rest is the hand-in's own
 
 
 class Session:
@@ -28,7 +31,7 @@ class Session:
     def __init__(self, handin, assignment, box):
         self.handin, self.box, self.limits = handin, box, assignment.limits
         self.worker, self.broken, self.overwritten, self.starts = None, {}, set(), 0
-        self.seconds_left = float(self.limits["seconds"])
+        self.seconds_left, self.largest = float(self.limits["seconds"]), 0
         self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
 
     def start(self):
@@ -38,8 +41,22 @@ class Session:
         if self.starts >= MOST_STARTS:
             raise Ended("ProcessEnded", "the program has been started too often")
         self.starts += 1
-        self.worker = Worker(self.handin.source, self.handin.file, self.box, self.limits["seconds"],
-                             self.limits["memory_mb"])
+        start = time.monotonic()
+        try:
+            self.worker = Worker(self.handin.source, self.handin.file, self.box, self.limits["seconds"],
+                                 self.limits["memory_mb"])
+        finally:
+            self.seconds_left -= max(0.0, time.monotonic() - start - FREE_SECONDS)
+
+    def expect(self, out):
+        """Note the size of an answer that is expected, so that an answer of that size is not cut off.
+
+        Parameters
+        ----------
+        out : ndarray, number or tuple of these
+        """
+        parts = out if isinstance(out, (tuple, list)) else (out,)
+        self.largest = max(self.largest, sum(np.asarray(part).nbytes for part in parts))
 
     def forward(self, function, inputs):
         """Call a forward and return its output, its cache as (worker, number), and the seconds."""
@@ -78,7 +95,7 @@ class Session:
         if self.seconds_left <= 0:
             raise Ended("TimeoutError", f"the time for the whole hand-in, {self.limits['seconds']} s, is used up")
         self.start()
-        self.worker.per_call = min(self.per_call, self.seconds_left)
+        self.worker.per_call, self.worker.largest = min(self.per_call, self.seconds_left), self.largest
         start = time.monotonic()
         try:
             return getattr(self.worker, action)(*arguments)
@@ -91,16 +108,27 @@ class Session:
 
 
 def described(error, hidden, file):
-    """Return what an exception of the hand-in is called in feedback.
+    """Return an exception of the hand-in in words, for feedback.
 
-    A message could carry the hidden inputs, so on hidden tasks only the names of Python's own exceptions are told.
+    A message, a line or a number could carry hidden inputs to the student.  So on hidden tasks only the names of
+    Python's own exceptions are shown.
+
+    Parameters
+    ----------
+    error : HandInError
+    hidden : bool
+        Whether the task is hidden.
+    file : str
+        Name of the hand-in's file.
     """
     if isinstance(error, Ended):
         return f"ends without an answer: {error.message}"
-    place = f" in line {error.line} of {file}" if error.line else ""
     own = error.name in _BUILTIN
-    if hidden or not own:
-        return f"raises {error.name if own else 'an exception of its own'}{place}"
+    if hidden:
+        return f"raises {error.name if own else 'an exception of its own'}"
+    place = f" in line {error.line} of {file}" if error.line else ""
+    if not own:
+        return f"raises an exception of its own{place}"
     return f"raises {error.name}: {error.message[:300]}{place}" if error.message else f"raises {error.name}{place}"
 
 
