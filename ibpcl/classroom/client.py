@@ -70,6 +70,8 @@ class Worker:
         Seconds for one call.
     library : dict of str to str, optional
         Modules that the hand-in's process may import, as texts.
+    lenient : bool
+        Whether statements of the module that raise are skipped.
 
     Attributes
     ----------
@@ -77,7 +79,8 @@ class Worker:
         Bytes of the largest answer that is expected; set by the judge.
     """
 
-    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0, library=None):
+    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0, library=None,
+                 lenient=False):
         self.deadline, self.per_call = time.monotonic() + seconds + STARTING, per_call
         self.until, self.closed = math.inf, threading.Event()
         self.late, self.crowded, self.largest = False, False, 0
@@ -89,14 +92,14 @@ class Worker:
         order = json.dumps(made.order).encode()
         try:
             self._write(len(order).to_bytes(8, "little") + order)
-            self.load(source, file)
+            self.load(source, file, lenient)
         except BaseException:
             self.close()
             raise
 
-    def load(self, source, file):
+    def load(self, source, file, lenient=False):
         """Run a module of the hand-in, which takes the place of the one before."""
-        self._ask(STARTING, do="load", source=source, file=file)
+        self._ask(STARTING, do="load", source=source, file=file, lenient=lenient)
 
     def forward(self, function, inputs):
         """Call a forward and return its output, the number of its cache, the seconds, whether an input was changed."""
