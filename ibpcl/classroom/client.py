@@ -5,6 +5,7 @@ import functools
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -231,7 +232,15 @@ def probe(name):
                 worker.plain("g", ())
                 return "it lets a hand-in read other files"
     except HandInError as error:
-        return f"it does not start ({error.name}: {error.message})"
+        return _does_not_start(error)
     except OSError as error:
         return f"it does not start ({error})"
     return ""
+
+
+def _does_not_start(error):
+    """Return why a box does not start, in one short sentence."""
+    library = re.search(r"\S+: cannot open shared object file", error.message)
+    if library:
+        return f"NumPy or SciPy cannot be loaded in it ({library[0]})"
+    return f"it does not start ({error.name}: {error.message[:200]})"

@@ -27,6 +27,7 @@ import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
+from ibpcl.classroom import libraries
 from ibpcl.classroom.inside import landlock, seccomp
 from ibpcl.errors import UserError
 
@@ -36,6 +37,11 @@ MODULES = ("frames", "limits", "landlock", "seccomp", "tree", "worker")
 PACKAGES = ("numpy", "scipy")
 SET_GROUP, SET_USER, ADMINISTER = 6, 7, 21              # capabilities of Linux
 FIRST_USER, USERS, USERS_PER_JUDGE = 0x70000000, 1 << 27, 32    # numbers that systemd leaves to nobody
+NOT_LINUX, NO_BUBBLEWRAP = "needs Linux", "bwrap is not installed"
+NO_LANDLOCK = "the kernel does not offer it"
+ADVICE = {NOT_LINUX: "grade on Linux, for instance in a virtual machine",
+          NO_BUBBLEWRAP: "install bubblewrap (`apt-get install bubblewrap`)",
+          NO_LANDLOCK: "use Linux 5.13 or later, with Landlock switched on"}
 RISK = ("without a box a hand-in runs with your rights: it can read the course key and other hand-ins, change or "
         "delete files, and use the network")
 
@@ -76,21 +82,23 @@ def choose(name="auto", probe=None):
         reasons[each] = probe(each)
         if not reasons[each]:
             return each
-    told = "; ".join(f"{each}: {reason}" for each, reason in reasons.items())
-    raise UserError(f"class: no sandbox works here ({told}). Install bubblewrap (`apt-get install bubblewrap`) or use "
-                    f"Linux 5.13 or later. `--sandbox none` grades without: {RISK}")
+    found = "; ".join(f"{each}: {reason}" for each, reason in reasons.items())
+    advice = [words for reason, words in ADVICE.items() if reason in reasons.values()] or [
+        "install NumPy and SciPy with pip in an environment of their own, or grade on another machine"]
+    raise UserError(f"class: no sandbox works here ({found}). To do: {', or '.join(advice)}. `--sandbox none` grades "
+                    f"without: {RISK}")
 
 
 def missing(name):
     """Return why a box cannot be tried at all, "" if it can."""
     if not sys.platform.startswith("linux"):
-        return "needs Linux"
+        return NOT_LINUX
     if not seccomp.available():
         return f"no seccomp filter for {os.uname().machine}"
     if name == "bubblewrap" and not shutil.which("bwrap"):
-        return "bwrap is not installed"
+        return NO_BUBBLEWRAP
     if name == "landlock" and not landlock.version():
-        return "the kernel does not offer it"
+        return NO_LANDLOCK
     return ""
 
 
@@ -110,6 +118,8 @@ def make(name, seconds, memory_mb, library=None):
         "judge": os.getpid(),
     }
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "LANG": "C.UTF-8"}
+    if "LD_LIBRARY_PATH" in os.environ:
+        environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
     inner = [python, "-I", "-S", "-B", "-c", (INSIDE / "start.py").read_text(encoding="utf-8")]
@@ -180,11 +190,16 @@ def _files(python):
     The standard library is given entry by entry, since other packages may be installed in a folder inside it.
     """
     places = {name: Path(importlib.util.find_spec(name).submodule_search_locations[0]).resolve() for name in PACKAGES}
-    packages = [*places.values(), *(place.with_name(f"{place.name}.libs") for place in places.values())]
+    beside = [place.with_name(f"{place.name}.libs") for place in places.values()]
+    packages = [*places.values(), *(folder for folder in beside if folder.is_dir() and not folder.is_symlink())]
     library = Path(sysconfig.get_path("stdlib", vars=_base())).resolve()
     own = [path for path in sorted(library.iterdir()) if path.name not in ("site-packages", "dist-packages")]
-    readable = [python, *own, *packages, *_shared_libraries(), "/etc/ld.so.cache", "/dev/null", "/dev/urandom"]
-    return ([str(path) for path in readable if os.path.exists(path)], [str(library)],
+    readable = [python, *own, *packages, *_shared_libraries()]
+    if sys.platform.startswith("linux"):
+        modules = [path for folder in (library / "lib-dynload", *places.values()) for path in folder.rglob("*.so*")]
+        readable += libraries.needed_by([python, *modules], [str(path) for path in readable if os.path.isdir(path)])
+    readable += ["/etc/ld.so.cache", "/dev/null", "/dev/urandom"]
+    return (list(dict.fromkeys(str(path) for path in readable if os.path.exists(path))), [str(library)],
             {name: str(place) for name, place in places.items()})
 
 

@@ -155,6 +155,9 @@ def run_check(options):
     from ibpcl.classroom.feedback import feedback, lines
     from ibpcl.storage import write_text
     result = check_file(options.file)
+    if result.box == "none" and result.status == "graded":
+        print("ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl class grade` runs it in "
+              "one", file=sys.stderr)
     hidden = [task for task in find(result.assignment).tasks if task.visibility == "hidden"] \
         if result.status == "graded" else []
     if options.html:

@@ -48,7 +48,7 @@ def test_proof_by_another_name_raises(text):
 
 @pytest.mark.parametrize("text", BEHIND.values(), ids=BEHIND)
 def test_proof_by_what_stands_behind_the_function_raises(text):
-    with pytest.raises(HandInError, match="RuntimeError|NameError"):
+    with pytest.raises(HandInError, match=r"RuntimeError|NameError"):
         proved(f"{RENAMED}\n\n{text}\n")
 
 
@@ -92,7 +92,8 @@ def test_changed_text_raises_and_keeps_its_lines(text):
 
 
 def test_helpers_that_both_may_use_stay_alive():
-    text = "def _sigma(s):\n    return s\ndef kl(s):\n    t = _sigma(s)\n    return t\ndef proof(s):\n    return _sigma(s)"
+    text = ("def _sigma(s):\n    return s\ndef kl(s):\n    t = _sigma(s)\n    return t\n"
+            "def proof(s):\n    return _sigma(s)")
     space = {}
     exec(independence.without(text, ("kl",), "proof"), space)
     assert space["proof"](3) == 3
