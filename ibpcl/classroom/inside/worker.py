@@ -4,9 +4,6 @@ Everything here shares a process with the hand-in, so nothing that it answers is
 A cache stays here; the judge has its number.
 """
 
-import __future__
-
-import ast
 import importlib
 import linecache
 import os
@@ -136,6 +133,9 @@ class Worker:
 
 def _statements(source, file):
     """Yield the statements of a module, compiled one by one."""
+    import __future__
+
+    import ast
     tree, flags = ast.parse(source, file), 0
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
