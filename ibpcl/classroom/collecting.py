@@ -13,8 +13,8 @@ from pathlib import Path
 from ibpcl.classroom import platforms, variants
 from ibpcl.classroom.assignment import named
 from ibpcl.classroom.choosing import Misfit, attempt_of, choose, is_blank, natural
-from ibpcl.classroom.cleaning import cleaned
 from ibpcl.classroom.handin import HandIn, from_candidate, has_words, opened
+from ibpcl.classroom.printable import printable
 from ibpcl.classroom.reading import process
 from ibpcl.classroom.students import Roster, folded, folder_name, shown, variant_id
 from ibpcl.errors import UserError
@@ -107,7 +107,7 @@ class Collection:
                                    "sha256": one.handin.sha256} for one in each.attempts],
                      "ignored": [list(pair) for pair in each.ignored]} for each in self.found]
         missing = [{"student": each.id, "name": each.full_name, "email": each.email} for each in self.missing]
-        return cleaned({"schema": SCHEMA, "platform": self.platform, "students": students,
+        return printable({"schema": SCHEMA, "platform": self.platform, "students": students,
                         "ignored": [list(pair) for pair in self.ignored], "missing": missing, "unknown": self.unknown})
 
 

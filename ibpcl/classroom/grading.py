@@ -12,9 +12,9 @@ from pathlib import Path
 from ibpcl.classroom import collecting, parallel, variants
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom.assignment import find
-from ibpcl.classroom.cleaning import cleaned_result
 from ibpcl.classroom.feedback import LEVELS, feedback
 from ibpcl.classroom.judge import judge
+from ibpcl.classroom.printable import printable_result
 from ibpcl.classroom.students import folder_name
 from ibpcl.classroom.verdict import Result
 from ibpcl.errors import UserError
@@ -230,7 +230,7 @@ def _not_graded(found, plan, reason):
 
 def _save(result, assignment, handin, plan):
     """Write what belongs to a result; a page that cannot be made never costs the result."""
-    result = cleaned_result(result)
+    result = printable_result(result)
     folder = plan.out / folder_name(result.student)
     folder.mkdir(exist_ok=True)
     try:

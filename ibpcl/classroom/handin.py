@@ -210,7 +210,7 @@ def refuse(source, allowed):
         return Refusal(*facts["error"])
     found = [Refusal(line, _not_allowed(name, allowed)) for line, name in facts["imports"]
              if name.split(".")[0] not in allowed]
-    found += [Refusal(line, f"uses {name}, which is not needed here and could import anything")
+    found += [Refusal(line, f"uses {name}, which is not needed here and could run or import anything")
               for line, name in facts["uses"]]
     return min(found, key=lambda each: each.line, default=None)
 

@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
 
-from ibpcl.classroom.inside.limits import die_with_parent
+from ibpcl.classroom.inside.limits import end_with_parent
 from ibpcl.errors import UserError
 
 MEMORY_MB = 3072            # of a judge; the box of a hand-in has its own, lower limit
@@ -158,7 +158,7 @@ def _outcome(answer, item, failed):
 
 def _serve(pipe, function, parent):
     """Answer items until the pipe is closed."""
-    die_with_parent(parent)
+    end_with_parent(parent)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)      # the parent ends this process

@@ -216,6 +216,9 @@ def run_check(options):
     result = check_file(options.file, assignment)
     assignment = assignment or find(result.assignment)
     hidden = [task for task in assignment.tasks if task.visibility == "hidden"] if result.status == "graded" else []
+    if result.box == "none" and result.status == "graded":
+        print("ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl class grade` runs it in "
+              "one", file=sys.stderr)
     if options.html:
         write_text(options.html, feedback(result, assignment))
     if options.json:
@@ -276,7 +279,7 @@ def run_collect(options):
 
 def _print_left_out(collection):
     """Print what was not looked at, and who did not hand in."""
-    from ibpcl.classroom.cleaning import cleaned
+    from ibpcl.classroom.printable import printable
     names = {}
     for name, reason in collection["ignored"]:
         names.setdefault((name, reason), 0)
@@ -291,7 +294,7 @@ def _print_left_out(collection):
                         ("not in the roster", collection["unknown"])):
         if each:
             print(f"{title}: {len(each)}")
-            print("\n".join(f"  {cleaned(line)}" for line in each[:MOST_SHOWN]))
+            print("\n".join(f"  {printable(line)}" for line in each[:MOST_SHOWN]))
             if len(each) > MOST_SHOWN:
                 print(f"  and {len(each) - MOST_SHOWN} more")
 

@@ -6,12 +6,12 @@ import sys
 import time
 import warnings
 
+from ibpcl.classroom import escapes
 from ibpcl.classroom.reading import notebooks
 from ibpcl.classroom.reading.newer import newer_syntax
 from ibpcl.classroom.reading.texts import clean
 
 NAMES = ("ASSIGNMENT", "FORM", "STUDENT", "DERIVATION")
-FORBIDDEN = ("__import__", "eval", "exec", "__builtins__", "__loader__")
 # Modules of the standard library in daily use that open no file and start nothing.
 HARMLESS = ("__future__", "abc", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum",
             "fractions", "functools", "itertools", "math", "numbers", "operator", "string", "textwrap", "time",
@@ -54,7 +54,9 @@ def inspect(source):
             _look(node, guard, found)
         found["functions"] = {node.name: not _is_blank(node) for node in tree.body
                               if isinstance(node, ast.FunctionDef)}
-        found["suspicions"] = suspicions(tree)
+        found["uses"] = [list(pair) for pair in escapes.uses(tree)[:MOST_FOUND]]
+        packed = [list(pair) for pair in escapes.packed(tree)[:MOST_FOUND]]
+        found["suspicions"] = packed + suspicions(tree)
     except SyntaxError as error:
         words = newer_syntax(source, error) or clean(error.msg or "")
         found["error"] = [error.lineno or 0, f"is not Python: {words}"]
@@ -134,13 +136,11 @@ def _said_by_lines(source):
 
 
 def _look(node, guard, found):
-    """Add what a node imports or uses that may have to be refused."""
+    """Add what a node imports that may have to be refused."""
     for name in _imported(node):
         top = name.split(".")[0]
         if top not in HARMLESS and not guard.holds(node, top) and len(found["imports"]) < MOST_FOUND:
             found["imports"].append([node.lineno, clean(name)])
-    if isinstance(node, ast.Name) and node.id in FORBIDDEN and len(found["uses"]) < MOST_FOUND:
-        found["uses"].append([node.lineno, node.id])
 
 
 def _imported(node):
