@@ -111,6 +111,15 @@ def names():
     return sorted(path.parent.name for path in FOLDER.glob("*/assignment.toml"))
 
 
+def named(name):
+    """Return the assignment of the package with this name or number, None if there is none; never a folder's."""
+    for each in names():
+        number, _, word = each.partition("_")
+        if name in (each, word, number) or (name.isdecimal() and number.isdecimal() and int(name) == int(number)):
+            return load(FOLDER / each)
+    return None
+
+
 def find(name):
     """Return the assignment with this name, number, or folder.
 
@@ -121,10 +130,9 @@ def find(name):
     """
     if (Path(name) / "assignment.toml").is_file():
         return load(Path(name).resolve())
-    for each in names():
-        number, _, word = each.partition("_")
-        if name in (each, word, number) or (name.isdecimal() and number.isdecimal() and int(name) == int(number)):
-            return load(FOLDER / each)
+    found = named(str(name))
+    if found is not None:
+        return found
     raise UserError(f"class: there is no assignment {name!r}; `ibpcl class list` lists them, or name a folder with an "
                     "assignment.toml")
 

@@ -35,7 +35,7 @@ class HandInError(Exception):
 
     def __init__(self, name, message="", line=0):
         super().__init__(name)
-        self.name, self.line = clean(name, 100), int(line)
+        self.name, self.line, self.place = clean(name, 100), int(line), ""
         self.message = clean(without_folders(str(message)[:MOST_MESSAGE]), MOST_MESSAGE)
 
 
@@ -99,8 +99,8 @@ class Worker:
             raise
 
     def load(self, source, file, lenient=False):
-        """Run a module of the hand-in, which takes the place of the one before."""
-        self._ask(STARTING, do="load", source=source, file=file, lenient=lenient)
+        """Run a module of the hand-in, which takes the place of the one before; note the cells that failed."""
+        self.skipped = self._ask(STARTING, do="load", source=source, file=file, lenient=lenient).get("skipped", ())
 
     def forward(self, function, inputs):
         """Call a forward and return its output, the number of its cache, the seconds, whether an input was changed."""

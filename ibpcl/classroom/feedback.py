@@ -63,6 +63,7 @@ def lines(result, level="kind"):
         if verdict.state != "right":
             told += [f"    {line}" for line in shown_words(verdict, level)]
             told += [f"    hint: {line}" for line in shown_hints(verdict, level)]
+    told += [f"note: {line}" for line in result.notes]
     told.append(f"{points(result.score)} of {points(result.most)} points"
                 + (f"; {points(result.pending)} more are graded by hand" if result.pending else ""))
     return told
@@ -86,6 +87,7 @@ def feedback(result, assignment, level="kind"):
     body.append(f"<p><b>{points(result.score)} of {points(result.most)} points.</b>{more}</p>"
                 f"<p class='quiet'>Your form: {escape(assignment.forms.get(result.form, result.form))}. "
                 f"Hand-in {escape(result.sha256[:12])}.</p>")
+    body += [f"<p class='hint'>{escape(line)}</p>" for line in result.notes]
     asked = sections(assignment.statement(result.form)) if assignment else {}
     body += [_task(verdict, asked.get(verdict.task, ""), level) for verdict in result.verdicts]
     return page(f"{assignment.title}: {result.student}", "\n".join(body))

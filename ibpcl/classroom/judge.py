@@ -103,7 +103,7 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
     result = Result(assignment.name, handin.student, form, handin.sha256, box=box)
     refusal = handins.refuse(handin.source, assignment.imports)
     if refusal is not None:
-        place = f"line {refusal.line} of {handin.file}" if refusal.line else handin.file
+        place = handin.place(refusal.line) if refusal.line else handin.file
         return _not_graded(result, f"{place} {refusal.words}", start)
     session = Session(handin, assignment, box)
     case = Case(assignment, handin, key, form, session, figures)
@@ -124,6 +124,7 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
         return _not_graded(result, f"the judge failed: {type(error).__name__}: {error} ({place})", start)
     finally:
         session.close()
+        result.notes = [*handins.notes(handin, assignment), *session.skipped]
     if locate:
         add_lines(case, result.verdicts)
     result.seconds = round(time.monotonic() - start, 2)
@@ -168,8 +169,8 @@ def judge_task(task, case, before):
 
 def _text(task, verdict, case):
     """Leave a text to a person; one that is missing is missing."""
-    text = handins.literals(case.handin.source).get("DERIVATION")
-    verdict.state = "by hand" if isinstance(text, str) and text.strip() else "missing"
+    text = handins.derivation(case.handin.source, case.assignment)
+    verdict.state = "by hand" if text else "missing"
     verdict.words = [] if verdict.state == "by hand" else ["DERIVATION is empty"]
     verdict.details = [text[:20000]] if verdict.state == "by hand" else []
     return verdict

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from ibpcl.classroom import independence
+from ibpcl.classroom.accepting import Accepted, skipped_cells
 from ibpcl.classroom.client import Ended, HandInError, Worker
 
 MOST_STARTS = 12
@@ -35,6 +36,7 @@ class Session:
     def __init__(self, handin, assignment, box):
         self.handin, self.box, self.limits = handin, box, assignment.limits
         self.worker, self.broken, self.overwritten, self.starts = None, {}, set(), 0
+        self.skipped, self.accepted = [], Accepted(assignment)
         self.seconds_left, self.largest, self.proof = float(self.limits["seconds"]), 0, ""
         self.per_call = self.limits.get("seconds_per_call", max(5.0, self.seconds_left / 6))
 
@@ -46,6 +48,7 @@ class Session:
             self.proof = ""
             with self._charged():
                 self.worker.load(self.handin.source, self.handin.file)
+            self.skipped = skipped_cells(self.worker.skipped, self.handin)
 
     def start_proof(self, function, without):
         """Have a worker that has loaded the text in which the functions ``without`` raise, and nothing before it.
@@ -64,6 +67,7 @@ class Session:
         with self._charged():
             self.worker = Worker(source, self.handin.file, self.box, self.limits["seconds"], self.limits["memory_mb"],
                                  lenient=bool(proof))
+        self.skipped = skipped_cells(self.worker.skipped, self.handin)
 
     @contextlib.contextmanager
     def _charged(self):
@@ -71,6 +75,9 @@ class Session:
         start = time.monotonic()
         try:
             yield
+        except HandInError as error:
+            error.place = self.handin.place(error.line)
+            raise
         finally:
             self.seconds_left -= max(0.0, time.monotonic() - start - FREE_SECONDS)
 
@@ -89,7 +96,7 @@ class Session:
         out, number, seconds, changed = self._call(function, "forward", function, inputs)
         if changed:
             self.overwritten.add(function)
-        return out, (self.worker, number), seconds
+        return self.accepted.output(out), (self.worker, number), seconds
 
     def pull(self, function, forward, inputs, dout, cache=None):
         """Call a gradient function, with the cache of a forward call or of a new one."""
@@ -98,7 +105,7 @@ class Session:
         out, seconds, changed = self._call(function, "pull", function, dout, cache[1])
         if changed:
             self.overwritten.add(function)
-        return out, seconds
+        return self.accepted.gradients(function, inputs, out), seconds
 
     def plain(self, function, inputs, without=()):
         """Call a function that returns a value alone, where the functions ``without`` raise."""
@@ -129,6 +136,9 @@ class Session:
             self.broken[function] = error
             self.close()
             raise
+        except HandInError as error:
+            error.place = self.handin.place(error.line)
+            raise
         finally:
             self.seconds_left -= time.monotonic() - start
 
@@ -152,7 +162,7 @@ def described(error, hidden, file):
     own = error.name in _BUILTIN
     if hidden:
         return f"raises {error.name if own else 'an exception of its own'}"
-    place = f" in line {error.line} of {file}" if error.line else ""
+    place = f" in {error.place or f'line {error.line} of {file}'}" if error.line else ""
     if not own:
         return f"raises an exception of its own{place}"
     return f"raises {error.name}: {error.message[:300]}{place}" if error.message else f"raises {error.name}{place}"

@@ -97,6 +97,10 @@ class Result:
     verdicts : list of Verdict
     flags : list of str
         For the teacher: nothing here changes the points.
+    notes : list of str
+        For student and teacher: cells that were skipped, functions under another name.
+    attempts : list of str
+        SHA-256 of all attempts, where the best of several counts.
     """
 
     assignment: str
@@ -110,6 +114,8 @@ class Result:
     seconds: float = 0.0
     box: str = ""
     settings: str = ""
+    notes: list = field(default_factory=list)
+    attempts: list = field(default_factory=list)
 
     @property
     def score(self):
@@ -134,7 +140,7 @@ class Result:
     @classmethod
     def from_dict(cls, table):
         """Return the result that :meth:`to_dict` was made of."""
-        kept = {key: table[key] for key in cls.__dataclass_fields__}
+        kept = {key: table[key] for key in cls.__dataclass_fields__ if key in table or key not in ("notes", "attempts")}
         kept["verdicts"] = [Verdict(**{**each, "parts": [Part(**part) for part in each["parts"]]})
                             for each in kept["verdicts"]]
         return cls(**kept)

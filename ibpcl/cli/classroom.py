@@ -10,7 +10,7 @@ from ibpcl.errors import UserError
 
 EPILOG = """\
 students:      list, new, check, submit
-teachers:      key, selftest, grade, report, similar, export, pack, solution
+teachers:      key, selftest, collect, grade, report, similar, export, pack, solution
 HW             a number or name from `ibpcl class list`, or a folder of your own
 
 exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the command
@@ -18,6 +18,8 @@ exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the
 FORMATS = ("csv", "gradescope", "classroom50", "autolab", "prairielearn", "moodle")
 BOXES = ("auto", "bubblewrap", "landlock", "none")
 LEVELS = ("none", "kind", "line", "full")
+PLATFORMS = ("moodle", "canvas", "gradescope", "blackboard", "brightspace", "github", "nbgrader", "folder")
+MOST_SHOWN = 12             # lines of one kind in the summary of a collection
 
 
 def add_parser(subparsers):
@@ -42,20 +44,33 @@ def add_parser(subparsers):
     new = action("new", "write statement, stub and public checks", homework)
     new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, folder of folders")
     new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
-    new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
+    new.add_argument("--students", metavar="FILE",
+                     help="list of the class, one id per line or a table: writes a folder for each")
     new.add_argument("--form", metavar="NAME", help="form of the assignment (default: chosen by the key)")
     _key(new)
     check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
     check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
+    check.add_argument("--assignment", metavar="HW", help="an assignment of your own: its folder")
     _json(check)
     submit = action("submit", "pack your file as a zip with its hash", ("FILE", "your .py or notebook"))
     submit.add_argument("--out", metavar="ZIP", help="name of the zip (default: that of the file)")
+    submit.add_argument("--assignment", metavar="HW", help="an assignment of your own: its folder")
     selftest = action("selftest", "grade the stub, the reference and planted mistakes", homework)
     _box(selftest)
     _json(selftest)
-    grade = action("grade", "grade a folder of hand-ins", homework, ("SUBMISSIONS", "a file or a folder per student"))
+    download = ("SUBMISSIONS", "a file or folder per student, or what a learning platform hands out: folder or zip")
+    collect = action("collect", "show which file of which student counts, and write these to a folder", download)
+    collect.add_argument("--out", metavar="DIR", help="new folder to write, with a folder per student")
+    collect.add_argument("--assignment", metavar="HW", help="the assignment (default: the one that most files name)")
+    _collecting(collect)
+    _key(collect)
+    _json(collect)
+    grade = action("grade", "grade a folder of hand-ins", homework, download)
     grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
     grade.add_argument("--jobs", type=int, metavar="N", help="grade N at the same time (default: one per processor)")
+    grade.add_argument("--attempt", choices=("last", "best"), default="last",
+                       help="which of several attempts counts (default: last)")
+    _collecting(grade)
     _grading(grade)
     _json(grade)
     _json(action("report", "print a summary of a class, and write its page and CSV again", folder))
@@ -74,6 +89,15 @@ def add_parser(subparsers):
     _grading(pack)
     solution = action("solution", "print the reference solution", homework)
     solution.add_argument("--form", default="base", metavar="NAME", help="the form of the assignment (default: base)")
+
+
+def _collecting(command):
+    command.add_argument("--from", choices=PLATFORMS, dest="platform", help="where the hand-ins come from (default: "
+                                                                            "guessed from the names)")
+    command.add_argument("--roster", metavar="FILE", help="list of the class, for ids and for who is missing (default: "
+                                                          "the list kept beside the key by `ibpcl class new`)")
+    command.add_argument("--any-form", action="store_true",
+                         help="accept a class whose forms are not those that the key gives")
 
 
 def _grading(command):
@@ -137,15 +161,49 @@ def run_new(options):
         for path in handout.new(assignment, options.out, options.student or "", key, options.form):
             print(path)
     else:
-        with open(options.students, encoding="utf-8") as file:
-            students = [line.split(",")[0].strip() for line in file if line.strip()]
-        for student in students:
-            if "/" in student or student.startswith("."):
-                raise UserError(f"class: {student!r} cannot be the name of a folder")
-            handout.new(assignment, Path(options.out, student), student, key, options.form)
-        print(f"{len(students)} folders in {options.out}")
+        _new_class(assignment, key, options)
     if handout.as_notebook("", assignment) is None:
         print("ibpcl: no notebook: it needs jupytext (pip install 'ibpcl[classroom]')", file=sys.stderr)
+
+
+def _new_class(assignment, key, options):
+    """Write a folder for each student of a list; the list is kept beside the key."""
+    from ibpcl.classroom import handout
+    from ibpcl.classroom.students import folder_name, read_students
+    roster, notes = read_students(options.students)
+    written, kept = 0, 0
+    for student in roster.students:
+        folder = Path(options.out, folder_name(student.id))
+        if folder.is_dir() and any(folder.iterdir()):
+            kept += 1
+        else:
+            handout.new(assignment, folder, student.id, key, options.form)
+            written += 1
+    print(f"{written} folders in {options.out}" + (f", {kept} existed already and stay as they are" if kept else ""))
+    for note in notes:
+        print(f"ibpcl: not used: {note}", file=sys.stderr)
+    if options.key:
+        path = _kept_list(options.key)
+        total = handout.add_students(path, roster)
+        print(f"{path} lists the {len(total)} students of the course; `ibpcl class grade` names who did not hand in")
+
+
+def _kept_list(key):
+    """Return the path of the list of students that is kept beside a course key."""
+    path = Path(key)
+    return path.with_name(f"{path.stem}.students.csv")
+
+
+def _roster(options):
+    """Return the list of the class, and tell what was not used of it."""
+    from ibpcl.classroom.students import Roster, read_students
+    path = Path(options.roster) if options.roster else _kept_list(options.key) if options.key else None
+    if path is None or (not options.roster and not path.exists()):
+        return Roster()
+    roster, notes = read_students(path)
+    for note in notes:
+        print(f"ibpcl: not used: {note}", file=sys.stderr)
+    return roster
 
 
 def run_check(options):
@@ -154,22 +212,26 @@ def run_check(options):
     from ibpcl.classroom.assignment import find
     from ibpcl.classroom.feedback import feedback, lines
     from ibpcl.storage import write_text
-    result = check_file(options.file)
+    assignment = find(options.assignment) if options.assignment else None
+    result = check_file(options.file, assignment)
+    assignment = assignment or find(result.assignment)
+    hidden = [task for task in assignment.tasks if task.visibility == "hidden"] if result.status == "graded" else []
     if result.box == "none" and result.status == "graded":
         print("ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl class grade` runs it in "
               "one", file=sys.stderr)
-    hidden = [task for task in find(result.assignment).tasks if task.visibility == "hidden"] \
-        if result.status == "graded" else []
     if options.html:
-        write_text(options.html, feedback(result, find(result.assignment)))
+        write_text(options.html, feedback(result, assignment))
     if options.json:
         _print_json({**result.to_dict(), "not_checked": [task.id for task in hidden]})
         return 0 if result.status == "graded" and result.score == result.most else 1
     if result.status == "graded" and not result.verdicts:
-        print("nothing is wrong with the file as such, but all tasks are hidden: check your gradients with "
+        print("\n".join(f"note: {note}" for note in result.notes) + ("\n" if result.notes else "")
+              + "nothing is wrong with the file as such, but all tasks are hidden: check your gradients with "
               f"`ibpcl check {options.file}:FUNCTION`")
         return 0
     print("\n".join(lines(result)))
+    if result.status != "graded":
+        print(f"ibpcl: mend this before you hand in: {result.reason}", file=sys.stderr)
     if hidden:
         print(f"not checked here: {', '.join(task.id for task in hidden)} ({sum(task.points for task in hidden):g} "
               "points), which are graded on hidden inputs: test them yourself")
@@ -179,8 +241,62 @@ def run_check(options):
 def run_submit(options):
     """Pack a file."""
     from ibpcl.classroom import handout
-    path, digest = handout.submit(options.file, options.out)
-    print(f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in.")
+    assignment = _find(options.assignment) if options.assignment else None
+    path, digest, warnings = handout.submit(options.file, options.out, assignment)
+    for warning in warnings:
+        print(f"ibpcl: {warning}", file=sys.stderr)
+    print(f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in, and the page of your grade has it.")
+
+
+def run_collect(options):
+    """Show what each student handed in."""
+    from ibpcl.classroom import collecting
+    roster, key = _roster(options), _read_key(options)
+    if options.assignment:
+        assignment = _find(options.assignment)
+    else:
+        assignment = collecting.most_named(collecting.collect(options.submissions, None, key, options.platform, roster))
+    collection = collecting.collect(options.submissions, assignment, key, options.platform, roster,
+                                    options.any_form or not options.key)
+    if options.out:
+        collecting.write(collection, options.out)
+    if options.json:
+        _print_json(collection.to_dict())
+        return 0 if all(found.attempts for found in collection.found) else 1
+    print(f"{collection.platform}: {len(collection.found)} students"
+          + (f", assignment {assignment.name}" if assignment is not None else ""))
+    for found in collection.found:
+        last = found.attempts[-1] if found.attempts else None
+        late = "  late" if last is not None and last.late else ""
+        print(f"  {found.student:<24} {last.name if last is not None else found.reason}{late}")
+        for note in found.notes:
+            print(f"  {'':<24}   {note}")
+    _print_left_out(collection.to_dict())
+    if options.out:
+        print(f"written to {options.out}")
+    return 0 if all(found.attempts for found in collection.found) else 1
+
+
+def _print_left_out(collection):
+    """Print what was not looked at, and who did not hand in."""
+    from ibpcl.classroom.printable import printable
+    names = {}
+    for name, reason in collection["ignored"]:
+        names.setdefault((name, reason), 0)
+    for found in collection["students"]:
+        for name, reason in found["ignored"]:
+            short = (name.rpartition("/")[2] or name, reason)
+            names[short] = names.get(short, 0) + 1
+    lines = [f"{name} ({reason})" + (f", {count} times" if count > 1 else "")
+             for (name, reason), count in names.items()]
+    missing = [f"{each['student']} {each['name']}".strip() for each in collection["missing"]]
+    for title, each in (("not looked at", lines), ("did not hand in", missing),
+                        ("not in the roster", collection["unknown"])):
+        if each:
+            print(f"{title}: {len(each)}")
+            print("\n".join(f"  {printable(line)}" for line in each[:MOST_SHOWN]))
+            if len(each) > MOST_SHOWN:
+                print(f"  and {len(each) - MOST_SHOWN} more")
 
 
 def run_selftest(options):
@@ -207,6 +323,7 @@ def run_selftest(options):
 def run_grade(options):
     """Grade a folder of hand-ins."""
     from ibpcl.classroom import grading
+    from ibpcl.storage import read_json
     assignment, box, key = _assignment(options), _choose(options), _read_key(options)
     if not options.key:
         print("ibpcl: without --key all students have the same form, and the inputs are no secret",
@@ -216,8 +333,15 @@ def run_grade(options):
             bar.total = total
             bar.update(done - bar.n)
             bar.set_postfix_str(result.student)
-        grading.grade(assignment, options.submissions, options.out, box, key, options.hints, options.jobs, show)
-    return run_report(options, options.out)
+        grading.grade(assignment, options.submissions, options.out, box, key, options.hints, options.jobs, show,
+                      options.platform, _roster(options), options.attempt, options.any_form)
+    code = run_report(options, options.out)
+    if not options.json:
+        _print_left_out(read_json(Path(options.out, grading.COLLECTION)))
+        if others := grading.not_among(options.out):
+            print(f"from an earlier run, and not among these hand-ins: {', '.join(others[:MOST_SHOWN])}; delete their "
+                  f"folders in {options.out} if they do not count")
+    return code
 
 
 def run_report(options, folder=None):
@@ -294,8 +418,12 @@ def run_solution(options):
 
 
 def _assignment(options):
+    return _find(options.hw)
+
+
+def _find(name):
     from ibpcl.classroom.assignment import find
-    return find(options.hw)
+    return find(name)
 
 
 def _read_key(options):

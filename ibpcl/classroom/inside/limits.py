@@ -76,6 +76,20 @@ def _become(user):
     os.setresuid(user, user, user)
 
 
+def end_with_parent(parent):
+    """Have this process end when the one that started it ends, or now if it has ended.
+
+    Parameters
+    ----------
+    parent : int or None
+        Number of that process; None if it is unknown.
+    """
+    if parent is not None and os.name == "posix":
+        end_with(parent)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
 def end_with(parent):
     """Have the kernel end this process when the judge ends, however that happens.
 

@@ -4,9 +4,15 @@ Everything here shares a process with the hand-in, so nothing that it answers is
 A cache stays here; the judge has its number.
 """
 
+import __future__
+
+import ast
+import builtins
 import importlib
 import linecache
 import os
+import re
+import signal
 import sys
 import time
 import types
@@ -19,6 +25,10 @@ except ImportError:
 
 MOST_CACHES = 64
 MOST_WORDS = 1000
+NOTEBOOK = "# %% notebook\n"                              # how the reader begins the text of a notebook
+CELL = re.compile(r"^# %% (?:code cell (\d+)|\[markdown\])$", re.MULTILINE)
+MOST_CELL_SECONDS = 5.0
+MOST_SKIPPED = 50
 MOST_GRADIENTS = 64
 
 
@@ -34,13 +44,16 @@ class Worker:
         self.module.__file__ = file
         sys.modules["handin"] = self.module               # dataclasses look their module up
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        builtins.display = builtins.get_ipython = _Nothing()
+        if source.startswith(NOTEBOOK):
+            return {"loaded": True, "skipped": run_cells(source, file, self.module.__dict__)}
         for code in _statements(source, file) if lenient else [compile(source, file, "exec")]:
             try:
                 exec(code, self.module.__dict__)
             except BaseException:
                 if not lenient:
                     raise
-        return {"loaded": True}
+        return {"loaded": True, "skipped": []}
 
     def function(self, name):
         """Return a function of the hand-in."""
@@ -54,7 +67,7 @@ class Worker:
         start = time.perf_counter()
         result = self.function(function)(*inputs)
         seconds = time.perf_counter() - start
-        if not isinstance(result, tuple) or len(result) != 2:
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(f"{function} must return a pair: out, cache")
         self.last += 1
         self.caches[self.last] = result[1]
@@ -117,25 +130,117 @@ class Worker:
 
     def error(self, error):
         """Describe an exception: its type, its message, and the line of the hand-in."""
-        line, trace = 0, error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == self.file:
-                line = trace.tb_lineno
-            trace = trace.tb_next
-        if isinstance(error, SyntaxError) and error.filename == self.file:
-            line = error.lineno or 0
-        try:
-            message = str(error)[:2000]
-        except Exception:
-            message = ""
-        return {"error": {"type": type(error).__name__[:100], "message": message, "line": int(line)}}
+        return {"error": {"type": type(error).__name__[:100], "message": _message(error)[:2000],
+                          "line": _line_in(error, self.file)}}
+
+
+class _Nothing:
+    """Stands for ``display`` and ``get_ipython``: it can be called, has every attribute, and does nothing."""
+
+    def __call__(self, *_, **__):
+        return self
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+def run_cells(source, file, space):
+    """Run the code cells of a notebook in order; a cell that fails is skipped from the failing line on.
+
+    A cell that failed runs once more at the end if it defines a name that does not exist: notebooks are not always
+    run from top to bottom.
+
+    Returns
+    -------
+    list of (int, int, str, str)
+        Cell, line of the text, kind and message of each failure.
+    """
+    failed, again = {}, []
+    for number, tree in _cells(source, file):
+        failure = _run_cell(tree, file, space)
+        if failure is not None:
+            failed[number] = failure
+            again.append((number, tree))
+    for number, tree in again:
+        if any(name not in space for name in _defined(tree)):
+            failure = _run_cell(tree, file, space)
+            if failure is None:
+                del failed[number]
+            else:
+                failed[number] = failure
+    return [(number, *failure) for number, failure in failed.items()][:MOST_SKIPPED]
+
+
+def _cells(source, file):
+    """Yield number and syntax tree of each code cell; lines are those of the whole text."""
+    heads = list(CELL.finditer(source))
+    for at, head in enumerate(heads):
+        end = heads[at + 1].start() if at + 1 < len(heads) else len(source)
+        if head[1]:
+            above = source.count("\n", 0, head.end())
+            yield int(head[1]), ast.parse("\n" * above + source[head.end():end], file)
+
+
+def _run_cell(tree, file, space):
+    """Run the statements of a cell; return line, kind and message of a failure.
+
+    An import that fails is passed over, since the box has NumPy and SciPy only and scratch cells draw figures.
+    """
+    failure = None
+    timed = hasattr(signal, "setitimer")
+    if timed:
+        signal.signal(signal.SIGALRM, _late)
+        signal.setitimer(signal.ITIMER_REAL, MOST_CELL_SECONDS)
+    try:
+        for node in tree.body:
+            try:
+                exec(compile(ast.Module([node], []), file, "exec", dont_inherit=True), space)
+            except ImportError as error:
+                failure = failure or (node.lineno, type(error).__name__, str(error)[:200])
+                if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                    return failure
+    except BaseException as error:                        # exit() in a cell ends the cell only
+        return _line_in(error, file), type(error).__name__[:100], _message(error)[:200]
+    finally:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    return failure
+
+
+def _late(*_):
+    raise TimeoutError(f"the cell takes more than {MOST_CELL_SECONDS:.0f} s")
+
+
+def _defined(tree):
+    """Return the names of the functions and simple variables that a cell defines."""
+    names = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    return names + [target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
+                    if isinstance(target, ast.Name)]
+
+
+def _message(error):
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def _line_in(error, file):
+    """Return the last line of the hand-in that an exception passed through, 0 if there is none."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename == file:
+        line = error.lineno or 0
+    return int(line)
 
 
 def _statements(source, file):
     """Yield the statements of a module, compiled one by one."""
-    import __future__
-
-    import ast
     tree, flags = ast.parse(source, file), 0
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":

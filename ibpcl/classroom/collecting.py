@@ -1,0 +1,373 @@
+"""The hand-ins of a class: for each student the files that count, and everything that was not looked at.
+
+A hand-in names its student itself (``STUDENT``).  The name that a platform gives to a file or folder decides only where
+the file names nobody, where two students claim one id, or where a roster knows better.
+"""
+
+import contextlib
+import tempfile
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ibpcl.classroom import platforms, variants
+from ibpcl.classroom.assignment import named
+from ibpcl.classroom.choosing import Misfit, attempt_of, choose, is_blank, natural
+from ibpcl.classroom.handin import HandIn, from_candidate, has_words, opened
+from ibpcl.classroom.printable import printable
+from ibpcl.classroom.reading import process
+from ibpcl.classroom.students import Roster, folded, folder_name, shown, variant_id
+from ibpcl.errors import UserError
+from ibpcl.storage import read_json, write_json, write_text
+
+COLLECTED, SCHEMA = "collection.json", "ibpcl/collection/1"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt of a student.
+
+    Attributes
+    ----------
+    handin : HandIn
+    name : str
+        Path of the file in the folder of hand-ins.
+    label : str
+        What the platform, or the folder, calls the attempt.
+    order : tuple
+        Later attempts have larger ones.
+    late : bool
+        Whether the platform marks it as late.
+    """
+
+    handin: HandIn
+    name: str
+    label: str
+    order: tuple
+    late: bool
+
+
+@dataclass
+class Found:
+    """What one student handed in.
+
+    Attributes
+    ----------
+    student : str
+    origin : str
+        Name of the file or folder.
+    attempts : list of Attempt
+        From the first to the last; empty if nothing can be graded.
+    reason : str
+        Why nothing can be graded.
+    notes : list of str
+        For the teacher.
+    ignored : list of (str, str)
+        Names of files that were not looked at, and why.
+    said : dict
+        The names in the last attempt.
+    """
+
+    student: str
+    origin: str
+    attempts: list = field(default_factory=list)
+    reason: str = ""
+    notes: list = field(default_factory=list)
+    ignored: list = field(default_factory=list)
+    said: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The hand-ins of a class.
+
+    Attributes
+    ----------
+    platform : str
+    found : list of Found
+        By student.
+    ignored : list of (str, str)
+        What belongs to no student, and why it was not looked at.
+    missing : list of ibpcl.classroom.students.Student
+        Who is in the roster and did not hand in.
+    unknown : list of str
+        Students who handed in and are not in the roster.
+    """
+
+    platform: str
+    found: list
+    ignored: list
+    missing: list
+    unknown: list
+
+    def to_dict(self):
+        """Return plain values: what ``collection.json`` holds."""
+        students = [{"student": each.student, "origin": each.origin, "reason": each.reason, "notes": each.notes,
+                     "attempts": [{"file": one.name, "attempt": one.label, "late": one.late,
+                                   "sha256": one.handin.sha256} for one in each.attempts],
+                     "ignored": [list(pair) for pair in each.ignored]} for each in self.found]
+        missing = [{"student": each.id, "name": each.full_name, "email": each.email} for each in self.missing]
+        return printable({"schema": SCHEMA, "platform": self.platform, "students": students,
+                        "ignored": [list(pair) for pair in self.ignored], "missing": missing, "unknown": self.unknown})
+
+
+def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=None, any_form=False):
+    """Return the hand-ins in a folder, or in the zip that a platform makes of a class.
+
+    Parameters
+    ----------
+    path : path
+    assignment : Assignment, optional
+        The one that is graded; by default, the one that each file names.
+    key : bytes
+    platform : str, optional
+        One of :data:`ibpcl.classroom.platforms.PLATFORMS`; guessed if not given.
+    roster : Roster, optional
+    any_form : bool
+        Accept a class whose forms are not those that the key gives.
+
+    Raises
+    ------
+    UserError
+        If there is no hand-in, or most of them have a form that the key does not give.
+    """
+    roster = roster or Roster()
+    with _folder(Path(path)) as (folder, left_out):
+        folder = platforms.unwrapped(folder)
+        platform = platform or platforms.guess(list(folder.iterdir()))
+        units, ignored = platforms.units(folder, platform, collected_ids(folder))
+        if not units:
+            raise UserError(f"class: {path} has no hand-in ({platform}); see --from")
+        read = [(unit, *_attempts(unit, assignment)) for unit in units]
+    found = _by_student(read, roster, assignment, key)
+    if assignment is not None and not any_form:
+        _refuse_contradiction(found, assignment, key)
+    ids = {folded(each.student) for each in found}
+    missing = [student for student in roster.students if folded(student.id) not in ids]
+    unknown = [each.student for each in found if len(roster) and roster.get(each.student) is None]
+    return Collection(platform, found, [*map(tuple, left_out), *ignored], missing, unknown)
+
+
+def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
+    """Return the one hand-in in a student's folder: the last attempt that can be graded.
+
+    Parameters
+    ----------
+    folder : path
+    assignment : Assignment
+    student : str
+        The id that the platform has; the id in the file counts instead where it looks like the same person's.
+    key : bytes
+    words : sequence of str
+        Other names of the student.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    unit = platforms.Unit(folded(student), student, certain=True, words=tuple(filter(None, words)))
+    for path in sorted(Path(folder).iterdir()):
+        unit.add(path)
+    attempts, reason, _, said = _attempts(unit, assignment)
+    if not attempts:
+        raise UserError(reason)
+    if _related(shown(said.get("STUDENT", "")), unit):
+        student = _student(unit, said, Roster(), {}, {}, assignment, key)[0]
+    return attempts[-1].handin._replace(student=student)
+
+
+def most_named(collection):
+    """Return the assignment of the package that most hand-ins name, None if they name none."""
+    names = Counter(each.said.get("ASSIGNMENT") for each in collection.found)
+    names.pop(None, None)
+    return named(names.most_common(1)[0][0]) if names else None
+
+
+def write(collection, out):
+    """Write the hand-ins that count to a folder per student, which `ibpcl class grade` takes as it is.
+
+    Parameters
+    ----------
+    collection : Collection
+    out : path
+        A new or empty folder.
+
+    Raises
+    ------
+    UserError
+        If the folder has something in it already.
+    """
+    out = Path(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"class: {out} exists: give another --out, or move it away")
+    for found in collection.found:
+        folder = out / folder_name(found.student)
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, attempt in enumerate(found.attempts, start=1):
+            place = folder / f"attempt-{number}" if len(found.attempts) > 1 else folder
+            place.mkdir(exist_ok=True)
+            # A notebook is written as its text in cells, which is read as the notebook is.
+            write_text(place / attempt.handin.file.replace(".ipynb", ".py"), attempt.handin.source)
+    write_json(out / COLLECTED, collection.to_dict())
+
+
+def collected_ids(folder):
+    """Return {name of the folder: student} of a folder that :func:`write` made; empty for any other."""
+    path = Path(folder) / COLLECTED
+    try:
+        table = read_json(path) if path.is_file() else {}
+        if table.get("schema") != SCHEMA:
+            return {}
+        return {folder_name(each["student"]): each["student"] for each in table["students"]}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+@contextlib.contextmanager
+def _folder(path):
+    """Give the folder of the hand-ins, unpacked if it is a zip, and what could not be unpacked."""
+    if path.is_dir():
+        yield path, []
+        return
+    if not path.is_file() or path.suffix.lower() != ".zip":
+        raise UserError(f"class: there is no folder or zip {path}")
+    with tempfile.TemporaryDirectory(prefix="ibpcl-class-") as target:
+        try:
+            left_out = process.ask(do="unpack", path=str(path.absolute()), target=target)["ignored"]
+        except process.ReadingError as error:
+            raise UserError(f"class: {path}: {error}") from None
+        yield Path(target), left_out
+
+
+def _attempts(unit, assignment):
+    """Return the attempts of a unit, why there is none, notes, and the names in the file that counts or is nearest."""
+    if not unit.pieces:
+        unit.ignored = unit.ignored or [(unit.student, "an empty folder")]
+        return [], f"class: there is no Python file or notebook in {unit.student}", [], {}
+    try:
+        answer = opened([(piece.path, piece.name) for piece in unit.pieces], assignment)
+    except UserError as error:
+        return [], str(error), [], {}
+    unit.ignored += [tuple(pair) for pair in answer["ignored"]]
+    groups = defaultdict(list)
+    for candidate in answer["candidates"]:
+        piece = unit.pieces[candidate["piece"]]
+        candidate["order"] = piece.order
+        groups[piece.attempt or attempt_of(candidate["name"])].append(candidate)
+    attempts, reasons, notes, said = [], [], [], {}
+    for label, candidates in groups.items():
+        try:
+            choice = choose(candidates, assignment, unit.student)
+        except Misfit as error:
+            reasons.append(str(error))
+            said = said or error.said
+            continue
+        notes += choice.notes
+        attempts.append(_attempt(choice.candidate, unit, label))
+    attempts = _distinct(attempts, assignment)
+    if attempts:
+        notes += reasons
+        return attempts, "", notes, attempts[-1].handin.facts["said"]
+    others = ", ".join(name for name, _ in unit.ignored[:5])
+    nothing = f"class: there is no Python file or notebook in {unit.student}" + (f", only {others}" if others else "")
+    return [], "; ".join(reasons) or nothing, notes, said
+
+
+def _attempt(candidate, unit, label):
+    piece = unit.pieces[candidate["piece"]]
+    handin = from_candidate(candidate, piece.path, unit.student)
+    order = (piece.order, candidate["time"], natural(label or candidate["name"]))
+    return Attempt(handin, candidate["name"], label, order, piece.late)
+
+
+def _distinct(attempts, assignment):
+    """Return attempts in order; the same text counts once, and a blank stub only where there is nothing else."""
+    kept = {}
+    for attempt in sorted(attempts, key=lambda each: each.order):
+        kept.pop(attempt.handin.sha256, None)
+        kept[attempt.handin.sha256] = attempt
+    filled = [each for each in kept.values() if not is_blank({"facts": each.handin.facts}, assignment)]
+    return filled or list(kept.values())
+
+
+def _by_student(read, roster, assignment, key):
+    """Return what each student handed in, by student."""
+    claims = defaultdict(list)
+    for unit, _, _, _, said in read:
+        if has_words(said.get("STUDENT", "")):
+            claims[variant_id(said["STUDENT"])].append(unit)
+    owners = {variant_id(unit.student): unit for unit, *_ in read}
+    students = {}
+    for unit, attempts, reason, notes, said in read:
+        student, note = _student(unit, said, roster, claims, owners, assignment, key)
+        origin = unit.pieces[0].name.split("/")[0] if unit.pieces else unit.student
+        one = students.setdefault(folded(student), Found(student, origin))
+        one.notes += [*notes, *([note] if note else [])]
+        one.ignored += unit.ignored
+        one.reason, one.said = reason or one.reason, said or one.said
+        one.attempts += [Attempt(each.handin._replace(student=student), each.name, each.label, each.order, each.late)
+                         for each in attempts]
+    for one in students.values():
+        one.attempts = _distinct(one.attempts, assignment)
+        if one.attempts:
+            one.notes += [one.reason] if one.reason else []
+            one.reason, one.said = "", one.attempts[-1].handin.facts["said"]
+        if len(one.attempts) > 1:
+            one.notes.append(f"{len(one.attempts)} attempts: {', '.join(each.name for each in one.attempts[-5:])}")
+    return [students[name] for name in sorted(students, key=natural)]
+
+
+def _student(unit, said, roster, claims, owners, assignment, key):
+    """Return the id of the student of a unit, and a note where the names contradict each other."""
+    written = shown(said.get("STUDENT", "")) if has_words(said.get("STUDENT", "")) else ""
+    known = roster.match(unit.student, *unit.words) if len(roster) else None
+    if known is not None:
+        differs = written and variant_id(written) != variant_id(known.id)
+        return known.id, f"STUDENT in the file is {written[:60]!r}, not {known.id!r}" if differs else ""
+    own = shown(unit.student)
+    if unit.fixed:
+        return own, ""
+    if not written or variant_id(written) == variant_id(own):
+        return _spelled(written or own, roster), ""
+    others = [each for each in [*claims.get(variant_id(written), ()), owners.get(variant_id(written))]
+              if each is not None and each.key != unit.key]
+    if others and not (_related(written, unit) and not any(_related(written, each) for each in others)):
+        other = others[0].student
+        return own, f"STUDENT in the file is {written[:60]!r}, as in that of {other}; is it a copy?"
+    if unit.certain and len(roster) and roster.get(written) is None:
+        return own, f"STUDENT in the file is {written[:60]!r}, who is not in the roster"
+    form = said.get("FORM")
+    if unit.certain and assignment is not None and key != variants.PUBLIC and form and (
+            variants.form_of(assignment, key, own) == form != variants.form_of(assignment, key, written)):
+        return own, f"STUDENT in the file is {written[:60]!r}, but the form is that of {own!r}"
+    note = f"{own} is taken for {written!r}, as STUDENT in the file says" if unit.certain else ""
+    return _spelled(written, roster), note
+
+
+def _spelled(student, roster):
+    known = roster.get(student) if len(roster) else None
+    return known.id if known is not None else student
+
+
+def _related(named, unit):
+    """Return whether an id looks like a part of the name that the platform has."""
+    plain = variant_id(named).replace("_", "")
+    return any(plain in variant_id(word).replace("_", "") for word in (unit.student, *unit.words) if plain)
+
+
+def _refuse_contradiction(found, assignment, key):
+    """Raise if most hand-ins name a form that the key gives neither to their student nor to the one they name."""
+    with_form = [each for each in found if each.said.get("FORM") in assignment.forms]
+    wrong = [each for each in with_form
+             if all(each.said["FORM"] != variants.form_of(assignment, key, student)
+                    for student in (each.student, each.said.get("STUDENT") or each.student))]
+    if len(wrong) < 2 or 2 * len(wrong) <= len(with_form):
+        return
+    example = wrong[0]
+    given = variants.form_of(assignment, key, example.student)
+    hint = "was --key forgotten?" if key == variants.PUBLIC else \
+        "is it the key of this course? are the ids those of `ibpcl class new` (--from, --roster)?"
+    raise UserError(f"class: {len(wrong)} of {len(with_form)} hand-ins have a form that the key does not give: "
+                    f"{example.origin} is taken for {example.student!r}, whose form is {given!r}, and says "
+                    f"{example.said['FORM']!r}; {hint}")
