@@ -7,7 +7,7 @@ needs it.  Names that are put together while the program runs are not found; the
 import ast
 
 NAMES = ("__import__", "eval", "exec", "compile", "__builtins__", "__loader__")
-ATTRIBUTES = ("__import__", "eval", "exec", "__builtins__", "__loader__", "import_module")
+ATTRIBUTES = ("__import__", "eval", "exec", "__builtins__", "__loader__")
 
 LONG_TEXT = 1500            # characters of a text in the code that is not the derivation
 MANY_CONSTANTS = 500        # in one list

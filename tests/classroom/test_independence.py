@@ -97,3 +97,10 @@ def test_helpers_that_both_may_use_stay_alive():
     space = {}
     exec(independence.without(text, ("kl",), "proof"), space)
     assert space["proof"](3) == 3
+
+
+@pytest.mark.parametrize("head", ["", "# %% notebook\n\n# %% code cell 1\n"], ids=["program", "notebook"])
+def test_statement_that_uses_the_function_is_passed_over_in_the_middle_of_a_text(head):
+    middle = SOURCE.index("def kl_by_quadrature(")
+    text = f"{head}{SOURCE[:middle]}\n_o = kl(np.ones((1, 1)), np.ones((1, 1)), np.ones(1), 1.0)\n{SOURCE[middle:]}"
+    assert proved(text) == pytest.approx(proved(SOURCE))

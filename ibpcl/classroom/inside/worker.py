@@ -46,13 +46,11 @@ class Worker:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         builtins.display = builtins.get_ipython = _Nothing()
         if source.startswith(NOTEBOOK):
-            return {"loaded": True, "skipped": run_cells(source, file, self.module.__dict__)}
-        for code in _statements(source, file) if lenient else [compile(source, file, "exec")]:
-            try:
-                exec(code, self.module.__dict__)
-            except BaseException:
-                if not lenient:
-                    raise
+            return {"loaded": True, "skipped": run_cells(source, file, self.module.__dict__, lenient)}
+        if lenient:
+            run_statements(ast.parse(source, file), file, self.module.__dict__)
+        else:
+            exec(compile(source, file, "exec"), self.module.__dict__)
         return {"loaded": True, "skipped": []}
 
     def function(self, name):
@@ -146,7 +144,21 @@ class _Nothing:
         return self
 
 
-def run_cells(source, file, space):
+def run_statements(tree, file, space):
+    """Run the statements of a module one by one; those that raise are skipped, but for want of time."""
+    flags = 0
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            flags |= sum(getattr(__future__, item.name).compiler_flag for item in node.names)
+        try:
+            exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), space)
+        except TimeoutError:
+            raise
+        except BaseException:                             # the text was changed: it may be the judge's doing
+            continue
+
+
+def run_cells(source, file, space, lenient=False):
     """Run the code cells of a notebook in order; a cell that fails is skipped from the failing line on.
 
     A cell that failed runs once more at the end if it defines a name that does not exist: notebooks are not always
@@ -159,13 +171,13 @@ def run_cells(source, file, space):
     """
     failed, again = {}, []
     for number, tree in _cells(source, file):
-        failure = _run_cell(tree, file, space)
+        failure = _run_cell(tree, file, space, lenient)
         if failure is not None:
             failed[number] = failure
             again.append((number, tree))
     for number, tree in again:
         if any(name not in space for name in _defined(tree)):
-            failure = _run_cell(tree, file, space)
+            failure = _run_cell(tree, file, space, lenient)
             if failure is None:
                 del failed[number]
             else:
@@ -183,7 +195,7 @@ def _cells(source, file):
             yield int(head[1]), ast.parse("\n" * above + source[head.end():end], file)
 
 
-def _run_cell(tree, file, space):
+def _run_cell(tree, file, space, lenient):
     """Run the statements of a cell; return line, kind and message of a failure.
 
     An import that fails is passed over, since the box has NumPy and SciPy only and scratch cells draw figures.
@@ -194,6 +206,9 @@ def _run_cell(tree, file, space):
         signal.signal(signal.SIGALRM, _late)
         signal.setitimer(signal.ITIMER_REAL, MOST_CELL_SECONDS)
     try:
+        if lenient:
+            run_statements(tree, file, space)
+            return None
         for node in tree.body:
             try:
                 exec(compile(ast.Module([node], []), file, "exec", dont_inherit=True), space)
@@ -237,17 +252,6 @@ def _line_in(error, file):
     if isinstance(error, SyntaxError) and error.filename == file:
         line = error.lineno or 0
     return int(line)
-
-
-def _statements(source, file):
-    """Yield the statements of a module, compiled one by one."""
-    tree, flags = ast.parse(source, file), 0
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            for item in node.names:
-                flags |= getattr(__future__, item.name).compiler_flag
-    for node in tree.body:
-        yield compile(ast.Module([node], []), file, "exec", flags)
 
 
 def serve(requests, replies):
