@@ -6,8 +6,8 @@ column     contents
 student    the student's id; letter case and lost leading zeros do not matter
 task       a task's id, ``all`` for the whole hand-in, ``extension``, or ``late``
 most       the points of the task, for the reader's convenience
-points     the points given; with ``extension`` and ``late``, days; empty if nothing is decided yet
 comment    shown to the student
+points     the points given; with ``extension`` and ``late``, days; empty if nothing is decided yet
 =========  ================================================================================
 
 A row for a task that the judge has graded replaces its points.  Rows that cannot be used are
@@ -29,7 +29,7 @@ from ibpcl.errors import UserError
 from ibpcl.storage import write_bytes
 
 FILE = "by-hand.csv"
-COLUMNS = ("student", "task", "most", "points", "comment")
+COLUMNS = ("student", "task", "most", "comment", "points")
 WHOLE, EXTENSION, LATE = "all", "extension", "late"
 MOST_DAYS = 366.0
 NAMES = {"student": ("student", "studentid", "id"), "task": ("task", "aufgabe"),
@@ -313,7 +313,7 @@ def _row(table, student, task, most, entry):
     comment = entry.comment if entry else ""
     most = points_text(most, table.decimal_comma) if isinstance(most, (int, float)) else most
     others = [entry.others.get(name, "") if entry else "" for name in table.columns]
-    return [cell(student), cell(task), most, points, cell(comment), *map(cell, others)]
+    return [cell(student), cell(task), most, cell(comment), points, *map(cell, others)]
 
 
 def _without_zeros(student):

@@ -101,8 +101,8 @@ def _data(records, entries, labels, anonymous):
         name = by_hand.code(result.student) if anonymous else result.student
         listed.append({"student": name, "label": label, "task": verdict.task, "most": verdict.most,
                        "points": row.points if row else "", "comment": row.comment if row else ""})
-    others = [[student, task, "", row.points, row.comment] for (student, task), row in used.items()]
-    others += [[row.student, row.task, "", row.points, row.comment] for row in records.table.kept]
+    others = [[student, task, "", row.comment, row.points] for (student, task), row in used.items()]
+    others += [[row.student, row.task, "", row.comment, row.points] for row in records.table.kept]
     if anonymous:
         codes = {result.student: by_hand.code(result.student) for result in records.results}
         others = [[codes.get(row[0], row[0]), *row[1:]] for row in others]

@@ -4,17 +4,17 @@
 format        what is written
 ============  ====================================================================================
 csv           one table with nbgrader's columns
-moodle        the worksheet that Moodle hands out, filled in; without it, a worksheet of our own
+moodle        the worksheet that Moodle hands out, filled in; without it, a new worksheet
 canvas        Canvas's gradebook, filled in
 blackboard    the table of Blackboard's Grade Center, filled in
-brightspace   Brightspace's export of grades, filled in; without it, a table of our own
+brightspace   Brightspace's export of grades, filled in; without it, a new table
 gradescope    ``STUDENT/results.json``
 classroom50   ``STUDENT/result.json``, schema ``classroom50/result/v1``
 autolab       ``STUDENT.json``: the line that an autograder prints last
 prairielearn  ``STUDENT/results.json``, scores from 0 to 1
 ============  ====================================================================================
 
-The maximum is that of the assignment, for everybody.  A hand-in that is not graded has no score:
+The maximum is that of the assignment, for all students.  A hand-in that is not graded has no score:
 an empty cell, or no ``score``.  Points that a person still gives count as missing until then.
 """
 
@@ -43,7 +43,7 @@ class Written(NamedTuple):
     notes : list of str
         Who could not be matched, and the like; one line each.
     complete : bool
-        Whether the points of everybody are in it.
+        Whether the points of all students are in it.
     filled : ibpcl.classroom.worksheets.Filled or None
         The platform's table.
     """
@@ -126,7 +126,9 @@ def nbgrader(results, assignment, roster):
 
 def moodle(results, assignment, roster):
     """Return a worksheet for Moodle, in English, and notes on those who have no identifier."""
-    rows = [["Identifier", "Full name", "Email address", "Status", "Grade", "Maximum grade",
+    # Moodle finds columns by their names.  The identifier is not the first one: a reader that keeps
+    # the byte order mark would take it for a part of that name.
+    rows = [["Full name", "Identifier", "Email address", "Status", "Grade", "Maximum grade",
              "Grade can be changed", "Last modified (submission)", "Last modified (grade)"]]
     unknown = []
     for result in results:
@@ -136,7 +138,7 @@ def moodle(results, assignment, roster):
             unknown.append(result.student)
             continue
         identifier = f"Participant {number}" if number.isdecimal() else number
-        rows.append([cell(identifier), cell(person.full_name), cell(person.email),
+        rows.append([cell(person.full_name), cell(identifier), cell(person.email),
                      "Submitted for grading", points_text(result.score),
                      points_text(assignment.points), "Yes", "-", "-"])
     notes = []

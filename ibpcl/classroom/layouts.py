@@ -35,8 +35,10 @@ class Layout(NamedTuple):
     ids, names : tuple of int
         Columns with ids and addresses, and with names; the names of parts are joined.
     decimal_comma : bool
-    delimiter, encoding : str
+    delimiter : str
         What the platform needs; empty to keep that of the file.
+    utf8 : bool
+        Whether the platform reads UTF-8 only.
     """
 
     first: int
@@ -47,7 +49,7 @@ class Layout(NamedTuple):
     names: tuple
     decimal_comma: bool = False
     delimiter: str = ""
-    encoding: str = ""
+    utf8: bool = False
 
     def about(self, row):
         """Return the ids and addresses of a row, and its names."""
@@ -80,7 +82,7 @@ def moodle(rows, column, assignment, path):
     used = {points, comment, highest, *names}
     ids = tuple(at for at in range(min(points, len(head))) if at not in used)
     comma = highest is not None and "," in body[0][highest]
-    return Layout(1, points, comment, most, ids, names, comma, ",", "utf-8-sig")
+    return Layout(1, points, comment, most, ids, names, comma, ",", True)
 
 
 def canvas(rows, column, assignment, path):

@@ -51,7 +51,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(title, body, style="", script="", policy=POLICY):
-    """Return a page of its own, with nothing from outside.
+    """Return a self-contained page.
 
     Parameters
     ----------

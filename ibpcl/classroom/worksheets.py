@@ -55,7 +55,7 @@ class Filled(NamedTuple):
     notes : list of str
         Who was not found, and what was converted; one line each.
     problems : bool
-        Whether the points of somebody are in no row.
+        Whether the points of a student are in no row.
     """
 
     sheet: Sheet
@@ -87,6 +87,8 @@ def read(path):
         encoding = "utf-8-sig"
     try:
         text = decoded(data)
+        if encoding == "utf-8" and text.encode() != data:
+            encoding = "utf-8-sig"                        # it was a code page, which loses names
         delimiter = delimiter_of(text)
         rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""),
                                delimiter=delimiter))
@@ -104,7 +106,7 @@ def fill(path, system, results, assignment, roster=None, column=None):
     """Return a platform's table with the points of a class filled in.
 
     Students are matched by the platform's identifier, id number, login and address, then by name.
-    Rows that are about nobody in the class stay as they are, and so do the cells of hand-ins that
+    Rows about other people stay as they are, and so do the cells of hand-ins that
     are not graded.
 
     Parameters
@@ -159,7 +161,7 @@ def write(filled, out):
     text = io.StringIO()
     writer = csv.writer(text, delimiter=layout.delimiter or sheet.delimiter, lineterminator="\r\n")
     writer.writerows(sheet.rows)
-    encoding = layout.encoding or sheet.encoding
+    encoding = "utf-8-sig" if layout.utf8 and sheet.encoding == "utf-16" else sheet.encoding
     write_bytes(out, text.getvalue().encode(encoding, "replace"))
     return out
 

@@ -270,7 +270,7 @@ def test_points_given_by_hand_are_added(course, capsys):
     assert main(grade) == 0
     assert "10 points are to be given by hand" in capsys.readouterr().out
     table = out / "by-hand.csv"
-    head = "student,task,most,points,comment"
+    head = "student,task,most,comment,points"
     assert table.read_text("utf-8-sig").split() == [head, "ada,1j,10,,"]
     table.write_text("student,task,most,points\nada,1j,10,7.5\n")
     assert main(["class", "report", str(out)]) == 0 and main(grade) == 0
@@ -278,7 +278,7 @@ def test_points_given_by_hand_are_added(course, capsys):
     table.write_text("student,task,most,points\nada,1j,10,11\n")
     assert main(["class", "report", str(out)]) == 1
     assert "points must be in 0..10, got 11" in capsys.readouterr().out
-    assert "ada,1j,10,11," in table.read_text("utf-8-sig")          # kept, so that it can be corrected
+    assert "ada,1j,10,,11" in table.read_text("utf-8-sig")          # kept, so that it can be corrected
 
 
 def test_pasted_derivations_of_the_package_are_found():

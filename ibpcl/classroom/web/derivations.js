@@ -100,9 +100,9 @@
   }
 
   function table() {
-    const rows = [["student", "task", "most", "points", "comment"]];
+    const rows = [["student", "task", "most", "comment", "points"]];
     data.entries.forEach((entry, n) => {
-      rows.push([entry.student, entry.task, String(entry.most), grades[n].points.trim(), grades[n].comment.trim()]);
+      rows.push([entry.student, entry.task, String(entry.most), grades[n].comment.trim(), grades[n].points.trim()]);
     });
     data.others.forEach((row) => rows.push(row));
     return "\ufeff" + rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
