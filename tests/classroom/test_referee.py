@@ -88,7 +88,8 @@ def test_a_point_where_the_planted_gradient_is_right_refutes_nothing():
     assert all("right there" in words or "cannot be evaluated" in words or not words for words in proofs)
 
 
-@pytest.mark.parametrize("shapes", ["((80, 1, 1, 1), (80, 1, 1), (80, 1), (80,))", "((9000,), (9, 1), (5, 1, 1), (1,))"])
+@pytest.mark.parametrize("shapes", ["((80, 1, 1, 1), (80, 1, 1), (80, 1), (80,))",
+                                    "((9000,), (9, 1), (5, 1, 1), (1,))"])
 def test_point_of_a_proof_that_would_take_gigabytes_is_refused(shapes):
     assignment = find("8")
     chosen = {f"s{at}": referee.chosen(assignment, KEY, f"s{at}") for at in range(200)}
