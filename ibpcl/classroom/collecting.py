@@ -14,6 +14,7 @@ from ibpcl.classroom import platforms, variants
 from ibpcl.classroom.assignment import named
 from ibpcl.classroom.choosing import Misfit, attempt_of, choose, is_blank, natural
 from ibpcl.classroom.handin import HandIn, from_candidate, has_words, opened
+from ibpcl.classroom.late import handed_in
 from ibpcl.classroom.printable import printable
 from ibpcl.classroom.reading import process
 from ibpcl.classroom.students import Roster, folded, folder_name, shown, variant_id
@@ -104,6 +105,7 @@ class Collection:
         """Return plain values: what ``collection.json`` holds."""
         students = [{"student": each.student, "origin": each.origin, "reason": each.reason, "notes": each.notes,
                      "attempts": [{"file": one.name, "attempt": one.label, "late": one.late,
+                                   "time": handed_in(one.label, one.order[1]),
                                    "sha256": one.handin.sha256} for one in each.attempts],
                      "ignored": [list(pair) for pair in each.ignored]} for each in self.found]
         missing = [{"student": each.id, "name": each.full_name, "email": each.email} for each in self.missing]

@@ -180,8 +180,8 @@ def _follow(task, parts, case):
 
 
 def figures(report):
-    """Return the figures of a check as SVG texts: error against step, and Taylor remainder."""
-    return re.findall(r"<svg.*?</svg>", report.html(), flags=re.DOTALL)
+    """Return the figures of a check as SVG: for each input a heading and two figures."""
+    return re.findall(r"<h3>.*?</h3>|<svg.*?</svg>", report.html(), flags=re.DOTALL)
 
 
 def _plain(dout):

@@ -1,9 +1,7 @@
 """Grade a folder of hand-ins: in parallel, and going on where it was interrupted."""
 
-import csv
 import hashlib
 import html
-import io
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +13,12 @@ from ibpcl.classroom.assignment import find
 from ibpcl.classroom.feedback import LEVELS, feedback
 from ibpcl.classroom.judge import judge
 from ibpcl.classroom.printable import printable_result
+from ibpcl.classroom.records import COLLECTION, SETTINGS
 from ibpcl.classroom.students import folder_name
 from ibpcl.classroom.verdict import Result
 from ibpcl.errors import UserError
-from ibpcl.storage import read_json, read_text, write_bytes, write_json, write_text
+from ibpcl.storage import read_json, write_bytes, write_json, write_text
 
-SETTINGS, COLLECTION, BY_HAND = "grading.json", "collection.json", "by-hand.csv"
 ATTEMPTS = ("last", "best")
 TIMES = 10                  # the time for one hand-in, loading and judging included, in times of its own limit
 
@@ -51,7 +49,7 @@ class Plan:
 
 
 def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", jobs=None, show=None, platform=None,
-          roster=None, attempt="last", any_form=False):
+          roster=None, attempt="last", any_form=False, apart=False):
     """Grade every hand-in of a folder and write results, feedback pages and ``collection.json``.
 
     Results that are there for the same text, assignment, key, box and level are kept.  A hand-in that cannot be
@@ -76,6 +74,8 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
         Which of several attempts of a student counts.
     any_form : bool
         Grade even if most hand-ins have a form that the key does not give.
+    apart : bool
+        Whether ``jobs=1`` means one other process, and not this one.
 
     Returns
     -------
@@ -109,7 +109,8 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
             todo.append((found, chosen))
     done = len(results)
     seconds = TIMES * assignment.limits["seconds"] * max((len(chosen) for _, chosen in todo), default=1)
-    for result in parallel.over(partial(_one, plan=plan), todo, jobs, seconds, partial(_failed, plan=plan)):
+    for result in parallel.over(partial(_one, plan=plan), todo, jobs, seconds, partial(_failed, plan=plan),
+                                apart):
         results[result.student] = result
         done += 1
         if show:
@@ -136,50 +137,6 @@ def not_among(out):
     collection = read_json(Path(out) / COLLECTION) if (Path(out) / COLLECTION).exists() else {"students": []}
     folders = {folder_name(each["student"]) for each in collection["students"]}
     return sorted(path.parent.name for path in Path(out).glob("*/result.json") if path.parent.name not in folders)
-
-
-def results_of(folder):
-    """Return the results in a folder that :func:`grade` has written, by student, and its settings."""
-    folder = Path(folder)
-    if not (folder / SETTINGS).exists():
-        raise UserError(f"class: {folder} has no {SETTINGS}: it is not a folder that `ibpcl class grade` wrote")
-    results = [Result.from_dict(read_json(path)) for path in sorted(folder.glob("*/result.json"))]
-    given = _given_by_hand(folder / BY_HAND)
-    for result in results:
-        for verdict in result.verdicts:
-            if verdict.pending and (found := given.get((result.student, verdict.task))) is not None:
-                if not 0 <= found <= verdict.most:
-                    raise UserError(f"class: {folder / BY_HAND}: {result.student}, {verdict.task}: points must be in "
-                                    f"0..{verdict.most:g}, got {found:g}")
-                verdict.points, verdict.state, verdict.words = found, "given by hand", ["graded by hand"]
-    return results, read_json(folder / SETTINGS)
-
-
-def write_by_hand(results, folder):
-    """Write the table for points that a person gives, keeping those that are there, and return its path."""
-    path = Path(folder) / BY_HAND
-    given, text = _given_by_hand(path), io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", "task", "most", "points"])
-    for result in results:
-        for verdict in result.verdicts:
-            if verdict.state in ("by hand", "given by hand"):
-                points = given.get((result.student, verdict.task), "")
-                writer.writerow([result.student, verdict.task, f"{verdict.most:g}", points])
-    write_text(path, text.getvalue())
-    return path
-
-
-def _given_by_hand(path):
-    """Return {(student, task): points} of the rows that are filled in."""
-    if not path.exists():
-        return {}
-    try:
-        rows = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""))
-        return {(row["student"], row["task"]): float(row["points"]) for row in rows if row["points"].strip()}
-    except (KeyError, AttributeError, ValueError):
-        raise UserError(f"class: {path} must have the columns student, task, most, points, and numbers as points; "
-                        "delete it to start again") from None
 
 
 def digest(assignment):
@@ -234,7 +191,7 @@ def _save(result, assignment, handin, plan):
     folder = plan.out / folder_name(result.student)
     folder.mkdir(exist_ok=True)
     try:
-        page = feedback(result, assignment, plan.level)
+        page = feedback(result, assignment, plan.level, handin.source if handin else "")
     except Exception as error:
         words = f"the page could not be written: {type(error).__name__}: {error}"
         result.flags.append(words)

@@ -10,6 +10,7 @@ import numpy as np
 from ibpcl.classroom import bounds, independence, variants
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.examples import add_examples
 from ibpcl.classroom.forwards import judge_extremes, judge_forward
 from ibpcl.classroom.gradients import judge_gradient
 from ibpcl.classroom.large import judge_at_large
@@ -116,6 +117,7 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
             result.verdicts.append(proofs.get(task.id) or judge_task(task, case, result.verdicts))
         if not public_only:
             result.flags += _numerical(case, result.verdicts)
+        add_examples(case, result.verdicts)
     except HandInError as error:
         return _not_graded(result, f"{handin.file} cannot be loaded: it {described(error, False, handin.file)}", start)
     except Exception as error:                            # ours, not the student's: never a grade

@@ -56,7 +56,7 @@ def processors():
     return os.cpu_count() or 1
 
 
-def over(function, items, jobs=None, seconds=None, failed=None):
+def over(function, items, jobs=None, seconds=None, failed=None, apart=True):
     """Yield ``function(item)`` for each item, in order; function and items must be picklable.
 
     Parameters
@@ -69,12 +69,17 @@ def over(function, items, jobs=None, seconds=None, failed=None):
         Time for one item.
     failed : callable, optional
         ``failed(item, words)`` returns what to yield for an item whose process raised, ended or took too long.
+    apart : bool
+        Whether a single job, too, has a process of its own.  Without it, a debugger can follow the work.
 
     Raises
     ------
     UserError
         If a process raises or ends and there is no ``failed``.
     """
+    if jobs == 1 and not apart:
+        yield from (_outcome(_worked(function, item), item, failed) for item in items)
+        return
     items, results, helpers = list(items), {}, []
     waiting = deque(range(len(items)))
     given = 0
@@ -169,13 +174,17 @@ def _serve(pipe, function, parent):
         except (EOFError, OSError):
             return
         pipe.send(BEGUN)
-        try:
-            answer = (True, function(item))
-        except MemoryError:
-            answer = (False, f"the judge needs more than {MEMORY_MB} MB of memory for it")
-        except Exception as error:
-            answer = (False, f"the judge failed: {type(error).__name__}: {str(error)[:300]}")
-        pipe.send(answer)
+        pipe.send(_worked(function, item))
+
+
+def _worked(function, item):
+    """Return whether a function returns for an item, and the value or the reason."""
+    try:
+        return True, function(item)
+    except MemoryError:
+        return False, "it needs too much memory"
+    except Exception as error:
+        return False, f"{type(error).__name__}: {str(error)[:300]}"
 
 
 def _limit_memory():

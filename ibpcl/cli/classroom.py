@@ -6,6 +6,8 @@ from argparse import RawDescriptionHelpFormatter
 from dataclasses import asdict
 from pathlib import Path
 
+from ibpcl.cli import class_records
+from ibpcl.cli.class_records import run_export, run_report, run_similar
 from ibpcl.errors import UserError
 
 EPILOG = """\
@@ -15,7 +17,6 @@ HW             a number or name from `ibpcl class list`, or a folder of your own
 
 exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the command
 """
-FORMATS = ("csv", "gradescope", "classroom50", "autolab", "prairielearn", "moodle")
 BOXES = ("auto", "bubblewrap", "landlock", "none")
 LEVELS = ("none", "kind", "line", "full")
 PLATFORMS = ("moodle", "canvas", "gradescope", "blackboard", "brightspace", "github", "nbgrader", "folder")
@@ -38,7 +39,7 @@ def add_parser(subparsers):
             one.add_argument(each.lower(), metavar=each, help=meaning)
         return one
 
-    homework, folder = ("HW", "an assignment"), ("DIR", "folder that `ibpcl class grade --out` wrote")
+    homework = ("HW", "an assignment")
     _json(action("list", "list the assignments"))
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
@@ -73,16 +74,7 @@ def add_parser(subparsers):
     _collecting(grade)
     _grading(grade)
     _json(grade)
-    _json(action("report", "print a summary of a class, and write its page and CSV again", folder))
-    similar = action("similar", "list similar pairs of hand-ins", folder)
-    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE",
-                         help="minimum share of common code (default: 0.6)")
-    _json(similar)
-    export = action("export", "write the points for another system", folder)
-    export.add_argument("--to", choices=FORMATS, required=True, help="the system")
-    export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
-    export.add_argument("--roster", metavar="CSV", help="names: columns student_id, last_name, first_name, email, "
-                                                        "identifier, username")
+    class_records.add_actions(action, _json)
     pack = action("pack", "make a zip that grades on another system", homework)
     pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="the system")
     pack.add_argument("--out", metavar="ZIP", help="name of the zip")
@@ -127,7 +119,7 @@ def _print_json(value):
 
 def execute(options):
     """Run one action and return the exit code."""
-    return globals()[f"run_{options.action}"](options)
+    return ACTIONS[options.action](options)
 
 
 def run_list(options):
@@ -220,7 +212,7 @@ def run_check(options):
         print("ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl class grade` runs it in "
               "one", file=sys.stderr)
     if options.html:
-        write_text(options.html, feedback(result, assignment))
+        write_text(options.html, feedback(result, assignment, "kind", _text_of(options.file, assignment)))
     if options.json:
         _print_json({**result.to_dict(), "not_checked": [task.id for task in hidden]})
         return 0 if result.status == "graded" and result.score == result.most else 1
@@ -236,6 +228,12 @@ def run_check(options):
         print(f"not checked here: {', '.join(task.id for task in hidden)} ({sum(task.points for task in hidden):g} "
               "points), which are graded on hidden inputs: test them yourself")
     return 0 if result.status == "graded" and result.score == result.most else 1
+
+
+def _text_of(file, assignment):
+    """Return the text of a file as it is judged, for the code on its page."""
+    from ibpcl.classroom import handin
+    return handin.read(Path(file), assignment=assignment).source
 
 
 def run_submit(options):
@@ -334,7 +332,7 @@ def run_grade(options):
             bar.update(done - bar.n)
             bar.set_postfix_str(result.student)
         grading.grade(assignment, options.submissions, options.out, box, key, options.hints, options.jobs, show,
-                      options.platform, _roster(options), options.attempt, options.any_form)
+                      options.platform, _roster(options), options.attempt, options.any_form, apart=True)
     code = run_report(options, options.out)
     if not options.json:
         _print_left_out(read_json(Path(options.out, grading.COLLECTION)))
@@ -342,65 +340,6 @@ def run_grade(options):
             print(f"from an earlier run, and not among these hand-ins: {', '.join(others[:MOST_SHOWN])}; delete their "
                   f"folders in {options.out} if they do not count")
     return code
-
-
-def run_report(options, folder=None):
-    """Print a summary of a class and write its page."""
-    from ibpcl.classroom import classpage, grading, similarity
-    from ibpcl.classroom.assignment import find
-    from ibpcl.classroom.pages import points
-    from ibpcl.storage import write_text
-    folder = Path(folder or options.dir)
-    results, settings = grading.results_of(folder)
-    assignment = find(settings["folder"])
-    sources = similarity.sources(folder)
-    pairs = [*similarity.copied(sources, assignment), *similarity.pairs(sources)]
-    by_hand = grading.write_by_hand(results, folder)
-    write_text(folder / "class.html", classpage.class_page(results, assignment, pairs))
-    write_text(folder / "class.csv", classpage.class_csv(results))
-    graded = [result.score for result in results if result.status == "graded"]
-    if options.json:
-        _print_json({"sandbox": settings["box"], "page": str(folder / "class.html"), "csv": str(folder / "class.csv"),
-                     "by_hand": str(by_hand), "results": [result.to_dict() for result in results],
-                     "alike": list(map(_pair, pairs))})
-        return 0 if len(graded) == len(results) else 1
-    mean = f", mean {sum(graded) / len(graded):.1f} points" if graded else ""
-    print(f"{len(graded)} of {len(results)} graded{mean}; sandbox: {settings['box']}")
-    for result in results:
-        if result.status != "graded":
-            print(f"  {result.student}: {points(None)}: {result.reason}")
-    if waiting := sum(result.pending for result in results):
-        print(f"{points(waiting)} points are to be given by hand: fill in {by_hand}, then run `ibpcl class report`")
-    flagged = sum(bool(result.flags) for result in results)
-    print(f"{flagged} with flags, {len(pairs)} pairs alike; see {folder / 'class.html'} and {folder / 'class.csv'}")
-    return 0 if len(graded) == len(results) else 1
-
-
-def run_similar(options):
-    """List pairs of hand-ins that look alike, and those that look like what is public."""
-    from ibpcl.classroom import grading, similarity
-    from ibpcl.classroom.assignment import find
-    assignment = find(grading.results_of(options.dir)[1]["folder"])
-    sources = similarity.sources(Path(options.dir))
-    found = [*similarity.copied(sources, assignment, options.at_least), *similarity.pairs(sources, options.at_least)]
-    if options.json:
-        _print_json(list(map(_pair, found)))
-        return
-    for a, b, share in found:
-        print(f"{share:4.0%}  {a}  {b}")
-
-
-def _pair(found):
-    return dict(zip(("first", "second", "share"), found, strict=True))
-
-
-def run_export(options):
-    """Write the points for another system."""
-    from ibpcl.classroom import exports, grading
-    from ibpcl.classroom.assignment import find
-    results, settings = grading.results_of(options.dir)
-    out = Path(options.out or Path(options.dir, f"export-{options.to}"))
-    print(exports.write(results, find(settings["folder"]), options.to, out, options.roster, settings["level"]))
 
 
 def run_pack(options):
@@ -444,3 +383,10 @@ def _bar(total):
     from tqdm import tqdm
     with tqdm(total=total, unit="hand-in", leave=False, file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
         yield bar
+
+
+ACTIONS = {
+    "list": run_list, "key": run_key, "new": run_new, "check": run_check, "submit": run_submit,
+    "selftest": run_selftest, "collect": run_collect, "grade": run_grade, "report": run_report, "similar": run_similar,
+    "export": run_export, "pack": run_pack, "solution": run_solution,
+}
