@@ -288,6 +288,16 @@ def test_results_do_not_go_among_the_hand_ins(assignment, tmp_path, capsys, monk
     assert not (tmp_path / "grades").exists()
 
 
+def test_a_file_that_somebody_adds_by_hand_is_read(assignment, tmp_path):
+    for number, (student, name) in enumerate(NAMES.items()):
+        put(tmp_path / f"{name}_{number}_assignsubmission_file" / "hw.py", right(assignment, student))
+    put(tmp_path / "by mail" / "hw.py", right(assignment, "zoe"))
+    put(tmp_path / "papers" / "report.pdf", "x")
+    collection = collected(tmp_path, assignment)
+    assert set(chosen(collection)) == {*NAMES, "zoe"} and collection.platform == "moodle"
+    assert [name for name, _ in collection.ignored] == ["papers"]
+
+
 def test_platforms_are_guessed_only_from_most_of_the_names(tmp_path):
     for name in ("ada.py", "ben.py", "x_1_2_y.py"):
         (tmp_path / name).write_text("")
