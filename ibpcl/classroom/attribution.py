@@ -10,6 +10,7 @@ def student_of(unit, said, roster, claims, owners, assignment, key):
     """Return the id of the student of a unit, and a note where the names contradict each other."""
     written = shown(said.get("STUDENT", "")) if has_words(said.get("STUDENT", "")) else ""
     known = roster.match(unit.student, *unit.words) if len(roster) else None
+    meant = roster.match(written) if len(roster) and written else None
     if known is not None:
         differs = written and variant_id(written) != variant_id(known.id)
         return known.id, f"STUDENT in the file is {written[:60]!r}, not {known.id!r}" if differs else ""
@@ -17,25 +18,20 @@ def student_of(unit, said, roster, claims, owners, assignment, key):
     if unit.fixed:
         return own, ""
     if not written or variant_id(written) == variant_id(own):
-        return _spelled(written or own, roster), ""
+        return written or own, ""
     others = [each for each in [*claims.get(variant_id(written), ()), owners.get(variant_id(written))]
               if each is not None and each.key != unit.key]
     if others and not (related(written, unit) and not any(related(written, each) for each in others)):
         other = others[0].student
         return own, f"STUDENT in the file is {written[:60]!r}, as in that of {other}; is it a copy?"
-    if unit.certain and len(roster) and roster.get(written) is None:
+    if unit.certain and len(roster) and meant is None:
         return own, f"STUDENT in the file is {written[:60]!r}, who is not in the roster"
     form = said.get("FORM")
     if unit.certain and assignment is not None and key != variants.PUBLIC and form and (
             variants.form_of(assignment, key, own) == form != variants.form_of(assignment, key, written)):
         return own, f"STUDENT in the file is {written[:60]!r}, but the form is that of {own!r}"
     note = f"{own} is taken for {written!r}, as STUDENT in the file says" if unit.certain else ""
-    return _spelled(written, roster), note
-
-
-def _spelled(student, roster):
-    known = roster.get(student) if len(roster) else None
-    return known.id if known is not None else student
+    return meant.id if meant is not None else written, note
 
 
 def related(named, unit):

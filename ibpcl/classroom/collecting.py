@@ -139,6 +139,9 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
         units, ignored = platforms.units(folder, platform, collected_ids(folder))
         if not units:
             raise UserError(f"class: {path} has no hand-in ({platform}); see --from")
+        if len(units) == 1 and _holds_a_class(folder, units[0], assignment):
+            folder = folder / units[0].pieces[0].name.split("/")[0]
+            units, ignored = platforms.units(folder, platform)
         read = [(unit, *_attempts(unit, assignment)) for unit in units]
     found = _by_student(read, roster, assignment, key)
     if assignment is not None and not any_form:
@@ -192,6 +195,22 @@ def _folder(path):
         except process.ReadingError as error:
             raise UserError(f"class: {path}: {error}") from None
         yield Path(target), left_out
+
+
+def _holds_a_class(folder, unit, assignment):
+    """Return whether the only folder is that of a class: its files name several students, in a place for each."""
+    if not unit.pieces or not (folder / unit.pieces[0].name.split("/")[0]).is_dir():
+        return False
+    try:
+        answer = opened([(piece.path, piece.name) for piece in unit.pieces], assignment)
+    except UserError:
+        return False
+    places = defaultdict(set)
+    for candidate in answer["candidates"]:
+        student = candidate["facts"] and candidate["facts"]["said"].get("STUDENT")
+        if student:
+            places[variant_id(student)].add(candidate["name"].split("/")[1])
+    return len(places) > 1 and len(set.union(*places.values())) >= len(places)
 
 
 def _attempts(unit, assignment):
