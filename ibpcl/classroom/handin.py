@@ -151,7 +151,7 @@ def _facts(source):
         return process.ask(do="inspect", source=source)
     except process.ReadingError as error:
         return {"error": [0, f"is not read: {error}"], "said": {}, "imports": [], "uses": [], "suspicions": [],
-                "functions": {}, "skipped": [], "markdown": []}
+                "functions": {}, "methods": {}, "skipped": [], "markdown": []}
 
 
 def literals(source):
@@ -240,6 +240,9 @@ def notes(handin, assignment):
         other = present.get(_bare(name))
         if other is not None:
             found.append(f"there is no function {name}, but there is {other}: it must be called {name}")
+        elif name in facts["methods"]:
+            found.append(f"there is no function {name}, but class {facts['methods'][name]} has one: move it out of "
+                         "the class, without self")
     return found
 
 

@@ -210,6 +210,10 @@ def test_magics_are_those_of_ipython(line):
     assert ("get_ipython" in theirs) == LINES[line] and (magics.as_python(line)[0] != line) == LINES[line]
 
 
+def test_a_cell_may_be_indented_as_ipython_allows():
+    assert magics.as_python("\n    x = 1\n    if x:\n        y = 2")[0] == "\nx = 1\nif x:\n    y = 2"
+
+
 @pytest.mark.parametrize("line", ["pip install numpy", "conda install scipy", "ls -la", "cd ..", "matplotlib inline"])
 def test_magics_work_without_the_percent_sign(line):
     assert magics.as_python(f"{line}\nx = 1")[0] == f"pass  # {line}\nx = 1"

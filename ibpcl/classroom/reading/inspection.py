@@ -38,9 +38,11 @@ def inspect(source):
     dict
         ``error`` is None or ``[line, words]``; ``said`` has the constants that the kit knows; ``imports`` and ``uses``
         are lists of ``[line, name]`` that may have to be refused; ``suspicions`` of ``[line, words]``; ``functions``
-        is {name: whether it is filled in}; ``skipped`` has the reasons for skipped cells.
+        is {name: whether it is filled in}, ``methods`` {name: its class}; ``skipped`` and ``markdown`` have the
+        reasons for skipped cells and the texts of Markdown cells.
     """
     found = {"error": None, "said": {}, "imports": [], "uses": [], "suspicions": [], "functions": {},
+             "methods": {},
              "skipped": notebooks.skipped(source)[:MOST_FOUND], "markdown": notebooks.markdown(source)}
     start = time.process_time()
     try:
@@ -52,6 +54,8 @@ def inspect(source):
         guard = _Guards(tree, SCRATCH if source.startswith(notebooks.FIRST_LINE) else ())
         for node in ast.walk(tree):
             _look(node, guard, found)
+        found["methods"] = {each.name: node.name for node in tree.body if isinstance(node, ast.ClassDef)
+                            for each in node.body if isinstance(each, ast.FunctionDef)}
         found["functions"] = {node.name: not _is_blank(node) for node in tree.body
                               if isinstance(node, ast.FunctionDef)}
         found["uses"] = [list(pair) for pair in escapes.uses(tree)[:MOST_FOUND]]

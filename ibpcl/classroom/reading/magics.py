@@ -52,7 +52,14 @@ def as_python(cell):
         if name not in PYTHON_CELLS and not FILE_CELLS.match(lines[first]):
             return "\n".join(f"# {line}" for line in lines), f"%%{name} is not Python"
         lines[first] = f"# {lines[first]}"
-    return "\n".join(_converted(_without_prompts(lines))), ""
+    return "\n".join(_converted(_without_indent(_without_prompts(lines)))), ""
+
+
+def _without_indent(lines):
+    """Return the lines without the indentation that the first of them has."""
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[:len(first) - len(first.lstrip(" \t"))]
+    return [line.removeprefix(indent) for line in lines] if indent else lines
 
 
 def _without_prompts(lines):
