@@ -1,4 +1,4 @@
-"""What students return, in the form that the judge compares: lists are arrays or tuples, dicts are read by name.
+"""Return values of students, in the form that the judge compares: lists are arrays or tuples, dicts are read by name.
 
 Only what has one meaning is accepted.  A gradient with additional axes of length one, as ``keepdims`` leaves them, has
 the same numbers in the same order; one with an axis too few does not show which axis it was.
@@ -55,7 +55,7 @@ class Accepted:
 
 
 def skipped_cells(skipped, handin):
-    """Return in words which cells of a notebook failed, from what the worker says of it.
+    """Return a sentence for each cell of a notebook that failed, from the answer of the worker.
 
     Parameters
     ----------

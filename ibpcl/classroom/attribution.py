@@ -1,4 +1,4 @@
-"""Whose hand-in it is, where the file, the platform and the roster name a student each."""
+"""Attribution of a hand-in to a student, where the file, the platform and the roster may disagree."""
 
 from ibpcl.classroom import variants
 from ibpcl.classroom.handin import has_words

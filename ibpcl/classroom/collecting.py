@@ -49,7 +49,7 @@ class Attempt:
 
 @dataclass
 class Found:
-    """What one student handed in.
+    """The hand-in of one student.
 
     Attributes
     ----------

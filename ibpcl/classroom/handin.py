@@ -1,4 +1,4 @@
-"""A hand-in: its text, the student, and what can be said of it without running it.
+"""A hand-in: its text, the student, and the facts that need no run.
 
 Nothing here parses or unpacks what students wrote: :mod:`ibpcl.classroom.reading` does, in a process with limits.
 """
@@ -35,9 +35,9 @@ class HandIn(NamedTuple):
         Name of the Python file or notebook, for messages.
     source : str
     sha256 : str
-        Of the source.
+        Hash of the source.
     facts : dict or None
-        What :func:`ibpcl.classroom.reading.inspection.inspect` says of the source, if it is known already.
+        Result of :func:`ibpcl.classroom.reading.inspection.inspect`, if it is known already.
     """
 
     student: str
@@ -56,7 +56,7 @@ class HandIn(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a hand-in is not run: the line, and in words."""
+    """The reason why a hand-in is not run: the line, and words."""
 
     line: int
     words: str
@@ -87,7 +87,7 @@ def read(path, student="", assignment=None):
 
 
 def opened(files, assignment=None):
-    """Return the candidates among the files of one student, and what was not looked at.
+    """Return the candidates among the files of one student, and the files that were passed over.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def remember(handin):
 
 
 def facts_of(source):
-    """Return what :func:`ibpcl.classroom.reading.inspection.inspect` says of a text."""
+    """Return the result of :func:`ibpcl.classroom.reading.inspection.inspect` for a text."""
     if _known and _known[0][0] == source:
         return _known[0][1]
     return _facts(source)

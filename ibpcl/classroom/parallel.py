@@ -1,4 +1,4 @@
-"""Work on several hand-ins at the same time: each judge in a process of its own, which may end without harm to others.
+"""Work on several hand-ins at the same time: each judge in a separate process, which may end without harm to others.
 
 A process that ends, or works too long on one item, costs this item only: another process takes its place.  No process
 outlives the one that started it, however that ends.
@@ -31,7 +31,7 @@ class Helper:
     process : multiprocessing.Process
     pipe : multiprocessing.connection.Connection
     number : int or None
-        Of the item; None while it waits.
+        Number of the item; None while it waits.
     until : float
         When its time for the item is up.
     """
@@ -70,7 +70,7 @@ def over(function, items, jobs=None, seconds=None, failed=None, apart=True):
     failed : callable, optional
         ``failed(item, words)`` returns what to yield for an item whose process raised, ended or took too long.
     apart : bool
-        Whether a single job, too, has a process of its own.  Without it, a debugger can follow the work.
+        Whether a single job, too, runs in another process.  Without it, a debugger can follow the work.
 
     Raises
     ------

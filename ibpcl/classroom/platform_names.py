@@ -1,6 +1,6 @@
-"""What the name of a file or folder says on each platform: the student, the attempt, whether it is late.
+"""Names of files and folders on each platform: the student, the attempt, whether it is late.
 
-Each function returns the unit of the student, the name in messages and what is known of the attempt; None if the name
+Each function returns the unit of the student, the name in messages and the facts about the attempt; None if the name
 is not one of the platform's.
 """
 
@@ -110,7 +110,7 @@ def common_prefix(names):
 
 
 def metadata(folder):
-    """Return {number of the submission: what Gradescope's metadata say of its first submitter}."""
+    """Return {number of the submission: facts about its first submitter} from Gradescope's metadata."""
     path, found, number, depth = folder / "submission_metadata.yml", {}, "", 0
     if not path.is_file() or path.stat().st_size > 64 << 20:
         return {}

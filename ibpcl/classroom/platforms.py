@@ -122,7 +122,7 @@ def units(folder, platform, collected=None):
 
 
 def _stray(path):
-    """Read a name that is not the platform's, as somebody adds it by hand: a program, or a folder with one."""
+    """Read a name that is not the platform's, such as one added by hand: a program, or a folder with one."""
     inside = path.rglob("*") if path.is_dir() else [path]
     has_program = any(each.name.lower().endswith(platform_names.PROGRAMS) for each in inside)
     return platform_names.plain(path) if has_program else None

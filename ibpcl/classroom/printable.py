@@ -27,7 +27,7 @@ def printable(value):
     Parameters
     ----------
     value : str, list, tuple, dict or dataclass
-        Of these and numbers.
+        May contain these and numbers.
 
     >>> printable(["a\\x1b[2Jb", 1.0]) == ["a\\ufffd[2Jb", 1.0]
     True

@@ -44,7 +44,7 @@ def kept_list(key):
 
 
 def roster_of(options):
-    """Return the list of the class, and tell what was not used of it."""
+    """Return the list of the class, and print its unused rows."""
     from ibpcl.classroom.students import Roster, read_students
     path = Path(options.roster) if options.roster else kept_list(options.key) if options.key else None
     if path is None or (not options.roster and not path.exists()):
@@ -93,7 +93,7 @@ def _print_student(found):
 
 
 def print_left_out(collection):
-    """Print what was not looked at, and who did not hand in."""
+    """Print the files that were passed over, and who did not hand in."""
     from ibpcl.classroom.printable import printable
     names = {}
     for name, reason in collection["ignored"]:

@@ -1,4 +1,4 @@
-"""What can be said of a hand-in from its text alone: names, imports, functions, and why it would be refused."""
+"""Facts about a hand-in from its text alone: names, imports, functions, and reasons to refuse it."""
 
 import ast
 import re
@@ -27,7 +27,7 @@ MOST_ANSWERS = 2000         # nodes in the literal of ANSWERS
 
 
 def inspect(source):
-    """Return what a text says of itself, as plain values.
+    """Return the facts about a text as plain values.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def _replaced(line):
 
 
 class Scanner:
-    """Where a line of Python ends: inside brackets, a long string or a continued line, or at a new statement.
+    """State at the end of a line of Python: inside brackets, a long string or a continued line, or at a new statement.
 
     Attributes
     ----------
