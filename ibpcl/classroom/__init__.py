@@ -28,8 +28,8 @@ def check_file(path, assignment=None):
     """
     from ibpcl.classroom import client, handin, sandbox
     from ibpcl.classroom.assignment import named
-    from ibpcl.classroom.cleaning import cleaned_result
     from ibpcl.classroom.judge import judge
+    from ibpcl.classroom.printable import printable_result
     from ibpcl.errors import UserError
     read = handin.read(Path(path), assignment=assignment)
     said = handin.literals(read.source)
@@ -48,4 +48,4 @@ def check_file(path, assignment=None):
         box = sandbox.choose("auto", client.probe)
     except UserError:
         box = "none"                                      # one's own file on one's own machine
-    return cleaned_result(judge(found, read, box, form=form, public_only=True))
+    return printable_result(judge(found, read, box, form=form, public_only=True))

@@ -1,11 +1,10 @@
-"""What students return, in the form that the judge compares: lists are arrays or tuples, dicts are read by name.
+"""Return values of students, in the form that the judge compares: lists are arrays or tuples, dicts are read by name.
 
 Only what has one meaning is accepted.  A gradient with additional axes of length one, as ``keepdims`` leaves them, has
 the same numbers in the same order; one with an axis too few does not show which axis it was.
 """
 
 import ast
-import functools
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class Accepted:
 
     def __init__(self, assignment):
         self.tasks = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
-        self.assignment = assignment
+        self.parameters = _parameters(assignment)
 
     def output(self, out):
         """Return the output of a forward: a list of numbers as an array, a list of arrays as a tuple."""
@@ -46,7 +45,7 @@ class Accepted:
         out = _by_name(out, task.wrt)
         if isinstance(out, list):
             out = tuple(out) if len(task.wrt) > 1 else _as_array(out)
-        names = _parameters(self.assignment.source(), task.forward)
+        names = self.parameters.get(task.forward, ())
         shapes = {name: np.shape(value) for name, value in zip(names, inputs, strict=False)}
         if not isinstance(out, tuple):
             return _fitting(out, shapes.get(task.wrt[0])) if len(task.wrt) == 1 else out
@@ -56,7 +55,7 @@ class Accepted:
 
 
 def skipped_cells(skipped, handin):
-    """Return in words which cells of a notebook failed, from what the worker says of it.
+    """Return a sentence for each cell of a notebook that failed, from the answer of the worker.
 
     Parameters
     ----------
@@ -109,10 +108,7 @@ def _as_array(values):
     return tuple(values)
 
 
-@functools.lru_cache(maxsize=64)
-def _parameters(source, function):
-    """Return the names of the parameters of a function of the reference, which is trusted."""
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name == function:
-            return tuple(argument.arg for argument in node.args.args)
-    return ()
+def _parameters(assignment):
+    """Return {function: names of its parameters} of the reference, which is trusted."""
+    return {node.name: tuple(argument.arg for argument in node.args.args)
+            for node in ast.parse(assignment.source()).body if isinstance(node, ast.FunctionDef)}

@@ -1,4 +1,4 @@
-"""Which of the files that a student handed in is the hand-in: by what they say and contain, not by name or time alone.
+"""Choice among the files that a student handed in: by their content, not by name or time alone.
 
 A file counts if it names this assignment in ``ASSIGNMENT``, or names none and defines functions that the assignment
 asks for.  A blank stub beside a file that is filled in does not count.  Several files with different contents are
@@ -76,7 +76,7 @@ def choose(candidates, assignment=None, path="the hand-in"):
 
 
 def relation(candidate, assignment):
-    """Return 2 if a file names the assignment, 1 if it may belong to it, 0 if not, -1 if it names another one."""
+    """Return 2 for a file of the assignment, 1 for a possible one, 0 for a stranger, -1 for another assignment."""
     facts = candidate["facts"]
     named = facts["said"].get("ASSIGNMENT", "").strip()
     if assignment is None:
@@ -102,7 +102,7 @@ def is_blank(candidate, assignment):
 
 
 def filled(candidate, assignment):
-    """Return how many of the functions that are asked for have a body."""
+    """Return how many of the required functions have a body."""
     functions = candidate["facts"]["functions"]
     asked = functions_of(assignment) if assignment is not None else set(functions)
     return sum(functions.get(name, False) for name in asked)

@@ -1,47 +1,45 @@
-"""Texts from hand-ins before they are written or printed: nothing that a terminal obeys or a file cannot hold."""
+"""Text from a hand-in, made fit for a terminal, a page or a table.
+
+Names and messages of exceptions, names of functions and files, and what stands in ``STUDENT`` or ``FORM`` are
+chosen by a stranger.  They pass through :func:`clean` where they enter the judge, once.
+"""
 
 import re
-from dataclasses import fields, is_dataclass, replace
 
-from ibpcl.classroom.reading.texts import clean
-
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+MOST = 300
+FOLDERS = re.compile(r"(?<![\\/\w.:])(?:[A-Za-z]:)?(?:[\\/][\w.+@~-]+)+[\\/](?=[\w.+@~-])")
 
 
-def cleaned_result(result):
-    """Return a result in which every text can be written and printed, and each sentence is one line.
+def clean(text, most=MOST):
+    """Return text on one line, cut, without anything that a terminal obeys or that reorders letters.
 
-    Parameters
-    ----------
-    result : ibpcl.classroom.verdict.Result
-    """
-    result = cleaned(result)
-    verdicts = [replace(each, words=_lines(each.words)) for each in result.verdicts]
-    return replace(result, reason=" ".join(result.reason.split()), flags=_lines(result.flags),
-                   notes=_lines(result.notes), verdicts=verdicts)
-
-
-def cleaned(value):
-    """Return a value in which every text can be written and printed.
+    Control characters, escape sequences, marks of direction, invisible characters and halves of a pair become
+    spaces.
 
     Parameters
     ----------
-    value : str, list, tuple, dict or dataclass
-        Of these and numbers.
+    text : object
+        What is not a text is converted.
+    most : int
+        Number of characters that are kept.
 
-    >>> cleaned(["a\\x1b[2Jb", 1.0]) == ["a\\ufffd[2Jb", 1.0]
-    True
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> clean("\\x1b[2Jall right\\u202e\\n"), clean("naïve β", 5)
+    (' [2Jall right  ', 'naïve')
     """
-    if isinstance(value, str):
-        return CONTROLS.sub("\ufffd", clean(value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(cleaned, value))
-    if isinstance(value, dict):
-        return {cleaned(key): cleaned(each) for key, each in value.items()}
-    if is_dataclass(value):
-        return replace(value, **{each.name: cleaned(getattr(value, each.name)) for each in fields(value)})
-    return value
+    text = str(text)[:most]
+    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
 
 
-def _lines(texts):
-    return [" ".join(text.split()) for text in texts]
+def without_folders(text):
+    """Return a message with the names of files only: the folders before them are the teacher's.
+
+    >>> without_folders("cannot open '/home/ada/course/key.txt'; 1/2 and a/b stay")
+    "cannot open 'key.txt'; 1/2 and a/b stay"
+    """
+    return FOLDERS.sub("", text)

@@ -6,22 +6,21 @@ the file names nobody, where two students claim one id, or where a roster knows 
 
 import contextlib
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ibpcl.classroom import platforms, variants
-from ibpcl.classroom.assignment import named
+from ibpcl.classroom.attribution import refuse_contradiction, related, student_of
 from ibpcl.classroom.choosing import Misfit, attempt_of, choose, is_blank, natural
-from ibpcl.classroom.cleaning import cleaned
+from ibpcl.classroom.collected import SCHEMA, collected_ids
 from ibpcl.classroom.handin import HandIn, from_candidate, has_words, opened
 from ibpcl.classroom.late import handed_in
+from ibpcl.classroom.printable import printable
 from ibpcl.classroom.reading import process
-from ibpcl.classroom.students import Roster, folded, folder_name, shown, variant_id
+from ibpcl.classroom.students import Roster, folded, shown, variant_id
+from ibpcl.classroom.units import Unit
 from ibpcl.errors import UserError
-from ibpcl.storage import read_json, write_json, write_text
-
-COLLECTED, SCHEMA = "collection.json", "ibpcl/collection/1"
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Attempt:
 
 @dataclass
 class Found:
-    """What one student handed in.
+    """The hand-in of one student.
 
     Attributes
     ----------
@@ -109,7 +108,7 @@ class Collection:
                                    "sha256": one.handin.sha256} for one in each.attempts],
                      "ignored": [list(pair) for pair in each.ignored]} for each in self.found]
         missing = [{"student": each.id, "name": each.full_name, "email": each.email} for each in self.missing]
-        return cleaned({"schema": SCHEMA, "platform": self.platform, "students": students,
+        return printable({"schema": SCHEMA, "platform": self.platform, "students": students,
                         "ignored": [list(pair) for pair in self.ignored], "missing": missing, "unknown": self.unknown})
 
 
@@ -140,10 +139,13 @@ def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=No
         units, ignored = platforms.units(folder, platform, collected_ids(folder))
         if not units:
             raise UserError(f"class: {path} has no hand-in ({platform}); see --from")
+        if len(units) == 1 and _holds_a_class(folder, units[0], assignment):
+            folder = folder / units[0].pieces[0].name.split("/")[0]
+            units, ignored = platforms.units(folder, platform)
         read = [(unit, *_attempts(unit, assignment)) for unit in units]
     found = _by_student(read, roster, assignment, key)
     if assignment is not None and not any_form:
-        _refuse_contradiction(found, assignment, key)
+        refuse_contradiction(found, assignment, key)
     ids = {folded(each.student) for each in found}
     missing = [student for student in roster.students if folded(student.id) not in ids]
     unknown = [each.student for each in found if len(roster) and roster.get(each.student) is None]
@@ -168,62 +170,15 @@ def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
     UserError
         If there is none.
     """
-    unit = platforms.Unit(folded(student), student, certain=True, words=tuple(filter(None, words)))
+    unit = Unit(folded(student), student, certain=True, words=tuple(filter(None, words)))
     for path in sorted(Path(folder).iterdir()):
         unit.add(path)
     attempts, reason, _, said = _attempts(unit, assignment)
     if not attempts:
         raise UserError(reason)
-    if _related(shown(said.get("STUDENT", "")), unit):
-        student = _student(unit, said, Roster(), {}, {}, assignment, key)[0]
+    if related(shown(said.get("STUDENT", "")), unit):
+        student = student_of(unit, said, Roster(), {}, {}, assignment, key)[0]
     return attempts[-1].handin._replace(student=student)
-
-
-def most_named(collection):
-    """Return the assignment of the package that most hand-ins name, None if they name none."""
-    names = Counter(each.said.get("ASSIGNMENT") for each in collection.found)
-    names.pop(None, None)
-    return named(names.most_common(1)[0][0]) if names else None
-
-
-def write(collection, out):
-    """Write the hand-ins that count to a folder per student, which `ibpcl class grade` takes as it is.
-
-    Parameters
-    ----------
-    collection : Collection
-    out : path
-        A new or empty folder.
-
-    Raises
-    ------
-    UserError
-        If the folder has something in it already.
-    """
-    out = Path(out)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"class: {out} exists: give another --out, or move it away")
-    for found in collection.found:
-        folder = out / folder_name(found.student)
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, attempt in enumerate(found.attempts, start=1):
-            place = folder / f"attempt-{number}" if len(found.attempts) > 1 else folder
-            place.mkdir(exist_ok=True)
-            # A notebook is written as its text in cells, which is read as the notebook is.
-            write_text(place / attempt.handin.file.replace(".ipynb", ".py"), attempt.handin.source)
-    write_json(out / COLLECTED, collection.to_dict())
-
-
-def collected_ids(folder):
-    """Return {name of the folder: student} of a folder that :func:`write` made; empty for any other."""
-    path = Path(folder) / COLLECTED
-    try:
-        table = read_json(path) if path.is_file() else {}
-        if table.get("schema") != SCHEMA:
-            return {}
-        return {folder_name(each["student"]): each["student"] for each in table["students"]}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {}
 
 
 @contextlib.contextmanager
@@ -240,6 +195,22 @@ def _folder(path):
         except process.ReadingError as error:
             raise UserError(f"class: {path}: {error}") from None
         yield Path(target), left_out
+
+
+def _holds_a_class(folder, unit, assignment):
+    """Return whether the only folder is that of a class: its files name several students, in a place for each."""
+    if not unit.pieces or not (folder / unit.pieces[0].name.split("/")[0]).is_dir():
+        return False
+    try:
+        answer = opened([(piece.path, piece.name) for piece in unit.pieces], assignment)
+    except UserError:
+        return False
+    places = defaultdict(set)
+    for candidate in answer["candidates"]:
+        student = candidate["facts"] and candidate["facts"]["said"].get("STUDENT")
+        if student:
+            places[variant_id(student)].add(candidate["name"].split("/")[1])
+    return len(places) > 1 and len(set.union(*places.values())) >= len(places)
 
 
 def _attempts(unit, assignment):
@@ -302,7 +273,7 @@ def _by_student(read, roster, assignment, key):
     owners = {variant_id(unit.student): unit for unit, *_ in read}
     students = {}
     for unit, attempts, reason, notes, said in read:
-        student, note = _student(unit, said, roster, claims, owners, assignment, key)
+        student, note = student_of(unit, said, roster, claims, owners, assignment, key)
         origin = unit.pieces[0].name.split("/")[0] if unit.pieces else unit.student
         one = students.setdefault(folded(student), Found(student, origin))
         one.notes += [*notes, *([note] if note else [])]
@@ -318,58 +289,3 @@ def _by_student(read, roster, assignment, key):
         if len(one.attempts) > 1:
             one.notes.append(f"{len(one.attempts)} attempts: {', '.join(each.name for each in one.attempts[-5:])}")
     return [students[name] for name in sorted(students, key=natural)]
-
-
-def _student(unit, said, roster, claims, owners, assignment, key):
-    """Return the id of the student of a unit, and a note where the names contradict each other."""
-    written = shown(said.get("STUDENT", "")) if has_words(said.get("STUDENT", "")) else ""
-    known = roster.match(unit.student, *unit.words) if len(roster) else None
-    if known is not None:
-        differs = written and variant_id(written) != variant_id(known.id)
-        return known.id, f"STUDENT in the file is {written[:60]!r}, not {known.id!r}" if differs else ""
-    own = shown(unit.student)
-    if unit.fixed:
-        return own, ""
-    if not written or variant_id(written) == variant_id(own):
-        return _spelled(written or own, roster), ""
-    others = [each for each in [*claims.get(variant_id(written), ()), owners.get(variant_id(written))]
-              if each is not None and each.key != unit.key]
-    if others and not (_related(written, unit) and not any(_related(written, each) for each in others)):
-        other = others[0].student
-        return own, f"STUDENT in the file is {written[:60]!r}, as in that of {other}; is it a copy?"
-    if unit.certain and len(roster) and roster.get(written) is None:
-        return own, f"STUDENT in the file is {written[:60]!r}, who is not in the roster"
-    form = said.get("FORM")
-    if unit.certain and assignment is not None and key != variants.PUBLIC and form and (
-            variants.form_of(assignment, key, own) == form != variants.form_of(assignment, key, written)):
-        return own, f"STUDENT in the file is {written[:60]!r}, but the form is that of {own!r}"
-    note = f"{own} is taken for {written!r}, as STUDENT in the file says" if unit.certain else ""
-    return _spelled(written, roster), note
-
-
-def _spelled(student, roster):
-    known = roster.get(student) if len(roster) else None
-    return known.id if known is not None else student
-
-
-def _related(named, unit):
-    """Return whether an id looks like a part of the name that the platform has."""
-    plain = variant_id(named).replace("_", "")
-    return any(plain in variant_id(word).replace("_", "") for word in (unit.student, *unit.words) if plain)
-
-
-def _refuse_contradiction(found, assignment, key):
-    """Raise if most hand-ins name a form that the key gives neither to their student nor to the one they name."""
-    with_form = [each for each in found if each.said.get("FORM") in assignment.forms]
-    wrong = [each for each in with_form
-             if all(each.said["FORM"] != variants.form_of(assignment, key, student)
-                    for student in (each.student, each.said.get("STUDENT") or each.student))]
-    if len(wrong) < 2 or 2 * len(wrong) <= len(with_form):
-        return
-    example = wrong[0]
-    given = variants.form_of(assignment, key, example.student)
-    hint = "was --key forgotten?" if key == variants.PUBLIC else \
-        "is it the key of this course? are the ids those of `ibpcl class new` (--from, --roster)?"
-    raise UserError(f"class: {len(wrong)} of {len(with_form)} hand-ins have a form that the key does not give: "
-                    f"{example.origin} is taken for {example.student!r}, whose form is {given!r}, and says "
-                    f"{example.said['FORM']!r}; {hint}")

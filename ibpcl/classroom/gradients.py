@@ -92,7 +92,8 @@ def judge_gradient(task, verdict, case):
         if at == 0 and case.figures and not hidden:
             verdict.figures += figures(report)
         if gradient.returned is not None and gradient.returned != len(task.wrt) and at == 0:
-            verdict.words.append(f"{task.function} returns {gradient.returned} gradients; asked for are those of "
+            count = "more" if hidden and gradient.returned > len(task.wrt) else gradient.returned
+            verdict.words.append(f"{task.function} returns {count} gradients; asked for are those of "
                                  f"{', '.join(task.wrt)}, in this order")
         if any(getattr(each, "undecided", False) for each in (report, *report.inputs)):
             verdict.state, verdict.words = "by hand", ["the check cannot decide here: a person will"]

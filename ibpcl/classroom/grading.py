@@ -10,9 +10,9 @@ from pathlib import Path
 from ibpcl.classroom import collecting, parallel, variants
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom.assignment import find
-from ibpcl.classroom.cleaning import cleaned_result
 from ibpcl.classroom.feedback import LEVELS, feedback
 from ibpcl.classroom.judge import judge
+from ibpcl.classroom.printable import printable_result
 from ibpcl.classroom.records import COLLECTION, SETTINGS
 from ibpcl.classroom.students import folder_name
 from ibpcl.classroom.verdict import Result
@@ -49,7 +49,7 @@ class Plan:
 
 
 def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", jobs=None, show=None, platform=None,
-          roster=None, attempt="last", any_form=False):
+          roster=None, attempt="last", any_form=False, apart=False):
     """Grade every hand-in of a folder and write results, feedback pages and ``collection.json``.
 
     Results that are there for the same text, assignment, key, box and level are kept.  A hand-in that cannot be
@@ -74,6 +74,8 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
         Which of several attempts of a student counts.
     any_form : bool
         Grade even if most hand-ins have a form that the key does not give.
+    apart : bool
+        Whether ``jobs=1`` means one other process, and not this one.
 
     Returns
     -------
@@ -107,7 +109,8 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
             todo.append((found, chosen))
     done = len(results)
     seconds = TIMES * assignment.limits["seconds"] * max((len(chosen) for _, chosen in todo), default=1)
-    for result in parallel.over(partial(_one, plan=plan), todo, jobs, seconds, partial(_failed, plan=plan)):
+    for result in parallel.over(partial(_one, plan=plan), todo, jobs, seconds, partial(_failed, plan=plan),
+                                apart):
         results[result.student] = result
         done += 1
         if show:
@@ -184,7 +187,7 @@ def _not_graded(found, plan, reason):
 
 def _save(result, assignment, handin, plan):
     """Write what belongs to a result; a page that cannot be made never costs the result."""
-    result = cleaned_result(result)
+    result = printable_result(result)
     folder = plan.out / folder_name(result.student)
     folder.mkdir(exist_ok=True)
     try:

@@ -1,4 +1,4 @@
-"""A hand-in: its text, the student, and what can be said of it without running it.
+"""A hand-in: its text, the student, and the facts that need no run.
 
 Nothing here parses or unpacks what students wrote: :mod:`ibpcl.classroom.reading` does, in a process with limits.
 """
@@ -35,9 +35,9 @@ class HandIn(NamedTuple):
         Name of the Python file or notebook, for messages.
     source : str
     sha256 : str
-        Of the source.
+        Hash of the source.
     facts : dict or None
-        What :func:`ibpcl.classroom.reading.inspection.inspect` says of the source, if it is known already.
+        Result of :func:`ibpcl.classroom.reading.inspection.inspect`, if it is known already.
     """
 
     student: str
@@ -56,7 +56,7 @@ class HandIn(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a hand-in is not run: the line, and in words."""
+    """The reason why a hand-in is not run: the line, and words."""
 
     line: int
     words: str
@@ -87,7 +87,7 @@ def read(path, student="", assignment=None):
 
 
 def opened(files, assignment=None):
-    """Return the candidates among the files of one student, and what was not looked at.
+    """Return the candidates among the files of one student, and the files that were passed over.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def remember(handin):
 
 
 def facts_of(source):
-    """Return what :func:`ibpcl.classroom.reading.inspection.inspect` says of a text."""
+    """Return the result of :func:`ibpcl.classroom.reading.inspection.inspect` for a text."""
     if _known and _known[0][0] == source:
         return _known[0][1]
     return _facts(source)
@@ -151,7 +151,7 @@ def _facts(source):
         return process.ask(do="inspect", source=source)
     except process.ReadingError as error:
         return {"error": [0, f"is not read: {error}"], "said": {}, "imports": [], "uses": [], "suspicions": [],
-                "functions": {}, "skipped": [], "markdown": []}
+                "functions": {}, "methods": {}, "skipped": [], "markdown": []}
 
 
 def literals(source):
@@ -210,7 +210,7 @@ def refuse(source, allowed):
         return Refusal(*facts["error"])
     found = [Refusal(line, _not_allowed(name, allowed)) for line, name in facts["imports"]
              if name.split(".")[0] not in allowed]
-    found += [Refusal(line, f"uses {name}, which is not needed here and could import anything")
+    found += [Refusal(line, f"uses {name}, which is not needed here and could run or import anything")
               for line, name in facts["uses"]]
     return min(found, key=lambda each: each.line, default=None)
 
@@ -240,6 +240,9 @@ def notes(handin, assignment):
         other = present.get(_bare(name))
         if other is not None:
             found.append(f"there is no function {name}, but there is {other}: it must be called {name}")
+        elif name in facts["methods"]:
+            found.append(f"there is no function {name}, but class {facts['methods'][name]} has one: move it out of "
+                         "the class, without self")
     return found
 
 

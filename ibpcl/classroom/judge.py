@@ -7,12 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
+from ibpcl.classroom import bounds, independence, variants
 from ibpcl.classroom import handin as handins
-from ibpcl.classroom import variants
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.examples import add_examples
 from ibpcl.classroom.forwards import judge_extremes, judge_forward
 from ibpcl.classroom.gradients import judge_gradient
+from ibpcl.classroom.large import judge_at_large
 from ibpcl.classroom.lines import add_lines
 from ibpcl.classroom.marking import rounded
 from ibpcl.classroom.referee import judge_referee
@@ -64,11 +65,13 @@ class Case:
         """Return what the reference returns."""
         with np.errstate(all="ignore"):
             out = getattr(self.reference, task.function)(*inputs.values())
-        return out if task.kind == "proof" else out[0]
+        out = out if task.kind == "proof" else out[0]
+        self.session.expect(out)
+        return out
 
 
 def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True, locate=False):
-    """Judge one hand-in.
+    """Judge one hand-in; what it makes this process hold is bounded.
 
     Parameters
     ----------
@@ -91,6 +94,11 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
     Result
         Never raises for anything that the hand-in does; where judging fails, ``status`` is ``"not graded"``.
     """
+    with bounds.memory(bounds.JUDGE_MB):
+        return _judge(assignment, handin, box, key, form, public_only, figures, locate)
+
+
+def _judge(assignment, handin, box, key, form, public_only, figures, locate):
     start = time.monotonic()
     form = form or variants.form_of(assignment, key, handin.student)
     result = Result(assignment.name, handin.student, form, handin.sha256, box=box)
@@ -101,11 +109,12 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
     session = Session(handin, assignment, box)
     case = Case(assignment, handin, key, form, session, figures)
     try:
-        session.start()
-        result.flags += _claims(handin, assignment, form)
         tasks = [task for task in assignment.tasks if not public_only or task.visibility == "public"]
+        proofs = judge_proofs(tasks, case)
+        session.start()
+        result.flags += _claims(handin, assignment, form) + _copies(tasks, handin)
         for task in tasks:
-            result.verdicts.append(judge_task(task, case, result.verdicts))
+            result.verdicts.append(proofs.get(task.id) or judge_task(task, case, result.verdicts))
         if not public_only:
             result.flags += _numerical(case, result.verdicts)
         add_examples(case, result.verdicts)
@@ -122,6 +131,15 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
         add_lines(case, result.verdicts)
     result.seconds = round(time.monotonic() - start, 2)
     return result
+
+
+def judge_proofs(tasks, case):
+    """Return {task id: verdict} of the proofs that must not use other functions of the hand-in.
+
+    They come first, in a process that has not seen the text of these functions.
+    """
+    return {task.id: judge_task(task, case, []) for task in tasks
+            if task.kind == "proof" and task.independent_of and not task.needs}
 
 
 def judge_task(task, case, before):
@@ -144,7 +162,8 @@ def judge_task(task, case, before):
         verdict.state = "missing" if is_blank(error) else "raises"
         words = "not filled in yet" if verdict.state == "missing" else described(error, hidden, case.handin.file)
         verdict.words = [f"{task.function} {words}" if verdict.state == "raises" else words]
-        verdict.details = [f"{error.name}: {error.message} (line {error.line})"]
+        more = f"; {error.details}" if getattr(error, "details", "") else ""
+        verdict.details = [f"{error.name}: {error.message} (line {error.line}){more}"]
     verdict.points = rounded(verdict.points)
     verdict.seconds = round(time.monotonic() - start, 2)
     return verdict
@@ -167,6 +186,12 @@ def _claims(handin, assignment, form):
             if name in said and said[name] not in ("", value)]
 
 
+def _copies(tasks, handin):
+    """Return flags for proofs that repeat what they must not use."""
+    return [f"{task.function} repeats the text of {name} under another name" for task in tasks if task.kind == "proof"
+            for name in independence.copies(handin.source, task.independent_of, task.function)]
+
+
 def _numerical(case, verdicts):
     """Return flags for gradients that may have been computed numerically: by their text, calls and time."""
     flags = [f"line {line}: {words}" for line, words in handins.suspicions(case.handin.source)]
@@ -182,7 +207,8 @@ def _numerical(case, verdicts):
         dout = dout if dout.ndim else dout[()]
         try:
             _, cache, forward_seconds = case.session.forward(task.forward, inputs.values())
-            _, seconds = case.session.pull(task.function, task.forward, inputs.values(), dout, cache)
+            gradients, seconds = case.session.pull(task.function, task.forward, inputs.values(), dout, cache)
+            judge_at_large(task, verdict, case, inputs, dout, gradients)
             counts = case.session.calls(task.function, task.forward, inputs.values(), dout)
         except HandInError as error:
             flags.append(f"{task.function} at large inputs {described(error, False, case.handin.file)}")

@@ -1,4 +1,4 @@
-"""Work on several hand-ins at the same time: each judge in a process of its own, which may end without harm to others.
+"""Work on several hand-ins at the same time: each judge in a separate process, which may end without harm to others.
 
 A process that ends, or works too long on one item, costs this item only: another process takes its place.  No process
 outlives the one that started it, however that ends.
@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
 
-from ibpcl.classroom.inside.limits import die_with_parent
+from ibpcl.classroom.inside.limits import end_with_parent
 from ibpcl.errors import UserError
 
 MEMORY_MB = 3072            # of a judge; the box of a hand-in has its own, lower limit
@@ -31,7 +31,7 @@ class Helper:
     process : multiprocessing.Process
     pipe : multiprocessing.connection.Connection
     number : int or None
-        Of the item; None while it waits.
+        Number of the item; None while it waits.
     until : float
         When its time for the item is up.
     """
@@ -56,7 +56,7 @@ def processors():
     return os.cpu_count() or 1
 
 
-def over(function, items, jobs=None, seconds=None, failed=None):
+def over(function, items, jobs=None, seconds=None, failed=None, apart=True):
     """Yield ``function(item)`` for each item, in order; function and items must be picklable.
 
     Parameters
@@ -69,12 +69,17 @@ def over(function, items, jobs=None, seconds=None, failed=None):
         Time for one item.
     failed : callable, optional
         ``failed(item, words)`` returns what to yield for an item whose process raised, ended or took too long.
+    apart : bool
+        Whether a single job, too, runs in another process.  Without it, a debugger can follow the work.
 
     Raises
     ------
     UserError
         If a process raises or ends and there is no ``failed``.
     """
+    if jobs == 1 and not apart:
+        yield from (_outcome(_worked(function, item), item, failed) for item in items)
+        return
     items, results, helpers = list(items), {}, []
     waiting = deque(range(len(items)))
     given = 0
@@ -158,7 +163,7 @@ def _outcome(answer, item, failed):
 
 def _serve(pipe, function, parent):
     """Answer items until the pipe is closed."""
-    die_with_parent(parent)
+    end_with_parent(parent)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)      # the parent ends this process
@@ -169,13 +174,17 @@ def _serve(pipe, function, parent):
         except (EOFError, OSError):
             return
         pipe.send(BEGUN)
-        try:
-            answer = (True, function(item))
-        except MemoryError:
-            answer = (False, f"the judge needs more than {MEMORY_MB} MB of memory for it")
-        except Exception as error:
-            answer = (False, f"the judge failed: {type(error).__name__}: {str(error)[:300]}")
-        pipe.send(answer)
+        pipe.send(_worked(function, item))
+
+
+def _worked(function, item):
+    """Return whether a function returns for an item, and the value or the reason."""
+    try:
+        return True, function(item)
+    except MemoryError:
+        return False, "it needs too much memory"
+    except Exception as error:
+        return False, f"{type(error).__name__}: {str(error)[:300]}"
 
 
 def _limit_memory():

@@ -165,7 +165,7 @@ def read_students(path):
     -------
     roster : Roster
     notes : list of str
-        What was not used, one line each: an id that stands twice, a row without an id.
+        Unused rows, one line each: an id that stands twice, a row without an id.
 
     Raises
     ------

@@ -7,6 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ibpcl.cli import class_records
+from ibpcl.cli.class_collection import (
+    MOST_SHOWN,
+    add_collect,
+    add_options,
+    kept_list,
+    print_left_out,
+    roster_of,
+    run_collect,
+)
 from ibpcl.cli.class_records import run_export, run_report, run_similar
 from ibpcl.errors import UserError
 
@@ -19,8 +28,6 @@ exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the
 """
 BOXES = ("auto", "bubblewrap", "landlock", "none")
 LEVELS = ("none", "kind", "line", "full")
-PLATFORMS = ("moodle", "canvas", "gradescope", "blackboard", "brightspace", "github", "nbgrader", "folder")
-MOST_SHOWN = 12             # lines of one kind in the summary of a collection
 
 
 def add_parser(subparsers):
@@ -60,18 +67,13 @@ def add_parser(subparsers):
     _box(selftest)
     _json(selftest)
     download = ("SUBMISSIONS", "a file or folder per student, or what a learning platform hands out: folder or zip")
-    collect = action("collect", "show which file of which student counts, and write these to a folder", download)
-    collect.add_argument("--out", metavar="DIR", help="new folder to write, with a folder per student")
-    collect.add_argument("--assignment", metavar="HW", help="the assignment (default: the one that most files name)")
-    _collecting(collect)
-    _key(collect)
-    _json(collect)
+    add_collect(action, download, _key, _json)
     grade = action("grade", "grade a folder of hand-ins", homework, download)
     grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
     grade.add_argument("--jobs", type=int, metavar="N", help="grade N at the same time (default: one per processor)")
     grade.add_argument("--attempt", choices=("last", "best"), default="last",
                        help="which of several attempts counts (default: last)")
-    _collecting(grade)
+    add_options(grade)
     _grading(grade)
     _json(grade)
     class_records.add_actions(action, _json)
@@ -81,15 +83,6 @@ def add_parser(subparsers):
     _grading(pack)
     solution = action("solution", "print the reference solution", homework)
     solution.add_argument("--form", default="base", metavar="NAME", help="the form of the assignment (default: base)")
-
-
-def _collecting(command):
-    command.add_argument("--from", choices=PLATFORMS, dest="platform", help="where the hand-ins come from (default: "
-                                                                            "guessed from the names)")
-    command.add_argument("--roster", metavar="FILE", help="list of the class, for ids and for who is missing (default: "
-                                                          "the list kept beside the key by `ibpcl class new`)")
-    command.add_argument("--any-form", action="store_true",
-                         help="accept a class whose forms are not those that the key gives")
 
 
 def _grading(command):
@@ -175,27 +168,9 @@ def _new_class(assignment, key, options):
     for note in notes:
         print(f"ibpcl: not used: {note}", file=sys.stderr)
     if options.key:
-        path = _kept_list(options.key)
+        path = kept_list(options.key)
         total = handout.add_students(path, roster)
         print(f"{path} lists the {len(total)} students of the course; `ibpcl class grade` names who did not hand in")
-
-
-def _kept_list(key):
-    """Return the path of the list of students that is kept beside a course key."""
-    path = Path(key)
-    return path.with_name(f"{path.stem}.students.csv")
-
-
-def _roster(options):
-    """Return the list of the class, and tell what was not used of it."""
-    from ibpcl.classroom.students import Roster, read_students
-    path = Path(options.roster) if options.roster else _kept_list(options.key) if options.key else None
-    if path is None or (not options.roster and not path.exists()):
-        return Roster()
-    roster, notes = read_students(path)
-    for note in notes:
-        print(f"ibpcl: not used: {note}", file=sys.stderr)
-    return roster
 
 
 def run_check(options):
@@ -208,6 +183,9 @@ def run_check(options):
     result = check_file(options.file, assignment)
     assignment = assignment or find(result.assignment)
     hidden = [task for task in assignment.tasks if task.visibility == "hidden"] if result.status == "graded" else []
+    if result.box == "none" and result.status == "graded":
+        print("ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl class grade` runs it in "
+              "one", file=sys.stderr)
     if options.html:
         write_text(options.html, feedback(result, assignment, "kind", _text_of(options.file, assignment)))
     if options.json:
@@ -241,57 +219,6 @@ def run_submit(options):
     for warning in warnings:
         print(f"ibpcl: {warning}", file=sys.stderr)
     print(f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in, and the page of your grade has it.")
-
-
-def run_collect(options):
-    """Show what each student handed in."""
-    from ibpcl.classroom import collecting
-    roster, key = _roster(options), _read_key(options)
-    if options.assignment:
-        assignment = _find(options.assignment)
-    else:
-        assignment = collecting.most_named(collecting.collect(options.submissions, None, key, options.platform, roster))
-    collection = collecting.collect(options.submissions, assignment, key, options.platform, roster,
-                                    options.any_form or not options.key)
-    if options.out:
-        collecting.write(collection, options.out)
-    if options.json:
-        _print_json(collection.to_dict())
-        return 0 if all(found.attempts for found in collection.found) else 1
-    print(f"{collection.platform}: {len(collection.found)} students"
-          + (f", assignment {assignment.name}" if assignment is not None else ""))
-    for found in collection.found:
-        last = found.attempts[-1] if found.attempts else None
-        late = "  late" if last is not None and last.late else ""
-        print(f"  {found.student:<24} {last.name if last is not None else found.reason}{late}")
-        for note in found.notes:
-            print(f"  {'':<24}   {note}")
-    _print_left_out(collection.to_dict())
-    if options.out:
-        print(f"written to {options.out}")
-    return 0 if all(found.attempts for found in collection.found) else 1
-
-
-def _print_left_out(collection):
-    """Print what was not looked at, and who did not hand in."""
-    from ibpcl.classroom.cleaning import cleaned
-    names = {}
-    for name, reason in collection["ignored"]:
-        names.setdefault((name, reason), 0)
-    for found in collection["students"]:
-        for name, reason in found["ignored"]:
-            short = (name.rpartition("/")[2] or name, reason)
-            names[short] = names.get(short, 0) + 1
-    lines = [f"{name} ({reason})" + (f", {count} times" if count > 1 else "")
-             for (name, reason), count in names.items()]
-    missing = [f"{each['student']} {each['name']}".strip() for each in collection["missing"]]
-    for title, each in (("not looked at", lines), ("did not hand in", missing),
-                        ("not in the roster", collection["unknown"])):
-        if each:
-            print(f"{title}: {len(each)}")
-            print("\n".join(f"  {cleaned(line)}" for line in each[:MOST_SHOWN]))
-            if len(each) > MOST_SHOWN:
-                print(f"  and {len(each) - MOST_SHOWN} more")
 
 
 def run_selftest(options):
@@ -329,10 +256,10 @@ def run_grade(options):
             bar.update(done - bar.n)
             bar.set_postfix_str(result.student)
         grading.grade(assignment, options.submissions, options.out, box, key, options.hints, options.jobs, show,
-                      options.platform, _roster(options), options.attempt, options.any_form)
+                      options.platform, roster_of(options), options.attempt, options.any_form, apart=True)
     code = run_report(options, options.out)
     if not options.json:
-        _print_left_out(read_json(Path(options.out, grading.COLLECTION)))
+        print_left_out(read_json(Path(options.out, grading.COLLECTION)))
         if others := grading.not_among(options.out):
             print(f"from an earlier run, and not among these hand-ins: {', '.join(others[:MOST_SHOWN])}; delete their "
                   f"folders in {options.out} if they do not count")
@@ -384,6 +311,6 @@ def _bar(total):
 
 ACTIONS = {
     "list": run_list, "key": run_key, "new": run_new, "check": run_check, "submit": run_submit,
-    "selftest": run_selftest, "grade": run_grade, "report": run_report, "similar": run_similar,
+    "selftest": run_selftest, "collect": run_collect, "grade": run_grade, "report": run_report, "similar": run_similar,
     "export": run_export, "pack": run_pack, "solution": run_solution,
 }

@@ -20,6 +20,7 @@ from ibpcl.classroom.accepting import Accepted
 from ibpcl.classroom.handin import HandIn
 from ibpcl.classroom.judge import judge
 from ibpcl.classroom.reading.notebooks import source_of
+from ibpcl.classroom.selftest import hand_in
 from ibpcl.cli import main
 from ibpcl.errors import UserError
 
@@ -35,8 +36,8 @@ def notebook(*cells):
 
 def judged_notebook(*cells):
     source = source_of(notebook(*cells))
-    hand_in = HandIn("s", Path("hw.ipynb"), "hw.ipynb", source, hashlib.sha256(source.encode()).hexdigest())
-    return judge(first(), hand_in, BOX, KEY, "base", figures=False)
+    mine = HandIn("s", Path("hw.ipynb"), "hw.ipynb", source, hashlib.sha256(source.encode()).hexdigest())
+    return judge(first(), mine, BOX, KEY, "base", figures=False)
 
 
 WAYS = {
@@ -124,6 +125,8 @@ def test_a_long_derivation_is_not_cut():
 def test_a_function_under_another_name_is_a_hint():
     result = judged(HEAD + first().source().replace("def kl_vjp", "def klvjp"))
     assert any("klvjp" in note and "kl_vjp" in note for note in result.notes)
+    inside = hand_in(first(), HEAD + "class Solution:\n    def kl_vjp(self, dkl, cache):\n        return dkl\n")
+    assert any("Solution" in note and "kl_vjp" in note for note in handin.notes(inside, first()))
 
 
 @pytest.mark.parametrize(("spoil", "told"), [
@@ -203,8 +206,9 @@ def test_no_process_outlives_a_command_that_was_ended(number, tmp_path):
         while len(processes(marker.encode())) < 4 and time.monotonic() < end:      # command, reader, two judges
             time.sleep(0.1)
         assert len(processes(marker.encode())) >= 4
+        time.sleep(4.0)                                   # now the judges wait for hand-ins that never end
         process.send_signal(number)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 5                            # much less than a judge allows this hand-in
     while processes(marker.encode()) and time.monotonic() < end:
         time.sleep(0.1)
     assert not processes(marker.encode())

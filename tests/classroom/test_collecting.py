@@ -110,6 +110,12 @@ def test_a_folder_around_the_class_is_opened(wrapper, assignment, tmp_path):
     assert set(chosen(collected(tmp_path, assignment))) == set(NAMES)
 
 
+def test_a_folder_with_two_students_is_a_class_and_not_one_of_them(assignment, tmp_path):
+    for student in ("ada", "ben"):
+        put(tmp_path / "anything" / student / "hw.py", right(assignment, student))
+    assert set(chosen(collected(tmp_path, assignment))) == {"ada", "ben"}
+
+
 def test_gradescope_names_students_who_name_nobody(assignment, tmp_path):
     put(tmp_path / "submission_7" / "hw.py", right(assignment, "ada", STUDENT=""))
     put(tmp_path / "submission_8" / "hw.py", right(assignment, "ben", STUDENT=""))
@@ -199,6 +205,8 @@ def test_a_roster_knows_students_by_name_and_address(assignment, tmp_path):
     put(tmp_path / "class" / "Ada Lovelace_1_assignsubmission_file" / "hw.py", right(assignment, "007", STUDENT=""))
     put(tmp_path / "class" / "Emil OBrien_2_assignsubmission_file" / "hw.py", right(assignment, "008", STUDENT=""))
     assert set(chosen(collected(tmp_path / "class", assignment, roster=roster))) == {"007", "008"}
+    put(tmp_path / "other" / "submission_1" / "hw.py", right(assignment, "007", STUDENT="Ada@uni.edu"))
+    assert set(chosen(collected(tmp_path / "other", assignment, roster=roster, platform="gradescope"))) == {"007"}
 
 
 def test_a_copied_file_does_not_become_its_authors(assignment, tmp_path):
@@ -286,6 +294,16 @@ def test_results_do_not_go_among_the_hand_ins(assignment, tmp_path, capsys, monk
         assert main(["class", "grade", "1", ".", "--out", out]) == 2
         assert "--out" in capsys.readouterr().err
     assert not (tmp_path / "grades").exists()
+
+
+def test_a_file_that_somebody_adds_by_hand_is_read(assignment, tmp_path):
+    for number, (student, name) in enumerate(NAMES.items()):
+        put(tmp_path / f"{name}_{number}_assignsubmission_file" / "hw.py", right(assignment, student))
+    put(tmp_path / "by mail" / "hw.py", right(assignment, "zoe"))
+    put(tmp_path / "papers" / "report.pdf", "x")
+    collection = collected(tmp_path, assignment)
+    assert set(chosen(collection)) == {*NAMES, "zoe"} and collection.platform == "moodle"
+    assert [name for name, _ in collection.ignored] == ["papers"]
 
 
 def test_platforms_are_guessed_only_from_most_of_the_names(tmp_path):

@@ -199,6 +199,7 @@ LINES = {
     "np.sum?": True, "np.sum??": True, "?print": True, "??print": True, "%load_ext autoreload": True,
     "x = y % 3": False, "b = a != 3": False, "x = 'a?'": False, "# what?": False, "x == 3  # !ls": False,
     "x = (7 % 4)": False, "print(f'{100}%')": False, "f(a)[0]": False, "z = x if y else w": False,
+    "ls = 3": False, "pip = 1": False, "cd.x": False,
 }
 
 
@@ -207,6 +208,15 @@ def test_magics_are_those_of_ipython(line):
     ipython = pytest.importorskip("IPython.core.inputtransformer2")
     theirs = ipython.TransformerManager().transform_cell(line + "\n")
     assert ("get_ipython" in theirs) == LINES[line] and (magics.as_python(line)[0] != line) == LINES[line]
+
+
+def test_a_cell_may_be_indented_as_ipython_allows():
+    assert magics.as_python("\n    x = 1\n    if x:\n        y = 2")[0] == "\nx = 1\nif x:\n    y = 2"
+
+
+@pytest.mark.parametrize("line", ["pip install numpy", "conda install scipy", "ls -la", "cd ..", "matplotlib inline"])
+def test_magics_work_without_the_percent_sign(line):
+    assert magics.as_python(f"{line}\nx = 1")[0] == f"pass  # {line}\nx = 1"
 
 
 @pytest.mark.parametrize("cell", [

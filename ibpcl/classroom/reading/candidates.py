@@ -1,4 +1,4 @@
-"""All that one student handed in, opened: which of the files could be the hand-in, and what each of them says."""
+"""Files of one student, opened: those that could be the hand-in, with their content."""
 
 import calendar
 import os
@@ -130,7 +130,7 @@ class Opened:
         return {**_failed(file, "", marked=True), "source": source, "note": note, "facts": inspect(source)}
 
     def load(self, file, most):
-        """Return the bytes of a file, within what is left for this student."""
+        """Return the bytes of a file, within the limit for this student."""
         try:
             data = file.load(min(most, self.left))
         except OSError as error:
@@ -140,7 +140,7 @@ class Opened:
 
 
 def read_all(files, words):
-    """Return the candidates among the files of one student, and what was not looked at.
+    """Return the candidates among the files of one student, and the files that were passed over.
 
     Parameters
     ----------

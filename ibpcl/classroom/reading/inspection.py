@@ -1,4 +1,4 @@
-"""What can be said of a hand-in from its text alone: names, imports, functions, and why it would be refused."""
+"""Facts about a hand-in from its text alone: names, imports, functions, and reasons to refuse it."""
 
 import ast
 import re
@@ -6,12 +6,12 @@ import sys
 import time
 import warnings
 
+from ibpcl.classroom import escapes
 from ibpcl.classroom.reading import notebooks
 from ibpcl.classroom.reading.newer import newer_syntax
 from ibpcl.classroom.reading.texts import clean
 
 NAMES = ("ASSIGNMENT", "FORM", "STUDENT", "DERIVATION")
-FORBIDDEN = ("__import__", "eval", "exec", "__builtins__", "__loader__")
 # Modules of the standard library in daily use that open no file and start nothing.
 HARMLESS = ("__future__", "abc", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum",
             "fractions", "functools", "itertools", "math", "numbers", "operator", "string", "textwrap", "time",
@@ -27,7 +27,7 @@ MOST_ANSWERS = 2000         # nodes in the literal of ANSWERS
 
 
 def inspect(source):
-    """Return what a text says of itself, as plain values.
+    """Return the facts about a text as plain values.
 
     Parameters
     ----------
@@ -38,9 +38,11 @@ def inspect(source):
     dict
         ``error`` is None or ``[line, words]``; ``said`` has the constants that the kit knows; ``imports`` and ``uses``
         are lists of ``[line, name]`` that may have to be refused; ``suspicions`` of ``[line, words]``; ``functions``
-        is {name: whether it is filled in}; ``skipped`` has the reasons for skipped cells.
+        is {name: whether it is filled in}, ``methods`` {name: its class}; ``skipped`` and ``markdown`` have the
+        reasons for skipped cells and the texts of Markdown cells.
     """
     found = {"error": None, "said": {}, "imports": [], "uses": [], "suspicions": [], "functions": {},
+             "methods": {},
              "skipped": notebooks.skipped(source)[:MOST_FOUND], "markdown": notebooks.markdown(source)}
     start = time.process_time()
     try:
@@ -52,9 +54,13 @@ def inspect(source):
         guard = _Guards(tree, SCRATCH if source.startswith(notebooks.FIRST_LINE) else ())
         for node in ast.walk(tree):
             _look(node, guard, found)
+        found["methods"] = {each.name: node.name for node in tree.body if isinstance(node, ast.ClassDef)
+                            for each in node.body if isinstance(each, ast.FunctionDef)}
         found["functions"] = {node.name: not _is_blank(node) for node in tree.body
                               if isinstance(node, ast.FunctionDef)}
-        found["suspicions"] = suspicions(tree)
+        found["uses"] = [list(pair) for pair in escapes.uses(tree)[:MOST_FOUND]]
+        packed = [list(pair) for pair in escapes.packed(tree)[:MOST_FOUND]]
+        found["suspicions"] = packed + suspicions(tree)
     except SyntaxError as error:
         words = newer_syntax(source, error) or clean(error.msg or "")
         found["error"] = [error.lineno or 0, f"is not Python: {words}"]
@@ -134,13 +140,11 @@ def _said_by_lines(source):
 
 
 def _look(node, guard, found):
-    """Add what a node imports or uses that may have to be refused."""
+    """Add what a node imports that may have to be refused."""
     for name in _imported(node):
         top = name.split(".")[0]
         if top not in HARMLESS and not guard.holds(node, top) and len(found["imports"]) < MOST_FOUND:
             found["imports"].append([node.lineno, clean(name)])
-    if isinstance(node, ast.Name) and node.id in FORBIDDEN and len(found["uses"]) < MOST_FOUND:
-        found["uses"].append([node.lineno, node.id])
 
 
 def _imported(node):

@@ -10,6 +10,7 @@ in the cell                  becomes
 ``%name ...``, ``!command``  ``pass``, and the line as a comment
 ``x = !ls``, ``x = %pwd``    ``x = None``, and the line as a comment
 ``name?``, ``?name``         ``pass``, and the line as a comment
+``pip install x``, ``ls``    ``pass``, and the line as a comment
 ``>>> line``, ``In [1]: ``   the line
 ``%%time`` and the like      the rest of the cell
 ``%%bash`` and others        comments: the cell is not Python
@@ -25,6 +26,10 @@ FILE_CELLS = re.compile(r"%%(writefile|file)\b.*\.py\s*$")
 LINE_MAGIC = re.compile(r"\s*(%[A-Za-z_]|!|\?\??\s*[%A-Za-z_])")
 ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\[\]'\" ]*=\s*)(!|%[A-Za-z_])(?!=)")
 HELP = re.compile(r"\s*%{0,2}[A-Za-z_][\w.]*(\[\d+\])?\s*\?\??\s*(#.*)?$")
+# Magics that work without "%", as students type them.
+BARE = re.compile(r"\s*((pip3?|conda|mamba)\s+(install|uninstall|list|show)\b"
+                  r"|(cd|ls|pwd|whos?|clear)(\s+[\w./~-]+)*\s*$"
+                  r"|(load_ext|reload_ext|autoreload|matplotlib)\s+\w+\s*$)")
 TIMED = re.compile(r"(\s*)%time\s+(?=\S)")
 PROMPT = re.compile(r"(In \[\d*\]: ?|\s*\.{3,}: ?|>>> ?|\.\.\. ?)")
 OPENING, CLOSING = "([{", ")]}"
@@ -47,7 +52,14 @@ def as_python(cell):
         if name not in PYTHON_CELLS and not FILE_CELLS.match(lines[first]):
             return "\n".join(f"# {line}" for line in lines), f"%%{name} is not Python"
         lines[first] = f"# {lines[first]}"
-    return "\n".join(_converted(_without_prompts(lines))), ""
+    return "\n".join(_converted(_without_indent(_without_prompts(lines)))), ""
+
+
+def _without_indent(lines):
+    """Return the lines without the indentation that the first of them has."""
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[:len(first) - len(first.lstrip(" \t"))]
+    return [line.removeprefix(indent) for line in lines] if indent else lines
 
 
 def _without_prompts(lines):
@@ -79,7 +91,7 @@ def _converted(lines):
 def _is_own(line):
     if line.lstrip().startswith(("%%",)):
         return True
-    return bool(LINE_MAGIC.match(line) or ASSIGNED.match(line) or HELP.match(line))
+    return any(each.match(line) for each in (LINE_MAGIC, ASSIGNED, HELP, BARE))
 
 
 def _replaced(line):
@@ -93,7 +105,7 @@ def _replaced(line):
 
 
 class Scanner:
-    """Where a line of Python ends: inside brackets, a long string or a continued line, or at a new statement.
+    """State at the end of a line of Python: inside brackets, a long string or a continued line, or at a new statement.
 
     Attributes
     ----------

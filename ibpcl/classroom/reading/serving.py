@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from ibpcl.classroom.inside.limits import die_with_parent
+from ibpcl.classroom.inside.limits import end_with_parent
 from ibpcl.classroom.reading import archives
 from ibpcl.classroom.reading.candidates import read_all
 from ibpcl.classroom.reading.inspection import inspect
@@ -18,7 +18,7 @@ MOST_UNPACKED = 2 << 30
 
 def serve(parent=None):
     """Answer requests, each a length in eight bytes and JSON; ``parent`` is the process that asks."""
-    die_with_parent(parent)
+    end_with_parent(parent)
     _limit_memory()
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     actions = {"read": read_all, "inspect": inspect, "unpack": unpack}
