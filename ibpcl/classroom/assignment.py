@@ -41,6 +41,8 @@ class Task:
         From a vague one to one that nearly solves the task.
     independent_of : tuple of str
         Functions that raise while a proof runs.
+    rubric : tuple of dict
+        Of a text: ``points`` and ``text`` of each item that a person looks for.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Task:
     inputs: str = ""
     hints: tuple = ()
     independent_of: tuple = ()
+    rubric: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,15 @@ def names():
     return sorted(path.parent.name for path in FOLDER.glob("*/assignment.toml"))
 
 
+def named(name):
+    """Return the assignment of the package with this name or number, None if there is none; never a folder's."""
+    for each in names():
+        number, _, word = each.partition("_")
+        if name in (each, word, number) or (name.isdecimal() and number.isdecimal() and int(name) == int(number)):
+            return load(FOLDER / each)
+    return None
+
+
 def find(name):
     """Return the assignment with this name, number, or folder.
 
@@ -121,10 +133,9 @@ def find(name):
     """
     if (Path(name) / "assignment.toml").is_file():
         return load(Path(name).resolve())
-    for each in names():
-        number, _, word = each.partition("_")
-        if name in (each, word, number) or (name.isdecimal() and number.isdecimal() and int(name) == int(number)):
-            return load(FOLDER / each)
+    found = named(str(name))
+    if found is not None:
+        return found
     raise UserError(f"class: there is no assignment {name!r}; `ibpcl class list` lists them, or name a folder with an "
                     "assignment.toml")
 
@@ -161,6 +172,9 @@ def _refuse_misfits(assignment):
             raise UserError(f"{where}: visibility must be public or hidden, got {task.visibility!r}")
         if set(task.needs) - set(ids):
             raise UserError(f"{where}: needs names a task that does not exist")
+        if any(not isinstance(item, dict) or not isinstance(item.get("points"), (int, float))
+               or not isinstance(item.get("text"), str) for item in task.rubric):
+            raise UserError(f"{where}: each item of rubric must have points, a number, and text")
         if task.kind in ("forward", "vjp", "extremes", "proof") and not (task.function and task.inputs):
             raise UserError(f"{where}: function and inputs must be given")
 

@@ -5,20 +5,26 @@ import functools
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
 
-from ibpcl.classroom import sandbox
+from ibpcl.classroom import processes, sandbox
+from ibpcl.classroom.cleaning import clean, without_folders
 from ibpcl.classroom.inside import frames
+from ibpcl.classroom.inside.limits import MOST_THREADS
 
 STARTING = 20.0             # seconds for the interpreter, NumPy and SciPy to start
-TICK = 0.1                  # seconds between two looks at the clock
+TICK = 0.1                  # seconds between two looks at the clock and the number of threads
+MOST_HEADER = 1 << 16       # bytes of an answer besides its numbers: shapes, and at most a message
+SPARE, TIMES = 1 << 20, 32  # an answer's numbers: bytes for nothing, and times the bytes of question and expectation
+MOST_MESSAGE = 2000
 
 
 class HandInError(Exception):
-    """The hand-in's code raised: type, message and line are its own words, and not to be trusted.
+    """The hand-in's code raised: type, message and line are its own words, cleaned but not to be trusted.
 
     Attributes
     ----------
@@ -29,11 +35,22 @@ class HandInError(Exception):
 
     def __init__(self, name, message="", line=0):
         super().__init__(name)
-        self.name, self.message, self.line = str(name), str(message), int(line)
+        self.name, self.line, self.place = clean(name, 100), int(line), ""
+        self.message = clean(without_folders(str(message)[:MOST_MESSAGE]), MOST_MESSAGE)
 
 
 class Ended(HandInError):
-    """The worker is gone: it ran out of time or memory, left the program, or wrote what is no answer."""
+    """The worker has ended: it ran out of time or memory, left the program, or wrote something that is not an answer.
+
+    Attributes
+    ----------
+    details : str
+        For the teacher: may hold numbers that the hand-in chose, such as its exit code.
+    """
+
+    def __init__(self, name, message="", details=""):
+        super().__init__(name, message)
+        self.details = details
 
 
 class Worker:
@@ -54,11 +71,20 @@ class Worker:
         Seconds for one call.
     library : dict of str to str, optional
         Modules that the hand-in's process may import, as texts.
+    lenient : bool
+        Whether statements of the module that raise are skipped.
+
+    Attributes
+    ----------
+    largest : int
+        Bytes of the largest answer that is expected; set by the judge.
     """
 
-    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0, library=None):
+    def __init__(self, source, file, box, seconds=60.0, memory_mb=1024, per_call=10.0, library=None,
+                 lenient=False):
         self.deadline, self.per_call = time.monotonic() + seconds + STARTING, per_call
-        self.until, self.late, self.closed = math.inf, False, threading.Event()
+        self.until, self.closed = math.inf, threading.Event()
+        self.late, self.crowded, self.largest = False, False, 0
         made = sandbox.make(box, seconds, memory_mb, library)
         self.process = subprocess.Popen(
             made.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -67,10 +93,14 @@ class Worker:
         order = json.dumps(made.order).encode()
         try:
             self._write(len(order).to_bytes(8, "little") + order)
-            self._ask(STARTING, do="load", source=source, file=file)
+            self.load(source, file, lenient)
         except BaseException:
             self.close()
             raise
+
+    def load(self, source, file, lenient=False):
+        """Run a module of the hand-in, which takes the place of the one before; note the cells that failed."""
+        self.skipped = self._ask(STARTING, do="load", source=source, file=file, lenient=lenient).get("skipped", ())
 
     def forward(self, function, inputs):
         """Call a forward and return its output, the number of its cache, the seconds, whether an input was changed."""
@@ -89,7 +119,7 @@ class Worker:
     def calls(self, function, dout, cache):
         """Return how often each function of the hand-in is called within one call of a gradient function."""
         counts = self._ask(do="calls", function=function, dout=dout, cache=cache)["counts"]
-        return {str(name)[:80]: n for name, n in counts.items() if type(n) is int} if type(counts) is dict else {}
+        return {clean(name, 80): n for name, n in counts.items() if type(n) is int} if type(counts) is dict else {}
 
     def locate(self, checker, function, forward, inputs, wrt, seconds):
         """Return what the checker in the worker finds in a gradient function; the hand-in may have forged it.
@@ -121,12 +151,15 @@ class Worker:
     def __exit__(self, *_):
         self.close()
 
-    def _ask(self, most=None, **request):
-        left = min(self.per_call if most is None else most, self.deadline - time.monotonic())
+    def _ask(self, most_seconds=None, **request):
+        """Send a request and return the answer; its size is bounded by what the question can need."""
+        left = min(self.per_call if most_seconds is None else most_seconds, self.deadline - time.monotonic())
         self.until = time.monotonic() + left
         try:
-            self._write(frames.pack(request))
-            reply = frames.unpack(*map(self._read, frames.lengths(self._read(frames.LENGTHS.size))))
+            needed = max(self.largest, len(frames.pack(request)))
+            most = MOST_HEADER, min(frames.MOST_BODY, SPARE + TIMES * needed)
+            self._write(frames.pack({**request, "most_header": most[0], "most_body": most[1]}))
+            reply = frames.unpack(*map(self._read, frames.lengths(self._read(frames.LENGTHS.size), *most)))
             if type(reply) is not dict or not ("error" in reply or _expected(request["do"]) <= set(reply)):
                 raise frames.FrameError("an answer to another question")
         except (OSError, EOFError, ValueError) as error:
@@ -135,26 +168,30 @@ class Worker:
         finally:
             self.until = math.inf
         if "error" in reply:
-            told = reply["error"] if type(reply["error"]) is dict else {}
-            line = told["line"] if type(told.get("line")) is int else 0
-            raise HandInError(str(told.get("type"))[:100], str(told.get("message"))[:2000], line)
+            said = reply["error"] if type(reply["error"]) is dict else {}
+            line = said["line"] if type(said.get("line")) is int else 0
+            raise HandInError(str(said.get("type")), str(said.get("message")), line)
         return reply
 
     def _why(self, error, left):
+        """Return why the worker has ended, without a number that the hand-in chose."""
         if self.late:
             return Ended("TimeoutError", f"no answer within {left:.0f} s")
+        if self.crowded:
+            return Ended("ProcessEnded", f"it started more than {MOST_THREADS} threads")
         if isinstance(error, frames.FrameError):
-            return Ended("ProtocolError", "it wrote to the judge's pipe what is no answer")
+            return Ended("ProtocolError", "it wrote to the judge's pipe something that is not an answer", str(error))
         code, used_up = self.process.returncode, getattr(signal, "SIGXCPU", 0)
         if used_up and code in (-used_up, 128 + used_up):          # from bubblewrap the second
             return Ended("TimeoutError", "its processor time is used up")
-        return Ended("ProcessEnded", f"the program ended in the middle of a call (exit code {code})")
+        return Ended("ProcessEnded", "the program ended in the middle of a call", f"exit code {code}")
 
     def _watch(self):
-        """End the worker when the time for a call is up."""
+        """End the worker when the time for a call is up, or when it has too many threads."""
         while not self.closed.wait(TICK):
-            if time.monotonic() > self.until:
-                self.late = True
+            self.late = time.monotonic() > self.until
+            self.crowded = processes.threads(self.process.pid) > 2 * MOST_THREADS
+            if self.late or self.crowded:
                 self._kill()
                 return
 
@@ -195,7 +232,15 @@ def probe(name):
                 worker.plain("g", ())
                 return "it lets a hand-in read other files"
     except HandInError as error:
-        return f"it does not start ({error.name}: {error.message})"
+        return _does_not_start(error)
     except OSError as error:
         return f"it does not start ({error})"
     return ""
+
+
+def _does_not_start(error):
+    """Return why a box does not start, in one short sentence."""
+    library = re.search(r"\S+: cannot open shared object file", error.message)
+    if library:
+        return f"NumPy or SciPy cannot be loaded in it ({library[0]})"
+    return f"it does not start ({error.name}: {error.message[:200]})"

@@ -40,12 +40,15 @@ def compare(out, expected, rtol):
     ('constant_factor', 'off by the constant factor 2')
     """
     if isinstance(expected, (tuple, list)):
+        out = tuple(out) if isinstance(out, np.ndarray) and out.ndim else out
         if not isinstance(out, (tuple, list)) or len(out) != len(expected):
             return "wrong_shape", f"{len(expected)} results are asked for"
         kinds = [compare(a, b, rtol) for a, b in zip(out, expected, strict=True)]
         return next(((kind, f"result {at + 1}: {words}") for at, (kind, words) in enumerate(kinds) if kind != "ok"),
                     ("ok", ""))
     expected = np.asarray(expected)
+    if expected.ndim == 0 and isinstance(out, np.ndarray) and out.size == 1:
+        out = out.reshape(())                             # one number, whatever its shape
     if not isinstance(out, (np.ndarray, np.generic, float, int)):
         return "wrong_shape", f"an array of shape {expected.shape} is asked for, not {type(out).__name__}"
     out = np.asarray(out)

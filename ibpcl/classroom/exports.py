@@ -1,34 +1,61 @@
 """Points in the formats of other systems.
 
-===========  =====================================================================================================
-format       what is written
-===========  =====================================================================================================
-csv          one table with nbgrader's columns
-moodle       one grading worksheet
-gradescope   ``STUDENT/results.json``
-classroom50  ``STUDENT/result.json``, schema ``classroom50/result/v1``
-autolab      ``STUDENT.json``: the line that an autograder prints last
-prairielearn ``STUDENT/results.json``, scores from 0 to 1
-===========  =====================================================================================================
+============  ====================================================================================
+format        what is written
+============  ====================================================================================
+csv           one table with nbgrader's columns
+moodle        the worksheet that Moodle hands out, filled in; without it, a new worksheet
+canvas        Canvas's gradebook, filled in
+blackboard    the table of Blackboard's Grade Center, filled in
+brightspace   Brightspace's export of grades, filled in; without it, a new table
+gradescope    ``STUDENT/results.json``
+classroom50   ``STUDENT/result.json``, schema ``classroom50/result/v1``
+autolab       ``STUDENT.json``: the line that an autograder prints last
+prairielearn  ``STUDENT/results.json``, scores from 0 to 1
+============  ====================================================================================
 
-A hand-in that is not graded has no score in any of them: an empty cell, or no ``score``.  Points that are given by
-hand are in none of them; the systems have places of their own for these.
+The maximum is that of the assignment, for all students.  A hand-in that is not graded has no score:
+an empty cell, or no ``score``.  Points that a person still gives count as missing until then.
 """
 
-import csv
-import io
 from pathlib import Path
+from typing import NamedTuple
 
-from ibpcl.classroom.classpage import safe
+from ibpcl.classroom import worksheets
 from ibpcl.classroom.feedback import STATES, lines, shown_hints, shown_words
+from ibpcl.classroom.students import Roster, folder_name
+from ibpcl.classroom.tables import cell, points_text, write_csv
 from ibpcl.errors import UserError
-from ibpcl.storage import json_text, read_text, write_text
+from ibpcl.storage import json_text, write_text
 
-ROSTER = ("last_name", "first_name", "email", "identifier", "username")
+NEEDS_TABLE = {"canvas": "the gradebook (Grades, Export)",
+               "blackboard": "the table of the Grade Center (Work Offline, Download)"}
+TABLES = ("csv", "moodle", "canvas", "blackboard", "brightspace")
+FORMATS = (*TABLES, "gradescope", "classroom50", "autolab", "prairielearn")
 
 
-def write(results, assignment, system, out, roster=None, level="kind"):
-    """Write the points of a class for a system and return the path.
+class Written(NamedTuple):
+    """What an export wrote.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    notes : list of str
+        Who could not be matched, and the like; one line each.
+    complete : bool
+        Whether the points of all students are in it.
+    filled : ibpcl.classroom.worksheets.Filled or None
+        The platform's table.
+    """
+
+    path: Path
+    notes: list
+    complete: bool = True
+    filled: object = None
+
+
+def write(results, assignment, system, out, roster=None, level="kind", worksheet=None, column=None):
+    """Write the points of a class for a system.
 
     Parameters
     ----------
@@ -37,121 +64,180 @@ def write(results, assignment, system, out, roster=None, level="kind"):
     system : str
         One of the formats above.
     out : path
-        A file for ``csv`` and ``moodle``, otherwise a folder.
-    roster : path, optional
-        CSV with a column ``student_id`` and any of ``last_name, first_name, email, identifier, username``.
+        A file for tables, otherwise a folder.
+    roster : Roster, optional
+        Names, addresses and the platform's identifiers.
     level : str
-        Of the hints.
+        The level of hints.
+    worksheet : path, optional
+        The table that the platform hands out.
+    column : str, optional
+        Its column for the points, where several are possible.
+
+    Returns
+    -------
+    Written
     """
-    people, out = read_roster(roster), Path(out)
-    if system in ("csv", "moodle"):
+    roster, out = Roster() if roster is None else roster, Path(out)
+    if system in TABLES:
         out = out if out.suffix else out.with_suffix(".csv")
-        table = {"csv": nbgrader, "moodle": moodle}[system](results, assignment, people)
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\r\n").writerows(table)
-        write_text(out, text.getvalue())
-        return out
-    made = {"gradescope": (gradescope, "results.json"), "classroom50": (classroom50, "result.json"),
-            "autolab": (autolab, ""), "prairielearn": (prairielearn, "results.json")}
-    function, name = made[system]
+        return _table(results, assignment, system, out, roster, worksheet, column)
+    make, name = {"gradescope": (gradescope, "results.json"),
+                  "classroom50": (classroom50, "result.json"), "autolab": (autolab, ""),
+                  "prairielearn": (prairielearn, "results.json")}[system]
     for result in results:
-        path = out / result.student / name if name else out / f"{result.student}.json"
+        folder = folder_name(result.student)
+        path = out / folder / name if name else out / f"{folder}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json_text(function(result, assignment, level), indent=1 if name else None) + "\n")
-    return out
+        options = {"with_text": True} if system == "gradescope" else {}
+        table = make(result, assignment, level, **options)
+        write_text(path, json_text(table, indent=1 if name else None) + "\n")
+    return Written(out, [])
 
 
-def read_roster(path):
-    """Return {student id: {column: value}}; empty without a roster."""
-    if path is None:
-        return {}
-    rows = list(csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline="")))
-    if not rows or "student_id" not in rows[0]:
-        raise UserError(f"class: {path} must have a column student_id, and may have {', '.join(ROSTER)}")
-    return {row["student_id"]: row for row in rows}
+def _table(results, assignment, system, out, roster, worksheet, column):
+    """Write one table for the whole class."""
+    if worksheet and system != "csv":
+        filled = worksheets.fill(worksheet, system, results, assignment, roster, column)
+        worksheets.write(filled, out)
+        return Written(out, filled.notes, not filled.problems, filled)
+    if system in NEEDS_TABLE:
+        raise UserError(f"class: {system} matches students by its own numbers: download "
+                        f"{NEEDS_TABLE[system]}, and give it with --worksheet")
+    make = {"csv": nbgrader, "moodle": moodle, "brightspace": brightspace}[system]
+    rows, notes = make(results, assignment, roster)
+    write_csv(out, rows)
+    return Written(out, notes, not notes)
 
 
-def nbgrader(results, assignment, people):
-    """Return a table with the columns of nbgrader's export."""
-    rows = [["assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email", "raw_score",
-             "late_submission_penalty", "score", "max_score"]]
+def nbgrader(results, assignment, roster):
+    """Return a table with the columns of nbgrader's export, and notes."""
+    rows = [["assignment", "duedate", "timestamp", "student_id", "last_name", "first_name",
+             "email", "raw_score", "late_submission_penalty", "score", "max_score"]]
     for result in results:
-        person, score = people.get(result.student, {}), "" if result.score is None else result.score
-        names = [safe(person.get(key) or "") for key in ROSTER[:3]]
-        rows.append([assignment.name, "", "", safe(result.student), *names, score, 0.0, score,
-                     _most(result, assignment)])
-    return rows
+        person = roster.get(result.student)
+        names = [person.last_name, person.first_name, person.email] if person else [""] * 3
+        score = "" if result.score is None else result.score
+        raw = "" if result.score is None else result.earned
+        rows.append([assignment.name, "", result.handed_in, cell(result.student),
+                     *map(cell, names), raw, result.deduction, score, assignment.points])
+    return rows, []
 
 
-def moodle(results, assignment, people):
-    """Return Moodle's grading worksheet."""
-    rows = [["Identifier", "Full name", "Username", "Status", "Grade", "Maximum grade"]]
+def moodle(results, assignment, roster):
+    """Return a worksheet for Moodle, in English, and notes on those who have no identifier."""
+    # Moodle finds columns by their names.  The identifier is not the first one: a reader that keeps
+    # the byte order mark would take it for a part of that name.
+    rows = [["Full name", "Identifier", "Email address", "Status", "Grade", "Maximum grade",
+             "Grade can be changed", "Last modified (submission)", "Last modified (grade)"]]
+    unknown = []
     for result in results:
-        person = people.get(result.student, {})
-        name = f"{person.get('first_name') or ''} {person.get('last_name') or ''}".strip()
-        status = "Graded" if result.status == "graded" else "Submitted for grading"
-        rows.append([safe(person.get("identifier") or result.student), safe(name),
-                     safe(person.get("username") or result.student), status,
-                     "" if result.score is None else result.score, _most(result, assignment)])
-    return rows
+        person = roster.get(result.student)
+        number = person.identifier if person else ""
+        if not number:
+            unknown.append(result.student)
+            continue
+        identifier = f"Participant {number}" if number.isdecimal() else number
+        rows.append([cell(person.full_name), cell(identifier), cell(person.email),
+                     "Submitted for grading", points_text(result.score),
+                     points_text(assignment.points), "Yes", "-", "-"])
+    notes = []
+    if unknown:
+        notes.append(f"{len(unknown)} students have no Moodle identifier and are left out "
+                     f"({', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}): download "
+                     "the grading worksheet and give it with --worksheet")
+    return rows, notes
 
 
-def gradescope(result, assignment, level="kind"):
+def brightspace(results, assignment, roster):
+    """Return a table that Brightspace imports as a grade item, and notes."""
+    rows = [["OrgDefinedId", f"{assignment.title} Points Grade <Numeric MaxPoints:"
+             f"{assignment.points:g}>", "End-of-Line Indicator"]]
+    for result in results:
+        person = roster.get(result.student)
+        identifier = (person.identifier if person else "") or result.student
+        if result.score is not None:
+            rows.append([f"#{identifier.removeprefix('#')}", points_text(result.score), "#"])
+    return rows, []
+
+
+def gradescope(result, assignment, level="kind", with_text=False):
     """Return the content of Gradescope's ``results.json``.
 
-    Every test is visible, since one hidden test would hide the total; hidden tasks show no numbers anyway.
+    Every test is visible, since one hidden test would hide the total; hidden tasks show no numbers
+    anyway.
+
+    Parameters
+    ----------
+    result : Result
+    assignment : Assignment
+    level : str
+        The level of hints.
+    with_text : bool
+        Whether tasks that a person grades are among the tests.  On Gradescope itself they are not:
+        a person grades them there.
     """
     told = lines(result, level)
     if result.status != "graded":
-        return {"output": told[0], "output_format": "text", "visibility": "visible", "stdout_visibility": "hidden",
+        return {"output": told[0], "output_format": "text", "visibility": "visible",
+                "stdout_visibility": "hidden",
                 "extra_data": {"status": result.status, "reason": result.reason}}
-    tests = [{"score": verdict.points, "max_score": verdict.most, "number": verdict.task, "name": verdict.title,
-              "status": "passed" if verdict.state == "right" else "failed", "output": _output(verdict, level),
-              "output_format": "text", "visibility": "visible"}
-             for verdict in result.verdicts if not verdict.pending]
-    return {"score": result.score, "execution_time": result.seconds, "output": told[-1], "output_format": "text",
-            "visibility": "visible", "stdout_visibility": "hidden", "tests": tests,
+    texts = {task.id for task in assignment.tasks if task.kind == "text"}
+    shown = [verdict for verdict in result.verdicts if with_text or verdict.task not in texts]
+    score = result.score if with_text else round(sum(verdict.points for verdict in shown), 2)
+    if with_text:
+        summary = told[-1]
+    else:
+        most = round(sum(verdict.most for verdict in shown), 2)
+        summary = f"{score:g} of {most:g} points; texts are graded by hand"
+    tests = [{"score": verdict.points, "max_score": verdict.most, "number": verdict.task,
+              "name": verdict.title, "status": "passed" if verdict.state == "right" else "failed",
+              "output": _output(verdict, level), "output_format": "text", "visibility": "visible"}
+             for verdict in shown]
+    return {"score": score, "execution_time": result.seconds, "output": summary,
+            "output_format": "text", "visibility": "visible", "stdout_visibility": "hidden",
+            "tests": tests,
             "extra_data": {"status": result.status, "form": result.form, "sha256": result.sha256,
-                           "flags": list(result.flags)}}
+                           "pending": result.pending, "flags": list(result.flags)}}
 
 
 def classroom50(result, assignment, level="kind", **about):
     """Return the content of Classroom 50's ``result.json``; ``about`` has what only its runner knows."""
-    known = {key: about.get(key, "") for key in ("classroom", "submission", "commit", "release", "review", "datetime")}
-    table = {"schema": "classroom50/result/v1", "classroom": known.pop("classroom"), "assignment": assignment.name,
-             **known, "max-score": _most(result, assignment),
-             "tests": [{"test-name": f"{verdict.task} {verdict.title}", "passed": verdict.state == "right",
-                        "score": verdict.points, "max-score": verdict.most}
-                       for verdict in result.verdicts if not verdict.pending]}
+    keys = ("classroom", "submission", "commit", "release", "review", "datetime")
+    known = {key: about.get(key, "") for key in keys}
+    tests = [{"test-name": f"{verdict.task} {verdict.title}", "passed": verdict.state == "right",
+              "score": verdict.points, "max-score": verdict.most} for verdict in result.verdicts]
+    table = {"schema": "classroom50/result/v1", "classroom": known.pop("classroom"),
+             "assignment": assignment.name, **known, "max-score": assignment.points, "tests": tests}
     return table if result.score is None else {**table, "score": result.score}
 
 
 def autolab(result, assignment, level="kind"):
-    """Return what an Autolab grader prints in its last line."""
+    """Return what an Autolab grader prints in its last line.
+
+    A problem that a person still grades is left out, so that it stays ungraded there.
+    """
     if result.status != "graded":
         return {"scores": {}, "scoreboard": []}
-    return {"scores": {f"{verdict.task} {verdict.title}": verdict.points for verdict in result.verdicts
-                       if not verdict.pending}, "scoreboard": [result.score]}
+    return {"scores": {f"{verdict.task} {verdict.title}": verdict.points
+                       for verdict in result.verdicts if not verdict.pending},
+            "scoreboard": [result.score]}
 
 
 def prairielearn(result, assignment, level="kind"):
-    """Return the content of PrairieLearn's ``results.json``; what is not graded is not gradable there."""
+    """Return the content of PrairieLearn's ``results.json``; a refused hand-in is not gradable there."""
     told = lines(result, level)
     if result.status != "graded":
         return {"gradable": False, "message": told[0], "format_errors": [told[0]]}
-    return {"gradable": True, "score": result.score / result.most if result.most else 0.0, "message": told[-1],
-            "output": "\n".join(told), "tests": [{"name": f"{verdict.task} {verdict.title}", "points": verdict.points,
-                                                 "max_points": verdict.most, "message": STATES[verdict.state],
-                                                 "output": _output(verdict, level)}
-                                                for verdict in result.verdicts if not verdict.pending]}
+    tests = [{"name": f"{verdict.task} {verdict.title}", "points": verdict.points,
+              "max_points": verdict.most, "message": STATES[verdict.state],
+              "output": _output(verdict, level)} for verdict in result.verdicts]
+    return {"gradable": True, "score": min(1.0, result.score / assignment.points),
+            "message": told[-1], "output": "\n".join(told), "tests": tests}
 
 
 def _output(verdict, level):
-    """Return words and hints of a task as text."""
-    return "\n".join([*shown_words(verdict, level), *(f"hint: {hint}" for hint in shown_hints(verdict, level))])
-
-
-def _most(result, assignment):
-    """Return the points that could be had without those given by hand; of what is not graded, from the assignment."""
-    by_hand = sum(task.points for task in assignment.tasks if task.kind == "text")
-    return result.most if result.status == "graded" else assignment.points - by_hand
+    """Return words, hints and the teacher's comment on a task as text."""
+    comment = [f"comment: {verdict.comment}"] if verdict.comment else []
+    return "\n".join([*shown_words(verdict, level), *comment,
+                      *(f"hint: {hint}" for hint in shown_hints(verdict, level))])

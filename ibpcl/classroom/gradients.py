@@ -92,7 +92,8 @@ def judge_gradient(task, verdict, case):
         if at == 0 and case.figures and not hidden:
             verdict.figures += figures(report)
         if gradient.returned is not None and gradient.returned != len(task.wrt) and at == 0:
-            verdict.words.append(f"{task.function} returns {gradient.returned} gradients; asked for are those of "
+            count = "more" if hidden and gradient.returned > len(task.wrt) else gradient.returned
+            verdict.words.append(f"{task.function} returns {count} gradients; asked for are those of "
                                  f"{', '.join(task.wrt)}, in this order")
         if any(getattr(each, "undecided", False) for each in (report, *report.inputs)):
             verdict.state, verdict.words = "by hand", ["the check cannot decide here: a person will"]
@@ -179,8 +180,8 @@ def _follow(task, parts, case):
 
 
 def figures(report):
-    """Return the figures of a check as SVG texts: error against step, and Taylor remainder."""
-    return re.findall(r"<svg.*?</svg>", report.html(), flags=re.DOTALL)
+    """Return the figures of a check as SVG: for each input a heading and two figures."""
+    return re.findall(r"<h3>.*?</h3>|<svg.*?</svg>", report.html(), flags=re.DOTALL)
 
 
 def _plain(dout):

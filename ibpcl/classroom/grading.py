@@ -1,72 +1,59 @@
 """Grade a folder of hand-ins: in parallel, and going on where it was interrupted."""
 
-import csv
 import hashlib
-import io
+import html
 import re
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from ibpcl.classroom import collecting, parallel, variants
 from ibpcl.classroom import handin as handins
-from ibpcl.classroom import parallel, variants
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.feedback import LEVELS, feedback
-from ibpcl.classroom.handin import HandIn
 from ibpcl.classroom.judge import judge
+from ibpcl.classroom.printable import printable_result
+from ibpcl.classroom.records import COLLECTION, SETTINGS
+from ibpcl.classroom.students import folder_name
 from ibpcl.classroom.verdict import Result
 from ibpcl.errors import UserError
-from ibpcl.storage import read_json, read_text, write_bytes, write_json, write_text
+from ibpcl.storage import read_json, write_bytes, write_json, write_text
 
-SETTINGS, BY_HAND = "grading.json", "by-hand.csv"
+ATTEMPTS = ("last", "best")
+TIMES = 10                  # the time for one hand-in, loading and judging included, in times of its own limit
 
 
-def collect_one(folder):
-    """Return the one hand-in in a folder: the newest, where there are several.
+@dataclass(frozen=True)
+class Plan:
+    """How every hand-in of a class is judged.
 
-    Raises
-    ------
-    UserError
-        If there is none.
+    Attributes
+    ----------
+    folder : str
+        Of the assignment.
+    box : str
+    key : bytes
+    mark : str
+        Short name of all settings; a result with the same one is kept.
+    out : pathlib.Path
+    level : str
+        Of the hints.
     """
-    inside = [path for path in Path(folder).rglob("*") if path.suffix in handins.SUFFIXES and path.is_file()
-              and not path.is_symlink() and not path.name.startswith((".", "test_"))]
-    if not inside:
-        raise UserError(f"class: there is no hand-in ({', '.join(handins.SUFFIXES)})")
-    return max(inside, key=lambda path: (path.stat().st_mtime, path.name))
+
+    folder: str
+    box: str
+    key: bytes
+    mark: str
+    out: Path
+    level: str
 
 
-def collect(folder):
-    """Return the hand-ins of a folder as {student: path}.
+def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", jobs=None, show=None, platform=None,
+          roster=None, attempt="last", any_form=False, apart=False):
+    """Grade every hand-in of a folder and write results, feedback pages and ``collection.json``.
 
-    A file's student is its name without suffix; a folder's is the folder's name, which then holds one hand-in (the
-    newest, where there are several).  Links are not followed.
-
-    Raises
-    ------
-    UserError
-        If the folder is not there, or two hand-ins have the same student.
-    """
-    folder, found = Path(folder), {}
-    if not folder.is_dir():
-        raise UserError(f"class: there is no folder {folder}")
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith((".", "_")) or path.is_symlink():
-            continue
-        if not path.is_dir() and path.suffix not in handins.SUFFIXES:
-            continue
-        student = re.sub(r"[^\w@.+-]", "_", path.name if path.is_dir() else path.stem)
-        if student in found:
-            raise UserError(f"class: {found[student]} and {path} are both of student {student!r}")
-        found[student] = path
-    if not found:
-        raise UserError(f"class: {folder} has no hand-in ({', '.join(handins.SUFFIXES)})")
-    return found
-
-
-def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", jobs=None, show=None):
-    """Grade every hand-in of a folder and write results, feedback pages and the class page.
-
-    Results that are there for the same text, assignment, key, box and level are kept.
+    Results that are there for the same text, assignment, key, box and level are kept.  A hand-in that cannot be
+    read or judged is "not graded" and has a reason; the others are graded all the same.
 
     Parameters
     ----------
@@ -80,6 +67,15 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
         Hand-ins at the same time; by default as many as there are processors.
     show : callable, optional
         ``show(done, total, result)`` after each.
+    platform : str, optional
+        One of :data:`ibpcl.classroom.platforms.PLATFORMS`; guessed if not given.
+    roster : Roster, optional
+    attempt : {"last", "best"}
+        Which of several attempts of a student counts.
+    any_form : bool
+        Grade even if most hand-ins have a form that the key does not give.
+    apart : bool
+        Whether ``jobs=1`` means one other process, and not this one.
 
     Returns
     -------
@@ -88,81 +84,59 @@ def grade(assignment, submissions, out, box, key=variants.PUBLIC, level="kind", 
     """
     if level not in LEVELS:
         raise UserError(f"class: --hints must be one of {', '.join(LEVELS)}, got {level!r}")
-    out, found = Path(out), collect(submissions)
+    if attempt not in ATTEMPTS:
+        raise UserError(f"class: --attempt must be one of {', '.join(ATTEMPTS)}, got {attempt!r}")
+    out = Path(out)
+    _refuse_out_inside(out, Path(submissions))
     settings = {"assignment": assignment.name, "digest": digest(assignment), "key": variants.fingerprint(key),
                 "level": level, "box": box, "folder": str(assignment.folder)}
     before = read_json(out / SETTINGS)["assignment"] if (out / SETTINGS).exists() else assignment.name
     if before != assignment.name:
         raise UserError(f"class: {out} holds the grades of {before}: give another --out")
+    collection = collecting.collect(submissions, assignment, key, platform, roster, any_form)
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / SETTINGS, settings)
+    write_json(out / COLLECTION, collection.to_dict())
     mark = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]
+    plan = Plan(str(assignment.folder), box, key, mark, out, level)
     results, todo = {}, []
-    for student, path in found.items():
-        try:
-            handin = handins.read(collect_one(path) if path.is_dir() else path, student)
-        except UserError as error:
-            handin = HandIn(student, path, path.name, "", "")
-            results[student] = _save(Result(assignment.name, student, "", "", "not graded", str(error), settings=mark),
-                                     assignment, handin, out, level)
-            continue
-        before = _before(out, student, handin, mark)
-        if before is not None:
-            results[student] = before
+    for found in collection.found:
+        chosen = found.attempts if attempt == "best" else found.attempts[-1:]
+        kept = _before(out, found, chosen, mark)
+        if kept is not None:
+            results[found.student] = kept
         else:
-            todo.append(handin)
+            todo.append((found, chosen))
     done = len(results)
-    one = partial(_one, folder=str(assignment.folder), box=box, key=key, mark=mark, out=out, level=level)
-    for result in parallel.over(one, todo, jobs):
+    seconds = TIMES * assignment.limits["seconds"] * max((len(chosen) for _, chosen in todo), default=1)
+    for result in parallel.over(partial(_one, plan=plan), todo, jobs, seconds, partial(_failed, plan=plan),
+                                apart):
         results[result.student] = result
         done += 1
         if show:
-            show(done, len(found), result)
-    return [results[student] for student in found]
+            show(done, len(collection.found), result)
+    return [results[found.student] for found in collection.found]
 
 
-def results_of(folder):
-    """Return the results in a folder that :func:`grade` has written, by student, and its settings."""
-    folder = Path(folder)
-    if not (folder / SETTINGS).exists():
-        raise UserError(f"class: {folder} has no {SETTINGS}: it is not a folder that `ibpcl class grade` wrote")
-    results = [Result.from_dict(read_json(path)) for path in sorted(folder.glob("*/result.json"))]
-    given = _given_by_hand(folder / BY_HAND)
-    for result in results:
-        for verdict in result.verdicts:
-            if verdict.pending and (found := given.get((result.student, verdict.task))) is not None:
-                if not 0 <= found <= verdict.most:
-                    raise UserError(f"class: {folder / BY_HAND}: {result.student}, {verdict.task}: points must be in "
-                                    f"0..{verdict.most:g}, got {found:g}")
-                verdict.points, verdict.state, verdict.words = found, "given by hand", ["graded by hand"]
-    return results, read_json(folder / SETTINGS)
+def collect(folder, **options):
+    """Return the hand-ins of a folder as {student: path of the file that counts}.
+
+    Parameters
+    ----------
+    folder : path
+    **options
+        Of :func:`ibpcl.classroom.collecting.collect`.
+    """
+    found = collecting.collect(folder, **options).found
+    return {each.student: each.attempts[-1].handin.path if each.attempts else Path(folder, each.origin)
+            for each in found}
 
 
-def write_by_hand(results, folder):
-    """Write the table for points that a person gives, keeping those that are there, and return its path."""
-    path = Path(folder) / BY_HAND
-    given, text = _given_by_hand(path), io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", "task", "most", "points"])
-    for result in results:
-        for verdict in result.verdicts:
-            if verdict.state in ("by hand", "given by hand"):
-                points = given.get((result.student, verdict.task), "")
-                writer.writerow([result.student, verdict.task, f"{verdict.most:g}", points])
-    write_text(path, text.getvalue())
-    return path
-
-
-def _given_by_hand(path):
-    """Return {(student, task): points} of the rows that are filled in."""
-    if not path.exists():
-        return {}
-    try:
-        rows = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""))
-        return {(row["student"], row["task"]): float(row["points"]) for row in rows if row["points"].strip()}
-    except (KeyError, AttributeError, ValueError):
-        raise UserError(f"class: {path} must have the columns student, task, most, points, and numbers as points; "
-                        "delete it to start again") from None
+def not_among(out):
+    """Return the students whose results are in a folder, but whose hand-ins the last run did not find."""
+    collection = read_json(Path(out) / COLLECTION) if (Path(out) / COLLECTION).exists() else {"students": []}
+    folders = {folder_name(each["student"]) for each in collection["students"]}
+    return sorted(path.parent.name for path in Path(out).glob("*/result.json") if path.parent.name not in folders)
 
 
 def digest(assignment):
@@ -174,30 +148,73 @@ def digest(assignment):
     return total.hexdigest()[:16]
 
 
-def _one(handin, folder, box, key, mark, out, level):
-    assignment = find(folder)
-    result = judge(assignment, handin, box, key, locate=level in ("line", "full"))
-    result.settings = mark
-    return _save(result, assignment, handin, out, level)
+def _refuse_out_inside(out, submissions):
+    """Raise if results would be written among the hand-ins, where the next run would take them for some."""
+    if out.resolve().is_relative_to(submissions.resolve()):
+        raise UserError(f"class: --out {out} is inside the hand-ins in {submissions}: give another folder")
 
 
-def _save(result, assignment, handin, out, level):
-    folder = out / result.student
+def _one(job, plan):
+    """Judge the attempts of one student and return the best of the results."""
+    found, chosen = job
+    assignment = find(plan.folder)
+    if not chosen:
+        return _save(_not_graded(found, plan, found.reason), assignment, None, plan)
+    results = []
+    for each in chosen:
+        handins.remember(each.handin)
+        result = judge(assignment, each.handin, plan.box, plan.key, locate=plan.level in ("line", "full"))
+        result.settings = plan.mark
+        result.flags += found.notes
+        results.append(result)
+    at = max(range(len(results)), key=lambda n: (results[n].status == "graded", results[n].score or 0, n))
+    if len(results) > 1:
+        results[at].notes.append(f"the best of {len(results)} attempts: {chosen[at].name}")
+        results[at].attempts = [each.handin.sha256 for each in chosen]
+    return _save(results[at], assignment, chosen[at].handin, plan)
+
+
+def _failed(job, words, plan):
+    """Return, and write, the result of a student whose judge ended."""
+    return _save(_not_graded(job[0], plan, f"the judge failed: {words}"), find(plan.folder), None, plan)
+
+
+def _not_graded(found, plan, reason):
+    assignment = find(plan.folder)
+    reason = re.sub(r"\bclass: ", "", reason)
+    return Result(assignment.name, found.student, "", "", "not graded", reason, settings=plan.mark, flags=found.notes)
+
+
+def _save(result, assignment, handin, plan):
+    """Write what belongs to a result; a page that cannot be made never costs the result."""
+    result = printable_result(result)
+    folder = plan.out / folder_name(result.student)
     folder.mkdir(exist_ok=True)
-    write_text(folder / "feedback.html", feedback(result, assignment, level))
-    if handin.source:
+    try:
+        page = feedback(result, assignment, plan.level, handin.source if handin else "")
+    except Exception as error:
+        words = f"the page could not be written: {type(error).__name__}: {error}"
+        result.flags.append(words)
+        page = f"<p>{html.escape(words)}</p>"
+    write_text(folder / "feedback.html", page)
+    if handin is not None and handin.source:
         write_bytes(folder / "handin.py", handin.source.encode())
+    else:
+        (folder / "handin.py").unlink(missing_ok=True)
     write_json(folder / "result.json", result.to_dict())   # last: what is there is whole
     return result
 
 
-def _before(out, student, handin, mark):
-    path = out / student / "result.json"
-    if not path.exists():
+def _before(out, found, chosen, mark):
+    """Return the result of an earlier run for the same texts and settings, None if there is none."""
+    path = out / folder_name(found.student) / "result.json"
+    if not path.exists() or not chosen:
         return None
     try:
         result = Result.from_dict(read_json(path))
     except (ValueError, KeyError, TypeError):
         return None
     failed = result.status == "not graded" and result.reason.startswith("the judge failed")
-    return None if failed or (result.sha256, result.settings) != (handin.sha256, mark) else result
+    texts = [each.handin.sha256 for each in chosen]
+    same = result.sha256 == texts[0] if len(texts) == 1 else result.attempts == texts
+    return result if same and not failed and result.settings == mark and result.student == found.student else None

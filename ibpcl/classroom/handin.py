@@ -1,19 +1,26 @@
-"""A hand-in: its text, who handed it in, and what can be said of it without running it."""
+"""A hand-in: its text, the student, and the facts that need no run.
 
-import ast
+Nothing here parses or unpacks what students wrote: :mod:`ibpcl.classroom.reading` does, in a process with limits.
+"""
+
+import functools
 import hashlib
-import io
-import json
 import re
-import zipfile
-from pathlib import Path
+import sys
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from ibpcl.classroom.reading import process
+from ibpcl.classroom.reading.candidates import MOST_BYTES
+from ibpcl.classroom.reading.inspection import SCRATCH
+from ibpcl.classroom.reading.notebooks import place
 from ibpcl.errors import UserError
 
-MOST_BYTES = 1 << 20
+__all__ = ["MOST_BYTES", "HandIn", "Refusal", "facts_of", "literals", "notes", "opened", "read", "refuse", "suspicions"]
 SUFFIXES = (".py", ".ipynb", ".zip")
-NAMES = ("ASSIGNMENT", "FORM", "STUDENT", "DERIVATION", "ANSWERS")
+SHOWN_FILE = 80             # characters of a file's name in messages
+EXAMPLES = ("typing", "dataclasses", "functools", "itertools")          # of harmless modules
+OTHERS = ("ibpcl", "torch", "jax", "jaxlib", "tensorflow", "autograd", "cupy", "numba", "sympy", "pandas")
 
 
 class HandIn(NamedTuple):
@@ -25,10 +32,12 @@ class HandIn(NamedTuple):
     path : pathlib.Path
         The file.
     file : str
-        Name of the Python file, for messages.
+        Name of the Python file or notebook, for messages.
     source : str
     sha256 : str
-        Of the source.
+        Hash of the source.
+    facts : dict or None
+        Result of :func:`ibpcl.classroom.reading.inspection.inspect`, if it is known already.
     """
 
     student: str
@@ -36,69 +45,113 @@ class HandIn(NamedTuple):
     file: str
     source: str
     sha256: str
+    facts: dict | None = None
+
+    def place(self, line):
+        """Return a line in words; in a notebook, the cell and the line in it."""
+        found = place(self.source, line)
+        if found is None:
+            return f"line {line} of {self.file}"
+        return f"line {found.line} of code cell {found.cell} of {self.file}"
 
 
 class Refusal(NamedTuple):
-    """Why a hand-in is not run: the line, and in words."""
+    """The reason why a hand-in is not run: the line, and words."""
 
     line: int
     words: str
 
 
-def read(path, student=""):
-    """Read a hand-in from a ``.py``, a notebook, or the zip that ``ibpcl class submit`` makes.
+def read(path, student="", assignment=None):
+    """Read a hand-in from a ``.py``, a notebook, or a zip that has one.
+
+    Parameters
+    ----------
+    path : path
+    student : str, optional
+        By default the one that the file names.
+    assignment : Assignment, optional
+        Chooses among several files in a zip.
 
     Raises
     ------
     UserError
-        If it is none of these, is too long, or is not text.
+        If there is no hand-in in it, or it cannot be read.
     """
+    from ibpcl.classroom.choosing import choose
     path = Path(path)
-    if not path.is_file() or path.suffix not in SUFFIXES:
+    if not path.is_file() or not path.name.lower().endswith(SUFFIXES):
         raise UserError(f"class: {path} is not a file that can be handed in ({', '.join(SUFFIXES)})")
-    if path.stat().st_size > MOST_BYTES:
-        raise UserError(f"class: {path} has more than {MOST_BYTES >> 20} MB")
-    file, data = path.name, path.read_bytes()
-    if path.suffix == ".zip":
-        file, data = _from_zip(path, data)
+    chosen = choose(opened([(path, path.name)], assignment)["candidates"], assignment, path).candidate
+    return from_candidate(chosen, path, student or chosen["facts"]["said"].get("STUDENT", "") or path.stem)
+
+
+def opened(files, assignment=None):
+    """Return the candidates among the files of one student, and the files that were passed over.
+
+    Parameters
+    ----------
+    files : list of (path, str)
+        Path, and the name in messages.
+    assignment : Assignment, optional
+
+    Returns
+    -------
+    dict
+        ``candidates`` and ``ignored``, as :func:`ibpcl.classroom.reading.candidates.read_all` returns them.
+
+    Raises
+    ------
+    UserError
+        If reading takes too long, or too much memory.
+    """
+    words = [] if assignment is None else sorted(functions_of(assignment))
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"class: {path}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
-    source = notebook_source(text, path) if file.endswith(".ipynb") else text
-    source = source.replace("\r\n", "\n")
-    file = re.sub(r"[^\w.-]", "_", Path(file).name).removesuffix(".ipynb").removesuffix(".py") + ".py"
-    named = literals(source).get("STUDENT")
-    student = student or (named if isinstance(named, str) else "") or path.stem
-    return HandIn(student, path, file, source, hashlib.sha256(source.encode()).hexdigest())
+        return process.ask(do="read", files=[[str(Path(path).absolute()), name] for path, name in files], words=words)
+    except process.ReadingError as error:
+        raise UserError(f"class: {files[0][1] if len(files) == 1 else 'the hand-in'}: {error}") from None
 
 
-def _from_zip(path, data):
-    """Return name and bytes of the one Python file or notebook in a zip."""
+def functions_of(assignment):
+    """Return the names of the functions that an assignment asks for; for a referee, of the proofs."""
+    named = {task.function for task in assignment.tasks if task.function}
+    return named or {f"proof_{task.id}" for task in assignment.tasks}
+
+
+def from_candidate(candidate, path, student):
+    """Return the hand-in that a candidate is."""
+    source = candidate["source"]
+    file = re.sub(r"[^\w.-]", "_", PurePosixPath(candidate["name"]).name)
+    suffix = ".ipynb" if ".ipynb" in file.lower() else ".py"
+    file = re.sub(r"(?i)\.(py|ipynb)(\.txt|\.json)?$", "", file)[:SHOWN_FILE] + suffix
+    sha256 = hashlib.sha256(source.encode()).hexdigest()
+    return HandIn(student, Path(path), file, source, sha256, candidate["facts"])
+
+
+def remember(handin):
+    """Keep the facts of a hand-in that has them, so that this process need not ask for them again."""
+    if handin.facts is not None:
+        _facts.cache_clear()
+        _known[:] = [(handin.source, handin.facts)]
+
+
+def facts_of(source):
+    """Return the result of :func:`ibpcl.classroom.reading.inspection.inspect` for a text."""
+    if _known and _known[0][0] == source:
+        return _known[0][1]
+    return _facts(source)
+
+
+_known = []
+
+
+@functools.lru_cache(maxsize=8)
+def _facts(source):
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            inside = [item for item in archive.infolist() if item.filename.endswith((".py", ".ipynb"))]
-            python = [item for item in inside if item.filename.endswith(".py")] or inside
-            if len(python) != 1:
-                raise UserError(f"class: {path} must contain one Python file, it contains {len(python)}")
-            if python[0].file_size > MOST_BYTES:
-                raise UserError(f"class: {path}: the file inside has more than {MOST_BYTES >> 20} MB")
-            with archive.open(python[0]) as file:
-                return python[0].filename, file.read(MOST_BYTES)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"class: {path} is not a zip that can be read: {error}") from None
-
-
-def notebook_source(text, path):
-    """Return the code cells of a notebook as one Python text; lines of IPython's own become comments."""
-    try:
-        cells = json.loads(text)["cells"]
-        codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise UserError(f"class: {path} is not a notebook of format 4") from None
-    return "\n\n".join(re.sub(r"^(\s*)[%!]", r"\1# %", code, flags=re.MULTILINE) for code in codes) + "\n"
+        return process.ask(do="inspect", source=source)
+    except process.ReadingError as error:
+        return {"error": [0, f"is not read: {error}"], "said": {}, "imports": [], "uses": [], "suspicions": [],
+                "functions": {}, "methods": {}, "skipped": [], "markdown": []}
 
 
 def literals(source):
@@ -107,19 +160,31 @@ def literals(source):
     >>> literals("STUDENT = 'ada'\\nFORM = f()")
     {'STUDENT': 'ada'}
     """
-    found = {}
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return found
-    for node in body:
-        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-        if isinstance(target, ast.Name) and target.id in NAMES:
-            try:
-                found[target.id] = ast.literal_eval(node.value)
-            except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-                continue
-    return found
+    return dict(facts_of(source)["said"])
+
+
+def derivation(source, assignment):
+    """Return the written derivation: DERIVATION, or where that is empty the Markdown cells that the student wrote.
+
+    Parameters
+    ----------
+    source : str
+    assignment : Assignment
+        Its statement, which a notebook that was handed out has in Markdown, is left out.
+    """
+    facts = facts_of(source)
+    text = facts["said"].get("DERIVATION", "")
+    if has_words(text) or not facts["markdown"]:
+        return text if has_words(text) else ""
+    given = {line.strip() for form in assignment.forms for line in assignment.statement(form).split("\n")}
+    cells = ["\n".join(line for line in cell.split("\n") if line.strip() not in given) for cell in facts["markdown"]]
+    text = "\n\n".join(cell.strip() for cell in cells if has_words(re.sub(r"(?m)^#.*$", "", cell)))
+    return text if has_words(text) else ""
+
+
+def has_words(text):
+    """Return whether a text has anything to read: invisible characters are not enough."""
+    return re.search(r"\w", text) is not None
 
 
 def refuse(source, allowed):
@@ -129,7 +194,7 @@ def refuse(source, allowed):
     ----------
     source : str
     allowed : sequence of str
-        Packages that may be imported.
+        Packages that may be imported; the harmless modules of the standard library are always allowed.
 
     Returns
     -------
@@ -137,45 +202,49 @@ def refuse(source, allowed):
 
     Examples
     --------
-    >>> refuse("import os", ["numpy"]).words
-    'imports os; allowed are numpy'
+    >>> refuse("import os", ["numpy"]).words.partition(";")[0]
+    'imports os'
     """
-    try:
-        tree = ast.parse(source)
-    except SyntaxError as error:
-        return Refusal(error.lineno or 0, f"is not Python: {error.msg}")
-    except (ValueError, RecursionError, MemoryError) as error:
-        return Refusal(0, f"is not Python: {error}")
-    for node in ast.walk(tree):
-        for name in _imported(node):
-            if name.split(".")[0] not in allowed:
-                words = f"imports {name or 'from its own folder'}; allowed are {', '.join(allowed)}"
-                return Refusal(node.lineno, words)
-        if isinstance(node, ast.Name) and node.id in ("__import__", "eval", "exec", "__builtins__", "__loader__"):
-            return Refusal(node.lineno, f"uses {node.id}, which is not needed here and could import anything")
-    return None
+    facts = facts_of(source)
+    if facts["error"] is not None:
+        return Refusal(*facts["error"])
+    found = [Refusal(line, _not_allowed(name, allowed)) for line, name in facts["imports"]
+             if name.split(".")[0] not in allowed]
+    found += [Refusal(line, f"uses {name}, which is not needed here and could run or import anything")
+              for line, name in facts["uses"]]
+    return min(found, key=lambda each: each.line, default=None)
 
 
-def _imported(node):
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        return ["" if node.level else node.module or ""]
-    return []
+def _not_allowed(name, allowed):
+    top = name.split(".")[0]
+    if top in SCRATCH:
+        hint = 'put what needs it below `if __name__ == "__main__":`'
+    elif not top or (top not in sys.stdlib_module_names and top not in OTHERS):
+        hint = "if it is a file of yours, copy its functions into this one"
+    else:
+        hint = f"modules such as {', '.join(EXAMPLES)} are allowed, too"
+    return f"imports {name or 'from its own folder'}; allowed are {', '.join(allowed)}; {hint}"
 
 
 def suspicions(source):
     """Return what in a gradient function looks like numerical differentiation, as (line, words): flags, no more."""
-    found = []
-    tree = ast.parse(source)
-    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    for name, node in functions.items():
-        if not name.endswith("_vjp"):
-            continue
-        forward = name.removesuffix("_vjp")
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == forward:
-                found.append((inner.lineno, f"{name} calls {forward}"))
-            if isinstance(inner, ast.Constant) and isinstance(inner.value, complex):
-                found.append((inner.lineno, f"{name} computes with complex numbers"))
+    return [(line, words) for line, words in facts_of(source)["suspicions"]]
+
+
+def notes(handin, assignment):
+    """Return what the student should know besides the verdicts: skipped cells, functions under another name."""
+    facts = facts_of(handin.source)
+    found = [f"skipped: {each}" for each in facts["skipped"]]
+    present = {_bare(name): name for name in facts["functions"]}
+    for name in sorted(functions_of(assignment) - set(facts["functions"])):
+        other = present.get(_bare(name))
+        if other is not None:
+            found.append(f"there is no function {name}, but there is {other}: it must be called {name}")
+        elif name in facts["methods"]:
+            found.append(f"there is no function {name}, but class {facts['methods'][name]} has one: move it out of "
+                         "the class, without self")
     return found
+
+
+def _bare(name):
+    return name.replace("_", "").lower()

@@ -1,7 +1,7 @@
 """What a student gets, and what a student hands in."""
 
 import ast
-import hashlib
+import csv
 import io
 import json
 import re
@@ -11,10 +11,15 @@ from pathlib import Path
 
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom import referee, variants
+from ibpcl.classroom.assignment import IMPORTS, named
+from ibpcl.classroom.choosing import is_blank
+from ibpcl.classroom.reading import texts
 from ibpcl.classroom.stubs import referee_stub, stub
+from ibpcl.classroom.students import Roster, read_students, shown
 from ibpcl.errors import UserError
 from ibpcl.storage import json_text, write_bytes, write_text
 
+STUDENT_COLUMNS = ("last_name", "first_name", "email", "identifier", "username")
 CHECKS = '''"""The public checks of this assignment: run `ibpcl class check {file}`, or `pytest {name}`."""
 
 from pathlib import Path
@@ -53,7 +58,8 @@ def new(assignment, out, student="", key=variants.PUBLIC, form=None):
     UserError
         If a file exists already: a student's work is never overwritten.
     """
-    out, form = Path(out), form or variants.form_of(assignment, key, student)
+    out, student = Path(out), shown(student)
+    form = form or variants.form_of(assignment, key, student)
     checks = f"test_{assignment.file}"
     contents = {"statement.md": f"{assignment.statement(form).rstrip()}\n\n{marking(assignment)}"}
     if referee.tasks_of(assignment):
@@ -134,21 +140,87 @@ def _markdown(text):
     return "# %% [markdown]\n" + textwrap.indent(text.strip() + "\n", "# ", lambda line: True).replace("# \n", "#\n")
 
 
-def submit(path, out=None):
-    """Pack a hand-in as a zip with its hash, and return the zip's path and the hash.
+def submit(path, out=None, assignment=None):
+    """Pack a hand-in as a zip, and return the zip's path, the hash of its text, and what its author should know.
 
-    The same file gives the same zip, byte for byte.
+    The same file gives the same zip, byte for byte; the hash is the one on the page of the grade.  A notebook is packed
+    without its outputs.
+
+    Parameters
+    ----------
+    path : path
+    out : path, optional
+        Name of the zip.
+    assignment : Assignment, optional
+        By default the one that the file names.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, or `ibpcl class grade` would refuse it; the message has the line.
     """
-    handin = handins.read(path)
+    handin = handins.read(path, assignment=assignment)
     said = handins.literals(handin.source)
+    assignment = assignment or named(said.get("ASSIGNMENT", ""))
+    refusal = handins.refuse(handin.source, IMPORTS if assignment is None else assignment.imports)
+    if refusal is not None:
+        place = handin.place(refusal.line) if refusal.line else handin.file
+        raise UserError(f"class: {place} {refusal.words}; it would not be graded")
+    warnings = [] if said.get("ASSIGNMENT") else ["the line ASSIGNMENT = ... of the stub is missing"]
+    if assignment is not None:
+        warnings += handins.notes(handin, assignment)
+        if is_blank({"facts": handins.facts_of(handin.source)}, assignment):
+            warnings.append("nothing is filled in yet")
     manifest = {"schema": "ibpcl/hand-in/1", "assignment": said.get("ASSIGNMENT", ""), "form": said.get("FORM", ""),
                 "student": said.get("STUDENT", ""), "file": handin.file, "sha256": handin.sha256}
-    data = zipped({handin.file: handin.source, "manifest.json": json_text(manifest, indent=1) + "\n"})
+    packed = handin.source
+    if handin.file.endswith(".ipynb") and Path(path).suffix.lower() == ".ipynb":
+        packed = _without_outputs(Path(path))
+    elif handin.file.endswith(".ipynb"):
+        manifest["file"] = handin.file.replace(".ipynb", ".py")
+    data = zipped({manifest["file"]: packed, "manifest.json": json_text(manifest, indent=1) + "\n"})
     out = Path(out) if out else Path(path).with_suffix(".zip")
     if out.exists() and out.read_bytes() != data and not _is_ours(out):
         raise UserError(f"class: {out} exists and is not a hand-in: give another name with --out")
     write_bytes(out, data)
-    return out, hashlib.sha256(data).hexdigest()
+    return out, handin.sha256, warnings
+
+
+def _without_outputs(path):
+    """Return the text of a notebook without outputs: its author's own file, which was read already."""
+    text, _ = texts.decoded(path.read_bytes())
+    notebook = json.loads(text)
+    for cell in notebook.get("cells", ()):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    return json.dumps(notebook, indent=1) + "\n"
+
+
+def add_students(path, roster):
+    """Add students to the list of a course, which is kept beside its key; who is there already stays as it is.
+
+    Parameters
+    ----------
+    path : path
+        CSV; made if it does not exist.
+    roster : Roster
+
+    Returns
+    -------
+    Roster
+        All students of the course.
+    """
+    path = Path(path)
+    before = read_students(path)[0].students if path.exists() else []
+    together = Roster([*before, *roster.students])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["student_id", *STUDENT_COLUMNS])
+    for student in together.students:
+        row = [student.id, *(getattr(student, column) for column in STUDENT_COLUMNS)]
+        writer.writerow([f"'{cell}" if cell[:1] in ("=", "+", "-", "@") else cell for cell in row])
+    write_text(path, text.getvalue())
+    return together
 
 
 def zipped(files, programs=()):

@@ -7,11 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
+from ibpcl.classroom import bounds, independence, variants
 from ibpcl.classroom import handin as handins
-from ibpcl.classroom import variants
 from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.examples import add_examples
 from ibpcl.classroom.forwards import judge_extremes, judge_forward
 from ibpcl.classroom.gradients import judge_gradient
+from ibpcl.classroom.large import judge_at_large
 from ibpcl.classroom.lines import add_lines
 from ibpcl.classroom.marking import rounded
 from ibpcl.classroom.referee import judge_referee
@@ -63,11 +65,13 @@ class Case:
         """Return what the reference returns."""
         with np.errstate(all="ignore"):
             out = getattr(self.reference, task.function)(*inputs.values())
-        return out if task.kind == "proof" else out[0]
+        out = out if task.kind == "proof" else out[0]
+        self.session.expect(out)
+        return out
 
 
 def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=False, figures=True, locate=False):
-    """Judge one hand-in.
+    """Judge one hand-in; what it makes this process hold is bounded.
 
     Parameters
     ----------
@@ -90,23 +94,30 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
     Result
         Never raises for anything that the hand-in does; where judging fails, ``status`` is ``"not graded"``.
     """
+    with bounds.memory(bounds.JUDGE_MB):
+        return _judge(assignment, handin, box, key, form, public_only, figures, locate)
+
+
+def _judge(assignment, handin, box, key, form, public_only, figures, locate):
     start = time.monotonic()
     form = form or variants.form_of(assignment, key, handin.student)
     result = Result(assignment.name, handin.student, form, handin.sha256, box=box)
     refusal = handins.refuse(handin.source, assignment.imports)
     if refusal is not None:
-        place = f"line {refusal.line} of {handin.file}" if refusal.line else handin.file
+        place = handin.place(refusal.line) if refusal.line else handin.file
         return _not_graded(result, f"{place} {refusal.words}", start)
     session = Session(handin, assignment, box)
     case = Case(assignment, handin, key, form, session, figures)
     try:
-        session.start()
-        result.flags += _claims(handin, assignment, form)
         tasks = [task for task in assignment.tasks if not public_only or task.visibility == "public"]
+        proofs = judge_proofs(tasks, case)
+        session.start()
+        result.flags += _claims(handin, assignment, form) + _copies(tasks, handin)
         for task in tasks:
-            result.verdicts.append(judge_task(task, case, result.verdicts))
+            result.verdicts.append(proofs.get(task.id) or judge_task(task, case, result.verdicts))
         if not public_only:
             result.flags += _numerical(case, result.verdicts)
+        add_examples(case, result.verdicts)
     except HandInError as error:
         return _not_graded(result, f"{handin.file} cannot be loaded: it {described(error, False, handin.file)}", start)
     except Exception as error:                            # ours, not the student's: never a grade
@@ -115,10 +126,20 @@ def judge(assignment, handin, box, key=variants.PUBLIC, form=None, public_only=F
         return _not_graded(result, f"the judge failed: {type(error).__name__}: {error} ({place})", start)
     finally:
         session.close()
+        result.notes = [*handins.notes(handin, assignment), *session.skipped]
     if locate:
         add_lines(case, result.verdicts)
     result.seconds = round(time.monotonic() - start, 2)
     return result
+
+
+def judge_proofs(tasks, case):
+    """Return {task id: verdict} of the proofs that must not use other functions of the hand-in.
+
+    They come first, in a process that has not seen the text of these functions.
+    """
+    return {task.id: judge_task(task, case, []) for task in tasks
+            if task.kind == "proof" and task.independent_of and not task.needs}
 
 
 def judge_task(task, case, before):
@@ -141,7 +162,8 @@ def judge_task(task, case, before):
         verdict.state = "missing" if is_blank(error) else "raises"
         words = "not filled in yet" if verdict.state == "missing" else described(error, hidden, case.handin.file)
         verdict.words = [f"{task.function} {words}" if verdict.state == "raises" else words]
-        verdict.details = [f"{error.name}: {error.message} (line {error.line})"]
+        more = f"; {error.details}" if getattr(error, "details", "") else ""
+        verdict.details = [f"{error.name}: {error.message} (line {error.line}){more}"]
     verdict.points = rounded(verdict.points)
     verdict.seconds = round(time.monotonic() - start, 2)
     return verdict
@@ -149,8 +171,8 @@ def judge_task(task, case, before):
 
 def _text(task, verdict, case):
     """Leave a text to a person; one that is missing is missing."""
-    text = handins.literals(case.handin.source).get("DERIVATION")
-    verdict.state = "by hand" if isinstance(text, str) and text.strip() else "missing"
+    text = handins.derivation(case.handin.source, case.assignment)
+    verdict.state = "by hand" if text else "missing"
     verdict.words = [] if verdict.state == "by hand" else ["DERIVATION is empty"]
     verdict.details = [text[:20000]] if verdict.state == "by hand" else []
     return verdict
@@ -162,6 +184,12 @@ def _claims(handin, assignment, form):
     expected = {"STUDENT": handin.student, "FORM": form, "ASSIGNMENT": assignment.name}
     return [f"{name} in the file is {str(said[name])[:60]!r}, judged as {value!r}" for name, value in expected.items()
             if name in said and said[name] not in ("", value)]
+
+
+def _copies(tasks, handin):
+    """Return flags for proofs that repeat what they must not use."""
+    return [f"{task.function} repeats the text of {name} under another name" for task in tasks if task.kind == "proof"
+            for name in independence.copies(handin.source, task.independent_of, task.function)]
 
 
 def _numerical(case, verdicts):
@@ -179,7 +207,8 @@ def _numerical(case, verdicts):
         dout = dout if dout.ndim else dout[()]
         try:
             _, cache, forward_seconds = case.session.forward(task.forward, inputs.values())
-            _, seconds = case.session.pull(task.function, task.forward, inputs.values(), dout, cache)
+            gradients, seconds = case.session.pull(task.function, task.forward, inputs.values(), dout, cache)
+            judge_at_large(task, verdict, case, inputs, dout, gradients)
             counts = case.session.calls(task.function, task.forward, inputs.values(), dout)
         except HandInError as error:
             flags.append(f"{task.function} at large inputs {described(error, False, case.handin.file)}")

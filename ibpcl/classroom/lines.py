@@ -17,12 +17,12 @@ from pathlib import Path
 
 from ibpcl import errors
 from ibpcl.classroom import variants
+from ibpcl.classroom.cleaning import clean
 from ibpcl.classroom.client import Worker
 from ibpcl.storage import read_text
 from ibpcl.verify import check
 
 SECONDS = 15.0              # for all gradients of a hand-in
-MOST_WORDS = 300
 NOWHERE = ("ok", "wrong", "zero", "missing")           # kinds that no line can be given for
 BAR = '''class tqdm:
     def __init__(self, *_, **__): pass
@@ -93,8 +93,8 @@ def places(found, task, handin):
         if name not in task.wrt or number is None or not 0 < int(number[1]) <= len(lines):
             continue
         place = f"look at line {int(number[1])} of {handin.file}"
-        own = _plain(lines[int(number[1]) - 1].strip())
-        told[name] = place if task.visibility == "hidden" else f"{_plain(words)}; {place}: {own}"
+        own = clean(lines[int(number[1]) - 1].strip())
+        told[name] = place if task.visibility == "hidden" else f"{clean(words)}; {place}: {own}"
     return told
 
 
@@ -125,8 +125,3 @@ def library():
     texts = {path.relative_to(root.parent).with_suffix("").as_posix(): read_text(path) for path in files}
     return {"ibpcl": "", "tqdm": BAR, **{name.removesuffix("/__init__").replace("/", "."): text
                                          for name, text in texts.items()}, "ibpcl.verify": ""}
-
-
-def _plain(text):
-    """Return text on one line, cut, and without what a terminal would obey."""
-    return "".join(each if each.isprintable() else " " for each in text)[:MOST_WORDS]

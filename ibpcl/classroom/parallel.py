@@ -1,15 +1,56 @@
-"""Work on several hand-ins at the same time: each judge in a process of its own pool."""
+"""Work on several hand-ins at the same time: each judge in a separate process, which may end without harm to others.
 
+A process that ends, or works too long on one item, costs this item only: another process takes its place.  No process
+outlives the one that started it, however that ends.
+"""
+
+import contextlib
 import os
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+import signal
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass
+from multiprocessing import connection, get_context
 
+from ibpcl.classroom.inside.limits import end_with_parent
 from ibpcl.errors import UserError
 from ibpcl.processors import usable
 
+MEMORY_MB = 3072            # of a judge; the box of a hand-in has its own, lower limit
+TICK = 1.0                  # seconds between two looks at the clock
+STARTING = 60.0             # seconds for a process to start
+BEGUN = "begun"             # a helper's word that it has an item and works on it
 
-def over(function, items, jobs=None):
+
+@dataclass
+class Helper:
+    """A process and what it works on.
+
+    Attributes
+    ----------
+    process : multiprocessing.Process
+    pipe : multiprocessing.connection.Connection
+    number : int or None
+        Number of the item; None while it waits.
+    until : float
+        When its time for the item is up.
+    """
+
+    process: object
+    pipe: object
+    number: int | None = None
+    until: float = float("inf")
+
+    def end(self):
+        """End the process."""
+        with contextlib.suppress(OSError):
+            self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def over(function, items, jobs=None, seconds=None, failed=None, apart=True):
     """Yield ``function(item)`` for each item, in order; function and items must be picklable.
 
     Parameters
@@ -18,25 +59,132 @@ def over(function, items, jobs=None):
     items : list
     jobs : int, optional
         Processes; by default as many as there are processors that this process may use.
+    seconds : float, optional
+        Time for one item.
+    failed : callable, optional
+        ``failed(item, words)`` returns what to yield for an item whose process raised, ended or took too long.
+    apart : bool
+        Whether a single job, too, runs in another process.  Without it, a debugger can follow the work.
 
     Raises
     ------
     UserError
-        If a process is ended from outside.
+        If a process raises or ends and there is no ``failed``.
     """
-    jobs = min(jobs or usable(), len(items))
-    if jobs < 2:
-        yield from map(function, items)
+    if jobs == 1 and not apart:
+        yield from (_outcome(_worked(function, item), item, failed) for item in items)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _single_threaded) as pool:
-        try:
-            yield from pool.map(function, items)
-        except BrokenProcessPool:
-            raise UserError("class: a process of the judge was ended from outside (too little memory?); run the same "
-                            "command again, perhaps with --jobs 1: it goes on where it stopped") from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    items, results, helpers = list(items), {}, []
+    waiting = deque(range(len(items)))
+    given = 0
+    try:
+        for _ in range(min(jobs or usable(), len(items))):
+            helpers.append(_start(function))
+        while given < len(items):
+            for helper in helpers:
+                if helper.number is None and waiting:
+                    _give(helper, items, waiting.popleft())
+            for helper in _finished(helpers):
+                answer = _answer(helper)
+                if answer == BEGUN:
+                    helper.until = time.monotonic() + (seconds or float("inf"))
+                    continue
+                if answer is None:
+                    helpers[helpers.index(helper)] = _replaced(helper, function)
+                    answer = (False, _reason(helper))
+                results[helper.number] = _outcome(answer, items[helper.number], failed)
+                helper.number, helper.until = None, float("inf")
+            while given in results:
+                yield results.pop(given)
+                given += 1
+    finally:
+        for helper in helpers:
+            helper.end()
 
 
-def _single_threaded():
+def _start(function):
+    context = get_context("spawn")
+    own, other = context.Pipe()
+    process = context.Process(target=_serve, args=(other, function, os.getpid()), daemon=True)
+    process.start()
+    other.close()
+    return Helper(process, own)
+
+
+def _give(helper, items, number):
+    helper.number = number
+    helper.until = time.monotonic() + STARTING
+    with contextlib.suppress(OSError):                    # it has ended: its pipe says so when it is read
+        helper.pipe.send(items[number])
+
+
+def _finished(helpers):
+    """Wait, and return the helpers that have an answer, have ended, or have no time left."""
+    busy = [helper for helper in helpers if helper.number is not None]
+    ready = connection.wait([helper.pipe for helper in busy], timeout=TICK)
+    return [helper for helper in busy if helper.pipe in ready or time.monotonic() > helper.until]
+
+
+def _answer(helper):
+    """Return what a helper answers; None if it has ended or its time is up."""
+    if not helper.pipe.poll():
+        return None
+    try:
+        return helper.pipe.recv()
+    except (EOFError, OSError):
+        return None
+
+
+def _replaced(helper, function):
+    helper.end()
+    return _start(function)
+
+
+def _reason(helper):
+    if time.monotonic() > helper.until:
+        return "judging it takes too long"
+    return f"the process of the judge ended (exit code {helper.process.exitcode}): too little memory?"
+
+
+def _outcome(answer, item, failed):
+    right, value = answer
+    if right:
+        return value
+    if failed is None:
+        raise UserError(f"class: {value}; run the same command again: it continues where it stopped")
+    return failed(item, value)
+
+
+def _serve(pipe, function, parent):
+    """Answer items until the pipe is closed."""
+    end_with_parent(parent)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)      # the parent ends this process
+    _limit_memory()
+    while True:
+        try:
+            item = pipe.recv()
+        except (EOFError, OSError):
+            return
+        pipe.send(BEGUN)
+        pipe.send(_worked(function, item))
+
+
+def _worked(function, item):
+    """Return whether a function returns for an item, and the value or the reason."""
+    try:
+        return True, function(item)
+    except MemoryError:
+        return False, "it needs too much memory"
+    except Exception as error:
+        return False, f"{type(error).__name__}: {str(error)[:300]}"
+
+
+def _limit_memory():
+    if sys.platform.startswith("linux"):
+        import resource
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        wanted = MEMORY_MB << 20
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

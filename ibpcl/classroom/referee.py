@@ -8,8 +8,8 @@ import ast
 
 import numpy as np
 
+from ibpcl.classroom import bounds, variants
 from ibpcl.classroom import handin as handins
-from ibpcl.classroom import variants
 from ibpcl.classroom.assignment import Task, module
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.comparing import as_tuple, is_real
@@ -21,7 +21,9 @@ from ibpcl.storage import read_text, read_toml
 SHARES = {"kind": 0.25, "line": 0.25, "mended gradient": 0.35, "proof": 0.15}
 REFUTED = 1e-3              # relative error at which a point refutes a gradient
 MOST_NUMBERS = 10_000       # of a proof's point
-LARGEST_INTEGER = 1000      # there: the judge itself computes with it
+MOST_ENTRIES = 200_000      # of the arrays of a point, once they are broadcast against each other
+PROOF_MB = 256              # of memory while the judge itself computes with the point
+LARGEST_INTEGER = 1000      # there
 HINTS = {"kind": "compare the planted gradient with differences, input by input; which simple change would mend it?",
          "line": "the number is that of the line in exhibits.py",
          "mended gradient": "check it with `ibpcl check FILE:FUNCTION` before you hand in",
@@ -128,10 +130,12 @@ def _proof(task, mistake, case, planted):
         inputs = tuple(inputs.values()) if isinstance(inputs, dict) else tuple(inputs)
         if sum(map(np.size, inputs)) + np.size(dout) > MOST_NUMBERS:
             return "wrong", f"more than {MOST_NUMBERS} numbers"
+        if bounds.entries((*inputs, *as_tuple(dout))) > MOST_ENTRIES:
+            return "wrong", f"its arrays have more than {MOST_ENTRIES} entries when they are broadcast"
         if not all(is_real(value) and (np.asarray(value).dtype.kind == "f" or np.all(np.abs(value) <= LARGEST_INTEGER))
                    for value in (*inputs, *as_tuple(dout))):
             return "wrong", f"real arrays are asked for, and integers up to {LARGEST_INTEGER}"
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), bounds.memory(PROOF_MB):
             pulled = [_pulled(side, function, inputs, dout) for side in (right, wrong)]
             gaps = [_gap(a, b) for a, b in zip(*pulled, strict=True)]
     except Exception as error:                            # the point is the student's: anything may be wrong with it

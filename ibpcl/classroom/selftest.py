@@ -1,4 +1,4 @@
-"""The gate of an assignment: the stub earns nothing, the reference everything, planted mistakes are seen and named."""
+"""The gate of an assignment: the stub earns nothing, the reference everything, mistakes are seen, the texts agree."""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ibpcl.classroom import parallel, referee, variants
+from ibpcl.classroom import parallel, referee, statement_check, variants
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.gradients import judge_gradient
 from ibpcl.classroom.handin import HandIn
@@ -39,9 +39,9 @@ def mistakes(assignment):
 
 
 def cases(assignment):
-    """Return the hand-ins of the gate as (what, which): stub and reference in every form, every planted mistake."""
+    """Return what the gate looks at as (what, which): statement, stub and reference in every form, planted mistakes."""
     return [*((what, form) for form in assignment.forms for what in ("stub", "reference")),
-            *(("mistake", at) for at in range(len(mistakes(assignment))))]
+            *(("mistake", at) for at in range(len(mistakes(assignment)))), ("statement", "")]
 
 
 def run(assignment, box, jobs=None):
@@ -52,6 +52,9 @@ def run(assignment, box, jobs=None):
 def outcome(case, folder, box):
     """Return the :class:`Outcome` of one hand-in of the gate."""
     assignment, (what, which) = find(folder), case
+    if what == "statement":
+        found = statement_check.problems(assignment)
+        return Outcome("statement and forms", not found, "; ".join(found) or "agree with assignment.toml")
     full = assignment.points - sum(task.points for task in assignment.tasks if task.kind == "text")
     if what == "mistake":
         mistake = mistakes(assignment)[which]

@@ -72,11 +72,11 @@ def _docstring(assignment, form):
 
 def _names(assignment, form, student):
     names = {"ASSIGNMENT": assignment.name, "FORM": form, "STUDENT": student}
-    return "\n".join(f"{name} = {json.dumps(value)}" for name, value in names.items())
+    return "\n".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in names.items())
 
 
 def _text(assignment):
-    return 'DERIVATION = """\n"""' if any(task.kind == "text" for task in assignment.tasks) else ""
+    return 'DERIVATION = r"""\n"""' if any(task.kind == "text" for task in assignment.tasks) else ""
 
 
 def _imports(tree):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ibpcl.classroom.students import variant_id
 from ibpcl.errors import UserError
 from ibpcl.storage import write_text
 
@@ -52,8 +53,8 @@ def fingerprint(key):
 
 
 def digest(key, student, *what):
-    """Return 32 bytes for a student and a purpose."""
-    text = "\0".join((student, *map(str, what)))
+    """Return 32 bytes for a student, in any spelling of the id, and a purpose."""
+    text = "\0".join((variant_id(student), *map(str, what)))
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 

@@ -26,6 +26,8 @@ class Part:
         Of the part's points.
     follows : bool
         Whether it is right for the student's own, wrong forward.
+    example : dict, optional
+        One entry at public inputs: ``place``, ``got``, ``expected``, ``inputs``, all texts.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Part:
     hint: str = ""
     share: float = 0.0
     follows: bool = False
+    example: dict | None = None
 
 
 @dataclass
@@ -55,8 +58,12 @@ class Verdict:
     lines : list of str
         Lines of the hand-in that mistakes are in, with a sentence; from inside the box, so never worth points.
     figures : list of str
-        SVG.
+        SVG, and a heading above those of each input.
     seconds : float
+    comment : str
+        What the teacher says about the task.
+    judged : float, optional
+        The points that the judge gave, where the teacher gave others.
     """
 
     task: str
@@ -73,6 +80,8 @@ class Verdict:
     lines: list = field(default_factory=list)
     figures: list = field(default_factory=list)
     seconds: float = 0.0
+    comment: str = ""
+    judged: float | None = None
 
     @classmethod
     def of(cls, task):
@@ -97,6 +106,21 @@ class Result:
     verdicts : list of Verdict
     flags : list of str
         For the teacher: nothing here changes the points.
+    notes : list of str
+        For student and teacher: cells that were skipped, functions under another name.
+    attempts : list of str
+        SHA-256 of all attempts, where the best of several counts.
+    comment : str
+        What the teacher says about the hand-in as a whole.
+    given : float, optional
+        Points for the hand-in as a whole that the teacher gave in place of the sum.
+    deduction : float
+        Points that are taken off for lateness.
+    late_days : float
+        Days after the student's own due date; 0 if it is in time or nothing is known.
+    handed_in : str
+        ISO date and time, where it is known.
+    attempt_count : int
     """
 
     assignment: str
@@ -110,11 +134,35 @@ class Result:
     seconds: float = 0.0
     box: str = ""
     settings: str = ""
+    notes: list = field(default_factory=list)
+    attempts: list = field(default_factory=list)
+    comment: str = ""
+    given: float | None = None
+    deduction: float = 0.0
+    late_days: float = 0.0
+    handed_in: str = ""
+    attempt_count: int = 1
+
+    @property
+    def earned(self):
+        """The points given so far, before a deduction; None if it is not graded."""
+        if self.status != "graded":
+            return None
+        if self.given is not None:
+            return round(self.given, 2)
+        return round(sum(verdict.points for verdict in self.verdicts), 2)
 
     @property
     def score(self):
         """The points given so far; None if it is not graded."""
-        return round(sum(verdict.points for verdict in self.verdicts), 2) if self.status == "graded" else None
+        if self.status != "graded":
+            return None
+        return round(max(0.0, self.earned - self.deduction), 2)
+
+    @property
+    def full(self):
+        """The points of all tasks, those that a person still gives included."""
+        return round(sum(verdict.most for verdict in self.verdicts), 2)
 
     @property
     def most(self):
@@ -134,7 +182,13 @@ class Result:
     @classmethod
     def from_dict(cls, table):
         """Return the result that :meth:`to_dict` was made of."""
-        kept = {key: table[key] for key in cls.__dataclass_fields__}
-        kept["verdicts"] = [Verdict(**{**each, "parts": [Part(**part) for part in each["parts"]]})
+        kept = _known(cls, table)
+        kept["verdicts"] = [Verdict(**{**_known(Verdict, each),
+                                       "parts": [Part(**_known(Part, part)) for part in each["parts"]]})
                             for each in kept["verdicts"]]
         return cls(**kept)
+
+
+def _known(kind, table):
+    """Return the entries that a dataclass has fields for; another version may have others."""
+    return {key: table[key] for key in kind.__dataclass_fields__ if key in table}

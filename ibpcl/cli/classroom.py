@@ -7,16 +7,26 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ibpcl import console
+from ibpcl.cli import class_records
+from ibpcl.cli.class_collection import (
+    MOST_SHOWN,
+    add_collect,
+    add_options,
+    kept_list,
+    print_left_out,
+    roster_of,
+    run_collect,
+)
+from ibpcl.cli.class_records import run_export, run_report, run_similar
 from ibpcl.errors import UserError
 
 EPILOG = """\
 students:      list, new, check, submit
-teachers:      key, selftest, grade, report, similar, export, pack, solution
+teachers:      key, selftest, collect, grade, report, similar, export, pack, solution
 HW             a number or name from `ibpcl class list`, or a folder of your own
 
 exit code:     0 success, 1 something is wrong or not graded, 2 a mistake in the command
 """
-FORMATS = ("csv", "gradescope", "classroom50", "autolab", "prairielearn", "moodle")
 BOXES = ("auto", "bubblewrap", "landlock", "none")
 LEVELS = ("none", "kind", "line", "full")
 
@@ -37,38 +47,37 @@ def add_parser(subparsers):
             one.add_argument(each.lower(), metavar=each, help=meaning)
         return one
 
-    homework, folder = ("HW", "an assignment"), ("DIR", "folder that `ibpcl class grade --out` wrote")
+    homework = ("HW", "an assignment")
     _json(action("list", "list the assignments"))
     action("key", "make the secret key of a course", ("FILE", "where to write it"))
     new = action("new", "write statement, stub and public checks", homework)
     new.add_argument("--out", metavar="DIR", required=True, help="folder to write; with --students, folder of folders")
     new.add_argument("--student", metavar="ID", default=None, help="the student whose variant is written")
-    new.add_argument("--students", metavar="FILE", help="one student id per line: writes a folder for each")
+    new.add_argument("--students", metavar="FILE",
+                     help="list of the class, one id per line or a table: writes a folder for each")
     new.add_argument("--form", metavar="NAME", help="form of the assignment (default: chosen by the key)")
     _key(new)
     check = action("check", "check the public tasks of your file", ("FILE", "your .py or notebook"))
     check.add_argument("--html", metavar="PAGE", help="write the feedback as a page, with figures")
+    check.add_argument("--assignment", metavar="HW", help="an assignment of your own: its folder")
     _json(check)
     submit = action("submit", "pack your file as a zip with its hash", ("FILE", "your .py or notebook"))
     submit.add_argument("--out", metavar="ZIP", help="name of the zip (default: that of the file)")
+    submit.add_argument("--assignment", metavar="HW", help="an assignment of your own: its folder")
     selftest = action("selftest", "grade the stub, the reference and planted mistakes", homework)
     _box(selftest)
     _json(selftest)
-    grade = action("grade", "grade a folder of hand-ins", homework, ("SUBMISSIONS", "a file or a folder per student"))
+    download = ("SUBMISSIONS", "a file or folder per student, or what a learning platform hands out: folder or zip")
+    add_collect(action, download, _key, _json)
+    grade = action("grade", "grade a folder of hand-ins", homework, download)
     grade.add_argument("--out", metavar="DIR", required=True, help="folder for results and pages")
     grade.add_argument("--jobs", type=int, metavar="N", help="grade N at the same time (default: one per processor)")
+    grade.add_argument("--attempt", choices=("last", "best"), default="last",
+                       help="which of several attempts counts (default: last)")
+    add_options(grade)
     _grading(grade)
     _json(grade)
-    _json(action("report", "print a summary of a class, and write its page and CSV again", folder))
-    similar = action("similar", "list similar pairs of hand-ins", folder)
-    similar.add_argument("--at-least", type=float, default=0.6, metavar="SHARE",
-                         help="minimum share of common code (default: 0.6)")
-    _json(similar)
-    export = action("export", "write the points for another system", folder)
-    export.add_argument("--to", choices=FORMATS, required=True, help="the system")
-    export.add_argument("--out", metavar="PATH", help="file or folder (default: DIR/export-FORMAT)")
-    export.add_argument("--roster", metavar="CSV", help="names: columns student_id, last_name, first_name, email, "
-                                                        "identifier, username")
+    class_records.add_actions(action, _json)
     pack = action("pack", "make a zip that grades on another system", homework)
     pack.add_argument("--for", choices=("gradescope",), required=True, dest="system", help="the system")
     pack.add_argument("--out", metavar="ZIP", help="name of the zip")
@@ -104,7 +113,7 @@ def _print_json(value):
 
 def execute(options):
     """Run one action and return the exit code."""
-    return globals()[f"run_{options.action}"](options)
+    return ACTIONS[options.action](options)
 
 
 def run_list(options):
@@ -138,15 +147,31 @@ def run_new(options):
         for path in handout.new(assignment, options.out, options.student or "", key, options.form):
             print(path)
     else:
-        with open(options.students, encoding="utf-8") as file:
-            students = [line.split(",")[0].strip() for line in file if line.strip()]
-        for student in students:
-            if "/" in student or student.startswith("."):
-                raise UserError(f"class: {student!r} cannot be the name of a folder")
-            handout.new(assignment, Path(options.out, student), student, key, options.form)
-        print(f"{len(students)} folders in {options.out}")
+        _new_class(assignment, key, options)
     if handout.as_notebook("", assignment) is None:
         print("ibpcl: no notebook: it needs jupytext (pip install 'ibpcl[classroom]')", file=sys.stderr)
+
+
+def _new_class(assignment, key, options):
+    """Write a folder for each student of a list; the list is kept beside the key."""
+    from ibpcl.classroom import handout
+    from ibpcl.classroom.students import folder_name, read_students
+    roster, notes = read_students(options.students)
+    written, kept = 0, 0
+    for student in roster.students:
+        folder = Path(options.out, folder_name(student.id))
+        if folder.is_dir() and any(folder.iterdir()):
+            kept += 1
+        else:
+            handout.new(assignment, folder, student.id, key, options.form)
+            written += 1
+    print(f"{written} folders in {options.out}" + (f", {kept} existed already and stay as they are" if kept else ""))
+    for note in notes:
+        print(f"ibpcl: not used: {note}", file=sys.stderr)
+    if options.key:
+        path = kept_list(options.key)
+        total = handout.add_students(path, roster)
+        print(f"{path} lists the {len(total)} students of the course; `ibpcl class grade` names who did not hand in")
 
 
 def run_check(options):
@@ -155,30 +180,46 @@ def run_check(options):
     from ibpcl.classroom.assignment import find
     from ibpcl.classroom.feedback import feedback, lines
     from ibpcl.storage import write_text
-    result = check_file(options.file)
-    hidden = [task for task in find(result.assignment).tasks if task.visibility == "hidden"] \
-        if result.status == "graded" else []
+    assignment = find(options.assignment) if options.assignment else None
+    result = check_file(options.file, assignment)
+    assignment = assignment or find(result.assignment)
+    hidden = [task for task in assignment.tasks if task.visibility == "hidden"] if result.status == "graded" else []
+    if result.box == "none" and result.status == "graded":
+        print("ibpcl: no sandbox works here, so your file ran as a program of your own; `ibpcl class grade` runs it in "
+              "one", file=sys.stderr)
     if options.html:
-        write_text(options.html, feedback(result, find(result.assignment)))
+        write_text(options.html, feedback(result, assignment, "kind", _text_of(options.file, assignment)))
     if options.json:
         _print_json({**result.to_dict(), "not_checked": [task.id for task in hidden]})
         return 0 if result.status == "graded" and result.score == result.most else 1
     if result.status == "graded" and not result.verdicts:
-        print("nothing is wrong with the file as such, but all tasks are hidden: check your gradients with "
+        print("\n".join(f"note: {note}" for note in result.notes) + ("\n" if result.notes else "")
+              + "nothing is wrong with the file as such, but all tasks are hidden: check your gradients with "
               f"`ibpcl check {options.file}:FUNCTION`")
         return 0
     print("\n".join(lines(result)))
+    if result.status != "graded":
+        print(f"ibpcl: mend this before you hand in: {result.reason}", file=sys.stderr)
     if hidden:
         print(f"not checked here: {', '.join(task.id for task in hidden)} ({sum(task.points for task in hidden):g} "
               "points), which are graded on hidden inputs: test them yourself")
     return 0 if result.status == "graded" and result.score == result.most else 1
 
 
+def _text_of(file, assignment):
+    """Return the text of a file as it is judged, for the code on its page."""
+    from ibpcl.classroom import handin
+    return handin.read(Path(file), assignment=assignment).source
+
+
 def run_submit(options):
     """Pack a file."""
     from ibpcl.classroom import handout
-    path, digest = handout.submit(options.file, options.out)
-    print(f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in.")
+    assignment = _find(options.assignment) if options.assignment else None
+    path, digest, warnings = handout.submit(options.file, options.out, assignment)
+    for warning in warnings:
+        print(f"ibpcl: {warning}", file=sys.stderr)
+    print(f"{path}\nsha256 {digest}\nKeep the hash: it shows what you handed in, and the page of your grade has it.")
 
 
 def run_selftest(options):
@@ -205,6 +246,7 @@ def run_selftest(options):
 def run_grade(options):
     """Grade a folder of hand-ins."""
     from ibpcl.classroom import grading
+    from ibpcl.storage import read_json
     assignment, box, key = _assignment(options), _choose(options), _read_key(options)
     if not options.key:
         print("ibpcl: without --key all students have the same form, and the inputs are no secret",
@@ -214,67 +256,15 @@ def run_grade(options):
             bar.total = total
             bar.update(done - bar.n)
             bar.set_postfix_str(result.student)
-        grading.grade(assignment, options.submissions, options.out, box, key, options.hints, options.jobs, show)
-    return run_report(options, options.out)
-
-
-def run_report(options, folder=None):
-    """Print a summary of a class and write its page."""
-    from ibpcl.classroom import classpage, grading, similarity
-    from ibpcl.classroom.assignment import find
-    from ibpcl.classroom.pages import points
-    from ibpcl.storage import write_text
-    folder = Path(folder or options.dir)
-    results, settings = grading.results_of(folder)
-    assignment = find(settings["folder"])
-    sources = similarity.sources(folder)
-    pairs = [*similarity.copied(sources, assignment), *similarity.pairs(sources)]
-    by_hand = grading.write_by_hand(results, folder)
-    write_text(folder / "class.html", classpage.class_page(results, assignment, pairs))
-    write_text(folder / "class.csv", classpage.class_csv(results))
-    graded = [result.score for result in results if result.status == "graded"]
-    if options.json:
-        _print_json({"sandbox": settings["box"], "page": str(folder / "class.html"), "csv": str(folder / "class.csv"),
-                     "by_hand": str(by_hand), "results": [result.to_dict() for result in results],
-                     "alike": list(map(_pair, pairs))})
-        return 0 if len(graded) == len(results) else 1
-    mean = f", mean {sum(graded) / len(graded):.1f} points" if graded else ""
-    print(f"{len(graded)} of {len(results)} graded{mean}; sandbox: {settings['box']}")
-    for result in results:
-        if result.status != "graded":
-            print(f"  {result.student}: {points(None)}: {result.reason}")
-    if waiting := sum(result.pending for result in results):
-        print(f"{points(waiting)} points are to be given by hand: fill in {by_hand}, then run `ibpcl class report`")
-    flagged = sum(bool(result.flags) for result in results)
-    print(f"{flagged} with flags, {len(pairs)} pairs alike; see {folder / 'class.html'} and {folder / 'class.csv'}")
-    return 0 if len(graded) == len(results) else 1
-
-
-def run_similar(options):
-    """List pairs of hand-ins that look alike, and those that look like what is public."""
-    from ibpcl.classroom import grading, similarity
-    from ibpcl.classroom.assignment import find
-    assignment = find(grading.results_of(options.dir)[1]["folder"])
-    sources = similarity.sources(Path(options.dir))
-    found = [*similarity.copied(sources, assignment, options.at_least), *similarity.pairs(sources, options.at_least)]
-    if options.json:
-        _print_json(list(map(_pair, found)))
-        return
-    for a, b, share in found:
-        print(f"{share:4.0%}  {a}  {b}")
-
-
-def _pair(found):
-    return dict(zip(("first", "second", "share"), found, strict=True))
-
-
-def run_export(options):
-    """Write the points for another system."""
-    from ibpcl.classroom import exports, grading
-    from ibpcl.classroom.assignment import find
-    results, settings = grading.results_of(options.dir)
-    out = Path(options.out or Path(options.dir, f"export-{options.to}"))
-    print(exports.write(results, find(settings["folder"]), options.to, out, options.roster, settings["level"]))
+        grading.grade(assignment, options.submissions, options.out, box, key, options.hints, options.jobs, show,
+                      options.platform, roster_of(options), options.attempt, options.any_form, apart=True)
+    code = run_report(options, options.out)
+    if not options.json:
+        print_left_out(read_json(Path(options.out, grading.COLLECTION)))
+        if others := grading.not_among(options.out):
+            print(f"from an earlier run, and not among these hand-ins: {', '.join(others[:MOST_SHOWN])}; delete their "
+                  f"folders in {options.out} if they do not count")
+    return code
 
 
 def run_pack(options):
@@ -292,8 +282,12 @@ def run_solution(options):
 
 
 def _assignment(options):
+    return _find(options.hw)
+
+
+def _find(name):
     from ibpcl.classroom.assignment import find
-    return find(options.hw)
+    return find(name)
 
 
 def _read_key(options):
@@ -314,3 +308,10 @@ def _bar(total):
     from tqdm import tqdm
     with tqdm(total=total, unit="hand-in", leave=False, file=sys.stderr, disable=console.bar_is_off(None)) as bar:
         yield bar
+
+
+ACTIONS = {
+    "list": run_list, "key": run_key, "new": run_new, "check": run_check, "submit": run_submit,
+    "selftest": run_selftest, "collect": run_collect, "grade": run_grade, "report": run_report, "similar": run_similar,
+    "export": run_export, "pack": run_pack, "solution": run_solution,
+}

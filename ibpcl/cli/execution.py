@@ -47,7 +47,8 @@ def execute(arguments):
     except OSError as error:
         return complain(f"{error.filename}: {error.strerror}" if error.filename else error, WRONG)
     except MemoryError as error:
-        return complain(f"not enough memory: {error}; make hidden, samples or batch smaller", FAILED)
+        smaller = "use fewer --jobs" if options.command == "classroom" else "make hidden, samples or batch smaller"
+        return complain(f"not enough memory: {error}; {smaller}", FAILED)
     except TrainingError as error:
         return complain(error, FAILED)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ibpcl.classroom import sandbox, similarity, variants
+from ibpcl.classroom import client, sandbox, similarity, variants
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.feedback import feedback, lines
 from ibpcl.classroom.forwards import SIZES
@@ -24,14 +24,19 @@ SECRET = "the derivation of another student"
 
 
 class Attempt(NamedTuple):
-    """What came of one attack; ``changed`` and ``connected`` say what it did outside its box."""
+    """What came of one attack.
+
+    ``exported`` has the words on right tasks, too; ``changed`` and ``connected`` tell of its deeds outside its box.
+    """
 
     expected: str
+    never: str
     flag: str
     most: float
     score: float | None
     reason: str
     told: str
+    exported: str
     shown: str
     everything: str
     flags: list
@@ -68,12 +73,14 @@ def attempt(job):
         seconds, connected = time.monotonic() - start, _knocked(server)
     page = feedback(result, assignment, "full")
     told = "\n".join(lines(result, "full")).replace("\n    ", " | ")
+    exported = "\n".join(words for verdict in result.verdicts for words in verdict.words)
     expected, _, flag = head["expect"].partition("; flag: ")
     flags = [*result.flags, *(alike(source, neighbour, assignment) if "eve" in flag else ())]
     forged = any(Path(place, "forged.json").exists() for place in ("/tmp", "/dev/shm", "."))
     changed = forged or list(Path(folder).iterdir()) != [secret] or secret.stat().st_mode & 0o777 != 0o600
-    return Attempt(expected, flag, float(head["most"]), result.score, result.reason, told,
-                   told + page, told + page + json.dumps(result.to_dict()), flags, changed, connected, seconds)
+    return Attempt(expected, head.get("never", ""), flag, float(head["most"]), result.score, result.reason, told,
+                   exported, told + page, told + page + json.dumps(result.to_dict()), flags, changed, connected,
+                   seconds)
 
 
 def alike(source, neighbour, assignment):
@@ -96,6 +103,13 @@ def learned(assignment):
         inputs = assignment.maker(task.inputs)(rng, size)
         found[np.shape(inputs["eps"])] = reference.sample(*inputs.values())[0].ravel().tolist()
     return repr(found)
+
+
+def has_tree(box):
+    """Return whether a box has a file tree of its own: whether an existing file outside is not there."""
+    text = f"import os\ndef f():\n    return os.path.exists({__file__!r})\n"
+    with client.Worker(text, "tree.py", box) as worker:
+        return not worker.plain("f", ())
 
 
 def _knocked(server):

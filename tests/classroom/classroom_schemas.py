@@ -53,8 +53,9 @@ SCHEMAS = {"gradescope": GRADESCOPE, "classroom50": CLASSROOM50, "autolab": AUTO
 NBGRADER = {"assignment": "", "duedate": "", "timestamp": "", "student_id": "", "last_name": "", "first_name": "",
             "email": "", "raw_score": "number", "late_submission_penalty": "number", "score": "number",
             "max_score": "number"}
-MOODLE = {"Identifier": "", "Full name": "", "Username": "", "Status": "", "Grade": "number",
-          "Maximum grade": "number"}
+MOODLE = {"Full name": "", "Identifier": "", "Email address": "", "Status": "", "Grade": "number",
+          "Maximum grade": "number", "Grade can be changed": "", "Last modified (submission)": "",
+          "Last modified (grade)": ""}
 TYPES = {"object": dict, "array": list, "string": str, "number": (int, float), "boolean": bool}
 
 

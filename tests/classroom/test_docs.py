@@ -10,7 +10,7 @@ import ibpcl
 from ibpcl.cli.parser import parser
 
 DOCS = Path(ibpcl.__file__).parents[1] / "docs"
-COMMANDS = [line for name in ("teachers", "students")
+COMMANDS = [line for name in ("teachers", "authoring", "students", "collecting")
             for block in re.findall(r"```sh\n(.*?)```", (DOCS / f"classroom-{name}.md").read_text(), re.DOTALL)
             for line in block.splitlines() if line.startswith("ibpcl ")]
 

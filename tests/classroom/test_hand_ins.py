@@ -21,7 +21,7 @@ def judged(job):
     path, key = job
     number, form = path.stem.split("_", 1)
     assignment = find(number)
-    text = stub(assignment, form).replace('DERIVATION = """\n"""', 'DERIVATION = """By the chain rule."""')
+    text = stub(assignment, form).replace('DERIVATION = r"""\n"""', 'DERIVATION = """By the chain rule."""')
     return judge(assignment, hand_in(assignment, text + "\n\n" + path.read_text()), BOX, key, form, figures=False)
 
 

@@ -6,8 +6,8 @@ import json
 import pytest
 from classroom_common import BOX, KEY, first, judged, needs_box, verdict
 
+from ibpcl.classroom import cleaning, selftest
 from ibpcl.classroom import lines as places
-from ibpcl.classroom import selftest
 from ibpcl.classroom.feedback import feedback, lines
 from ibpcl.verify import check
 
@@ -95,7 +95,7 @@ if _verify is not None:
 '''
     _, result = located(SIGN, more=forged)
     found = verdict(result, "1b").lines[0]
-    assert found.startswith("mu: <script> [31mxxx") and len(found) < 2 * places.MOST_WORDS
+    assert found.startswith("mu: <script> [31mxxx") and len(found) < 2 * cleaning.MOST
     page = feedback(result, first(), "full")
     assert "<script" not in page and "&lt;script&gt;" in page
     assert "LEAK" not in page + json.dumps(result.to_dict()) and "\x1b" not in "\n".join(lines(result, "full"))

@@ -1,5 +1,6 @@
 """The referee: other exhibits for each student, and points for naming, locating, mending and refuting them."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from classroom_common import BOX, KEY, judged, verdict
 from ibpcl.classroom import referee, selftest
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.handout import blank, new
+from ibpcl.classroom.judge import judge
 
 TOY = find(str(Path(__file__).parent / "toys" / "80_toy_referee"))
 MISTAKES = referee.chosen(TOY, KEY, "selftest")
@@ -19,7 +21,7 @@ def solution():
 
 def test_the_gate_holds():
     outcomes = list(selftest.run(TOY, BOX, jobs=1))
-    assert len(outcomes) == 5 and all(each.ok and each.named is not False for each in outcomes), outcomes
+    assert len(outcomes) == 6 and all(each.ok and each.named is not False for each in outcomes), outcomes
 
 
 def test_students_get_different_exhibits_and_always_the_same():
@@ -84,3 +86,18 @@ def test_a_point_where_the_planted_gradient_is_right_refutes_nothing():
         text += f"\n\ndef proof_{task}():\n    return {inputs}, 0.0\n"
     proofs = [part.words for each in judged(text, TOY).verdicts for part in each.parts if part.name == "proof"]
     assert all("right there" in words or "cannot be evaluated" in words or not words for words in proofs)
+
+
+@pytest.mark.parametrize("shapes", ["((80, 1, 1, 1), (80, 1, 1), (80, 1), (80,))",
+                                    "((9000,), (9, 1), (5, 1, 1), (1,))"])
+def test_point_of_a_proof_that_would_take_gigabytes_is_refused(shapes):
+    assignment = find("8")
+    chosen = {f"s{at}": referee.chosen(assignment, KEY, f"s{at}") for at in range(200)}
+    student, task = next((student, task) for student, mistakes in chosen.items()
+                         for task, mistake in mistakes.items() if mistake["function"] == "student_t")
+    text = f"import numpy as np\n\n\ndef proof_{task}():\n    return [np.ones(n) for n in {shapes}], 1.0\n"
+    handin = selftest.hand_in(assignment, text)._replace(student=student)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = judge(assignment, handin, "none", KEY, figures=False)
+    assert "more than 200000 entries" in " ".join(verdict(result, task).words)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10

@@ -2,7 +2,8 @@ r"""Frames of raw bytes between the judge and the worker: arrays and plain value
 
 A frame is eight bytes of length of the header, eight bytes of length of the body (both little-endian), the header as
 JSON, and the body: the arrays' numbers one after another, in C order.  In the header an array is
-``{"array": ["<f8", [3, 4]]}``; numbers, text, tuples, lists and dicts have an entry each.
+``{"array": ["<f8", [3, 4]]}``; numbers, text, tuples, lists and dicts have an entry each.  A long text is in the body,
+too: ``{"text": 70000}`` is its length there.
 
 Both sides use this file.  It imports NumPy only when an array travels.
 """
@@ -14,20 +15,22 @@ LENGTHS = struct.Struct("<QQ")
 MOST_HEADER, MOST_BODY = 1 << 20, 1 << 26
 TYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16")
 MOST_DEPTH = 8
-MOST_TEXT = 1 << 16
+SHORT_TEXT, MOST_TEXT = 1000, 1 << 23                    # characters; bytes: a hand-in of 1 MB and its checker fit
 
 
 class FrameError(ValueError):
     """A frame that is damaged, too long, or holds what may not travel."""
 
 
-def pack(value):
+def pack(value, most_header=MOST_HEADER, most_body=MOST_BODY):
     """Return a value as the bytes of one frame.
 
     Parameters
     ----------
     value : dict
         Of None, booleans, numbers, text, arrays, and tuples, lists and dicts of these.
+    most_header, most_body : int
+        Bytes.
 
     Raises
     ------
@@ -37,8 +40,9 @@ def pack(value):
     pieces = []
     header = json.dumps(_described(value, pieces, 0)).encode()
     size = sum(map(len, pieces))
-    if len(header) > MOST_HEADER or size > MOST_BODY:
-        raise FrameError(f"too much to send: {size} bytes of arrays, {len(header)} of the rest")
+    if len(header) > most_header or size > most_body:
+        raise FrameError(f"too much is returned: {size} bytes of numbers, {len(header)} bytes of shapes and texts; "
+                         f"allowed are {most_body} and {most_header}")
     return LENGTHS.pack(len(header), size) + header + b"".join(pieces)
 
 
@@ -60,10 +64,10 @@ def unpack(header, body):
     return value
 
 
-def lengths(prefix):
+def lengths(prefix, most_header=MOST_HEADER, most_body=MOST_BODY):
     """Return the lengths of header and body from the first sixteen bytes, or raise :class:`FrameError`."""
     header, body = LENGTHS.unpack(prefix)
-    if header > MOST_HEADER or body > MOST_BODY:
+    if header > most_header or body > most_body:
         raise FrameError(f"a frame of {header} + {body} bytes is too long")
     return header, body
 
@@ -75,7 +79,7 @@ def _described(value, pieces, depth):
     if value is None or type(value) in (bool, int, float):
         return {"value": value}
     if type(value) is str:
-        return {"value": value[:MOST_TEXT]}
+        return _text(value, pieces)
     if type(value) in (tuple, list):
         return {type(value).__name__: [_described(item, pieces, depth + 1) for item in value]}
     if type(value) is dict and all(type(key) is str for key in value):
@@ -96,6 +100,17 @@ def _described(value, pieces, depth):
     return {name: [array.dtype.str, list(array.shape)]}
 
 
+def _text(value, pieces):
+    """Return the header's entry for a text; halves of a pair, which JSON cannot carry safely, travel in the body."""
+    if len(value) <= SHORT_TEXT and value.isprintable():
+        return {"value": value}
+    data = value.encode("utf-8", "surrogatepass")
+    if len(data) > MOST_TEXT:
+        raise FrameError(f"a text of {len(data)} bytes cannot be sent")
+    pieces.append(data)
+    return {"text": len(data)}
+
+
 def _restored(described, body, start, depth):
     """Return the value that a header describes, and where in the body the next one begins."""
     if depth > MOST_DEPTH or type(described) is not dict or len(described) != 1:
@@ -104,6 +119,8 @@ def _restored(described, body, start, depth):
     if name == "value" and (item is None or type(item) in (bool, float, str) or (
             type(item) is int and abs(item) < 1 << 63)):
         return item, start
+    if name == "text" and type(item) is int and 0 <= item <= min(MOST_TEXT, len(body) - start):
+        return bytes(body[start:start + item]).decode("utf-8", "surrogatepass"), start + item
     if name in ("array", "scalar"):
         return _array(item, body, start, name)
     if name in ("tuple", "list") and type(item) is list:

@@ -1,48 +1,107 @@
-"""Limits on what a process may use, and the giving up of privileges."""
+"""Limits on what a process may use, the giving up of privileges, and the end together with the judge."""
 
+import contextlib
 import ctypes
 import os
+import signal
 import struct
 import sys
 
 NOBODY = 65534
 CAPABILITIES = 0x20080522                               # version 3 of the kernel's structure
+MOST_THREADS = 64
+PARENT_DEATH_SIGNAL, DROP_FROM_BOUNDING_SET = 1, 24     # for prctl
 
 
-def limit(seconds, memory_mb):
-    """Bound processor time, memory, processes, files, their size, and forbid core dumps."""
+def limit(seconds, memory_mb, count_threads):
+    """Bound processor time, memory, threads, files, their size, and forbid core dumps.
+
+    Parameters
+    ----------
+    seconds, memory_mb : float
+    count_threads : bool
+        Whether the kernel counts the threads of this process alone; it counts those of a user, so a
+        person's own account must be left out.
+    """
     try:
         import resource
     except ImportError:                                   # Windows
         return
-    for name, value in (("CPU", int(seconds) + 1), ("AS", memory_mb << 20), ("NPROC", 64), ("FSIZE", 1 << 20),
-                        ("NOFILE", 64), ("CORE", 0)):
+    bounds = {"CPU": int(seconds) + 1, "AS": int(memory_mb) << 20, "FSIZE": 1 << 20, "NOFILE": 64, "CORE": 0}
+    if count_threads:
+        bounds["NPROC"] = MOST_THREADS
+    if sys.platform == "darwin":
+        del bounds["AS"]
+    for name, value in bounds.items():
         which = getattr(resource, f"RLIMIT_{name}", None)
-        if which is None or (name == "NPROC" and os.geteuid() not in (0, NOBODY)):
-            continue                                      # it counts all of a user's processes: not for a person's own
-        if name == "AS" and sys.platform == "darwin":
+        if which is None:
             continue
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(which, (value, value))
 
 
-def drop_privileges(nobody):
-    """Give up every capability of root, and become the user nobody if asked.
+def drop_privileges(user):
+    """Give up every capability, and become another user if this is root.
+
+    Parameters
+    ----------
+    user : int or None
+        Number of a user whom nobody else is.  Where such a number does not exist, as in a container with
+        few of them, the user nobody is taken.  None keeps the user.
 
     Raises
     ------
     OSError
         If the kernel refuses.
     """
-    if not sys.platform.startswith("linux") or os.geteuid() != 0:
+    if not sys.platform.startswith("linux"):
         return
     libc = ctypes.CDLL(None, use_errno=True)
-    for capability in range(64):
-        libc.prctl(24, capability, 0, 0, 0)               # PR_CAPBSET_DROP; those that do not exist are refused
-    if nobody:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+    if os.geteuid() == 0 and user is not None:
+        for capability in range(64):
+            libc.prctl(DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)     # unknown ones are refused
+        with contextlib.suppress(PermissionError):
+            os.setgroups([])
+        try:
+            _become(user)
+        except OSError:
+            _become(NOBODY)
     if libc.capset(struct.pack("<Ii", CAPABILITIES, 0), struct.pack("<6I", 0, 0, 0, 0, 0, 0)):
         raise OSError(ctypes.get_errno(), "capset")
+
+
+def _become(user):
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+
+
+def end_with_parent(parent):
+    """Have this process end when the one that started it ends, or now if it has ended.
+
+    Parameters
+    ----------
+    parent : int or None
+        Number of that process; None if it is unknown.
+    """
+    if parent is not None and os.name == "posix":
+        end_with(parent)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def end_with(parent):
+    """Have the kernel end this process when the judge ends, however that happens.
+
+    Call it after :func:`drop_privileges`: the kernel forgets it when the user changes.
+
+    Parameters
+    ----------
+    parent : int
+        Process number of the judge.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() not in (0, 1, parent):                # 0, 1: the judge is outside of this namespace
+        raise SystemExit("the judge has ended")

@@ -1,7 +1,11 @@
-"""A seccomp filter: system calls that a hand-in never needs are refused by the kernel.
+"""A seccomp filter: the kernel refuses every system call that computing with NumPy does not need.
 
-Refused are sockets, new processes and programs, signals to other processes, mounts, tracing, other processes'
-memory, changes of modes, owners and times, and what could go round these.  Threads stay possible.
+The list names what is allowed, so a call that a later kernel adds is refused from its first day.  Refused are, among
+others, sockets, new processes and programs, signals to other processes, mounts and namespaces, tracing and other
+processes' memory, notification about files, io_uring, keys, handles of files, changes of modes, owners, times and
+extended attributes, and the 32-bit calls of the same machine.  Threads stay possible.
+
+A few calls are allowed with certain arguments only: see :data:`RULES`.
 """
 
 import ctypes
@@ -10,39 +14,52 @@ import platform
 import struct
 
 #                    x86_64  aarch64
-CALLS = {
-    "socket": (41, 198), "socketpair": (53, 199), "connect": (42, 203), "bind": (49, 200),
-    "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
-    "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424), "pidfd_getfd": (438, 438),
-    "tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
-    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51), "unshare": (272, 97),
-    "setns": (308, 268), "move_mount": (429, 429), "open_tree": (428, 428), "fsopen": (430, 430),
-    "open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264),
-    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
-    "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
-    "utime": (132, None), "utimes": (235, None), "utimensat": (280, 88), "futimesat": (261, None),
-    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
-    "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
-    "truncate": (76, 45), "inotify_init1": (294, 26), "fanotify_init": (300, 262),
-    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
-    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
-    "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104),
-    "reboot": (169, 142), "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89), "syslog": (103, 116),
-    "settimeofday": (164, 170), "clock_settime": (227, 112), "adjtimex": (159, 171), "sethostname": (170, 161),
-    "setpriority": (141, 140), "sched_setscheduler": (144, 119), "sched_setaffinity": (203, 122),
-    "sched_setparam": (142, 118), "sched_setattr": (314, 274), "ioprio_set": (251, 30), "migrate_pages": (256, 238),
-    "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
-    "setsid": (112, 157), "setpgid": (109, 154),
+ALLOWED = {
+    # files: opening is Landlock's or the namespace's matter
+    "read": (0, 63), "write": (1, 64), "open": (2, None), "close": (3, 57), "stat": (4, None), "fstat": (5, 80),
+    "lstat": (6, None), "poll": (7, None), "lseek": (8, 62), "pread64": (17, 67), "pwrite64": (18, 68),
+    "readv": (19, 65), "writev": (20, 66), "access": (21, None), "select": (23, None), "dup": (32, 23),
+    "dup2": (33, None), "dup3": (292, 24), "pipe": (22, None), "pipe2": (293, 59), "fsync": (74, 82),
+    "fdatasync": (75, 83), "getcwd": (79, 17), "readlink": (89, None), "getdents64": (217, 61), "fadvise64": (221, 223),
+    "openat": (257, 56), "newfstatat": (262, 79), "readlinkat": (267, 78), "pselect6": (270, 72), "ppoll": (271, 73),
+    "faccessat": (269, 48), "faccessat2": (439, 439), "statx": (332, 291), "close_range": (436, 436),
+    # memory
+    "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214), "mremap": (25, 216),
+    "madvise": (28, 233), "mincore": (27, 232), "membarrier": (324, 283), "get_mempolicy": (239, 236),
+    # signals of its own
+    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "sigaltstack": (131, 132),
+    "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "rt_sigsuspend": (130, 133), "pause": (34, None),
+    "alarm": (37, None), "setitimer": (38, 103), "getitimer": (36, 102), "restart_syscall": (219, 128),
+    # time
+    "nanosleep": (35, 101), "clock_nanosleep": (230, 115), "clock_gettime": (228, 113), "clock_getres": (229, 114),
+    "gettimeofday": (96, 169), "time": (201, None), "times": (100, 153),
+    # threads
+    "futex": (202, 98), "set_robust_list": (273, 99), "set_tid_address": (218, 96), "rseq": (334, 293),
+    "sched_yield": (24, 124), "gettid": (186, 178), "arch_prctl": (158, None), "exit": (60, 93),
+    # what a process may know of itself
+    "getpid": (39, 172), "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176),
+    "getegid": (108, 177), "getresuid": (118, 148), "getresgid": (120, 150), "getgroups": (115, 158),
+    "getrusage": (98, 165), "getrlimit": (97, 163), "uname": (63, 160),
+    "getcpu": (309, 168), "getrandom": (318, 278), "exit_group": (231, 94),
 }
-OWN_ONLY = {"kill": (62, 129), "tgkill": (234, 131)}    # allowed towards this process, by its number
-ZERO_ONLY = {"prlimit64": (302, 261)}                   # ... which is 0 here
-CLONE, CLONE3 = (56, 220), (435, 435)
+CALLS = {
+    "clone": (56, 220), "kill": (62, 129), "tgkill": (234, 131), "prlimit64": (302, 261), "ioctl": (16, 29),
+    "fcntl": (72, 25), "prctl": (157, 167), "sched_getaffinity": (204, 123),
+}
+OWN = "own"                                             # in RULES: the number of this process
+CLONE_THREAD, NEW_NAMESPACES = 0x10000, 0x7E020000
+RULES = {                                               # call: index of an argument, values it may have
+    "kill": (0, (OWN,)), "tgkill": (0, (OWN,)),
+    "prlimit64": (0, (0,)), "sched_getaffinity": (0, (0, OWN)),
+    "ioctl": (1, (0x5401, 0x5413, 0x541B, 0x5450, 0x5451, 0x5421)),     # TCGETS, TIOCGWINSZ, FIONREAD, CLOEXEC, NBIO
+    "fcntl": (1, (0, 1, 2, 3, 4, 1030)),                # duplicates, flags; no locks, no leases, no notification
+    "prctl": (0, (15, 16, 0x53564D41)),                 # names of threads and of memory
+}
+NEWEST = 424                                            # from here on a call is unknown to older C libraries
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-CLONE_THREAD = 0x10000
-LOAD, EQUAL, GREATER, MASK, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, ARCHITECTURE, FIRST = 0, 4, 16                  # offsets in struct seccomp_data; FIRST: low half of argument 0
+LOAD, EQUAL, GREATER_EQUAL, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16              # offsets in struct seccomp_data
+X32 = 0x40000000
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 EPERM, ENOSYS = 1, 38
 
@@ -62,7 +79,7 @@ def restrict():
     """
     if not available():
         raise OSError(f"no seccomp filter for {platform.machine()}")
-    program = _program(os.getpid())
+    program = filter_program(os.getpid(), platform.machine())
     libc = ctypes.CDLL(None, use_errno=True)
     text = ctypes.create_string_buffer(program)
     header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(text))
@@ -70,21 +87,56 @@ def restrict():
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_SECCOMP)")
 
 
-def _program(pid):
-    """Return the filter as bytes: an instruction is a code, two jumps (if true, if false) and a constant."""
-    column, architecture = MACHINES[platform.machine()]
-    steps = [(LOAD, 0, 0, ARCHITECTURE), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
-    if column == 0:                                       # x32: the same calls under other numbers
-        steps += [(GREATER, 0, 1, 0x40000000), (RETURN, 0, 0, KILL)]
-    for numbers in CALLS.values():
+def filter_program(pid, machine):
+    """Return the filter of a process as bytes.
+
+    An instruction is a code, two jumps (if true, if false) and a constant.
+
+    Parameters
+    ----------
+    pid : int
+    machine : {"x86_64", "aarch64"}
+    """
+    column, architecture = MACHINES[machine]
+    steps = [
+        (LOAD, 0, 0, ARCHITECTURE),
+        (EQUAL, 1, 0, architecture),                    # no 32-bit calls through int 0x80
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER),
+    ]
+    if machine == "x86_64":                             # x32: the same calls under other numbers
+        steps += [(GREATER_EQUAL, 0, 1, X32), (RETURN, 0, 0, KILL)]
+    for numbers in ALLOWED.values():
         if numbers[column] is not None:
-            steps += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ERROR | EPERM)]
-    steps += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, ERROR | ENOSYS)]     # the C library then uses clone
-    steps += [(EQUAL, 0, 4, CLONE[column]), (LOAD, 0, 0, FIRST), (MASK, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW),
-              (RETURN, 0, 0, ERROR | EPERM)]
-    for calls, allowed in ((OWN_ONLY, pid), (ZERO_ONLY, 0)):
-        for numbers in calls.values():
-            steps += [(EQUAL, 0, 4, numbers[column]), (LOAD, 0, 0, FIRST), (EQUAL, 0, 1, allowed),
-                      (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, ERROR | EPERM)]
-    steps.append((RETURN, 0, 0, ALLOW))
+            steps += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
+    for name, rule in RULES.items():
+        steps += _with_argument(CALLS[name][column], rule, pid)
+    steps += _clone(CALLS["clone"][column])
+    steps += [
+        (GREATER_EQUAL, 0, 1, NEWEST),                  # "not there" makes the C library use the older call
+        (RETURN, 0, 0, ERROR | ENOSYS),
+        (RETURN, 0, 0, ERROR | EPERM),
+    ]
     return b"".join(struct.pack("HBBI", *step) for step in steps)
+
+
+def _with_argument(number, rule, pid):
+    """Return the steps that allow a call if one argument has one of the given values."""
+    index, values = rule
+    steps = [(LOAD, 0, 0, ARGUMENTS + 8 * index)]       # the low half: the kernel reads no more of these
+    for value in values:
+        steps += [(EQUAL, 0, 1, pid if value == OWN else value), (RETURN, 0, 0, ALLOW)]
+    steps.append((RETURN, 0, 0, ERROR | EPERM))
+    return [(EQUAL, 0, len(steps), number), *steps]
+
+
+def _clone(number):
+    """Return the steps that allow new threads, and no process or namespace; clone3 is refused as unknown."""
+    steps = [
+        (LOAD, 0, 0, ARGUMENTS),
+        (ANY_BIT, 0, 2, CLONE_THREAD),
+        (ANY_BIT, 1, 0, NEW_NAMESPACES),
+        (RETURN, 0, 0, ALLOW),
+        (RETURN, 0, 0, ERROR | EPERM),
+    ]
+    return [(EQUAL, 0, len(steps), number), *steps]

@@ -56,11 +56,15 @@ def main():
     for name, source in order["modules"].items():
         module = modules[name] = sys.modules[name] = types.ModuleType(name)
         exec(compile(source, f"<{name}>", "exec"), module.__dict__)
-    modules["limits"].limit(order["seconds"], order["memory_mb"])
+    limits = modules["limits"]
+    alone = order["tree"] and modules["tree"].enter(order["readable"])
+    as_another = os.geteuid() == 0 and order["user"] is not None and (alone or order["reachable"])
+    limits.limit(order["seconds"], order["memory_mb"], alone or as_another or order["counted"])
     if order["landlock"]:
         modules["landlock"].restrict(order["readable"], order["listable"])
     if order["drop"]:
-        modules["limits"].drop_privileges(order["nobody"])
+        limits.drop_privileges(order["user"] if as_another else None)
+    limits.end_with(order["judge"])
     if order["seccomp"]:
         modules["seccomp"].restrict()
     sys.meta_path.append(Finder(order["packages"], order["library"]))

@@ -4,9 +4,15 @@ Everything here shares a process with the hand-in, so nothing that it answers is
 A cache stays here; the judge has its number.
 """
 
+import __future__
+
+import ast
+import builtins
 import importlib
 import linecache
 import os
+import re
+import signal
 import sys
 import time
 import types
@@ -19,6 +25,11 @@ except ImportError:
 
 MOST_CACHES = 64
 MOST_WORDS = 1000
+NOTEBOOK = "# %% notebook\n"                              # how the reader begins the text of a notebook
+CELL = re.compile(r"^# %% (?:code cell (\d+)|\[markdown\])$", re.MULTILINE)
+MOST_CELL_SECONDS = 5.0
+MOST_SKIPPED = 50
+MOST_GRADIENTS = 64
 
 
 class Worker:
@@ -27,14 +38,20 @@ class Worker:
     def __init__(self):
         self.module, self.file, self.caches, self.last = None, "", OrderedDict(), 0
 
-    def load(self, source, file):
-        """Run the hand-in's module."""
+    def load(self, source, file, lenient=False):
+        """Run the hand-in's module; if ``lenient``, statements that raise are skipped."""
         self.module, self.file = types.ModuleType("handin"), file
         self.module.__file__ = file
         sys.modules["handin"] = self.module               # dataclasses look their module up
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        exec(compile(source, file, "exec"), self.module.__dict__)
-        return {"loaded": True}
+        builtins.display = builtins.get_ipython = _Nothing()
+        if source.startswith(NOTEBOOK):
+            return {"loaded": True, "skipped": run_cells(source, file, self.module.__dict__, lenient)}
+        if lenient:
+            run_statements(ast.parse(source, file), file, self.module.__dict__)
+        else:
+            exec(compile(source, file, "exec"), self.module.__dict__)
+        return {"loaded": True, "skipped": []}
 
     def function(self, name):
         """Return a function of the hand-in."""
@@ -48,7 +65,7 @@ class Worker:
         start = time.perf_counter()
         result = self.function(function)(*inputs)
         seconds = time.perf_counter() - start
-        if not isinstance(result, tuple) or len(result) != 2:
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(f"{function} must return a pair: out, cache")
         self.last += 1
         self.caches[self.last] = result[1]
@@ -58,11 +75,14 @@ class Worker:
                 "changed": before != frames.pack({"inputs": inputs})}
 
     def pull(self, function, dout, cache):
-        """Call ``f_vjp(dout, cache)`` with a cache that was kept."""
+        """Call ``f_vjp(dout, cache)`` with a cache that was kept; what comes behind many gradients is cut off."""
         before = frames.pack({"dout": dout})
         start = time.perf_counter()
         out = self.function(function)(dout, self.caches[cache])
-        return {"out": out, "seconds": time.perf_counter() - start, "changed": before != frames.pack({"dout": dout})}
+        seconds = time.perf_counter() - start
+        if isinstance(out, (tuple, list)) and len(out) > MOST_GRADIENTS:
+            out = out[:MOST_GRADIENTS]
+        return {"out": out, "seconds": seconds, "changed": before != frames.pack({"dout": dout})}
 
     def plain(self, function, inputs, without):
         """Call a function that returns a value alone, while the functions ``without`` raise."""
@@ -108,18 +128,130 @@ class Worker:
 
     def error(self, error):
         """Describe an exception: its type, its message, and the line of the hand-in."""
-        line, trace = 0, error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == self.file:
-                line = trace.tb_lineno
-            trace = trace.tb_next
-        if isinstance(error, SyntaxError) and error.filename == self.file:
-            line = error.lineno or 0
+        return {"error": {"type": type(error).__name__[:100], "message": _message(error)[:2000],
+                          "line": _line_in(error, self.file)}}
+
+
+class _Nothing:
+    """Stands for ``display`` and ``get_ipython``: it can be called, has every attribute, and does nothing."""
+
+    def __call__(self, *_, **__):
+        return self
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+def run_statements(tree, file, space):
+    """Run the statements of a module one by one; those that raise are skipped, but for want of time."""
+    flags = 0
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            flags |= sum(getattr(__future__, item.name).compiler_flag for item in node.names)
         try:
-            message = str(error)[:2000]
-        except Exception:
-            message = ""
-        return {"error": {"type": type(error).__name__[:100], "message": message, "line": int(line)}}
+            exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), space)
+        except TimeoutError:
+            raise
+        except BaseException:                             # the text was changed: it may be the judge's doing
+            continue
+
+
+def run_cells(source, file, space, lenient=False):
+    """Run the code cells of a notebook in order; a cell that fails is skipped from the failing line on.
+
+    A cell that failed runs once more at the end if it defines a name that does not exist: notebooks are not always
+    run from top to bottom.
+
+    Returns
+    -------
+    list of (int, int, str, str)
+        Cell, line of the text, kind and message of each failure.
+    """
+    failed, again = {}, []
+    for number, tree in _cells(source, file):
+        failure = _run_cell(tree, file, space, lenient)
+        if failure is not None:
+            failed[number] = failure
+            again.append((number, tree))
+    for number, tree in again:
+        if any(name not in space for name in _defined(tree)):
+            failure = _run_cell(tree, file, space, lenient)
+            if failure is None:
+                del failed[number]
+            else:
+                failed[number] = failure
+    return [(number, *failure) for number, failure in failed.items()][:MOST_SKIPPED]
+
+
+def _cells(source, file):
+    """Yield number and syntax tree of each code cell; lines are those of the whole text."""
+    heads = list(CELL.finditer(source))
+    for at, head in enumerate(heads):
+        end = heads[at + 1].start() if at + 1 < len(heads) else len(source)
+        if head[1]:
+            above = source.count("\n", 0, head.end())
+            yield int(head[1]), ast.parse("\n" * above + source[head.end():end], file)
+
+
+def _run_cell(tree, file, space, lenient):
+    """Run the statements of a cell; return line, kind and message of a failure.
+
+    An import that fails is passed over, since the box has NumPy and SciPy only and scratch cells draw figures.
+    """
+    failure = None
+    timed = hasattr(signal, "setitimer")
+    if timed:
+        signal.signal(signal.SIGALRM, _late)
+        signal.setitimer(signal.ITIMER_REAL, MOST_CELL_SECONDS)
+    try:
+        if lenient:
+            run_statements(tree, file, space)
+            return None
+        for node in tree.body:
+            try:
+                exec(compile(ast.Module([node], []), file, "exec", dont_inherit=True), space)
+            except ImportError as error:
+                failure = failure or (node.lineno, type(error).__name__, str(error)[:200])
+                if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                    return failure
+    except BaseException as error:                        # exit() in a cell ends the cell only
+        return _line_in(error, file), type(error).__name__[:100], _message(error)[:200]
+    finally:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    return failure
+
+
+def _late(*_):
+    raise TimeoutError(f"the cell takes more than {MOST_CELL_SECONDS:.0f} s")
+
+
+def _defined(tree):
+    """Return the names of the functions and simple variables that a cell defines."""
+    names = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    return names + [target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
+                    if isinstance(target, ast.Name)]
+
+
+def _message(error):
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def _line_in(error, file):
+    """Return the last line of the hand-in that an exception passed through, 0 if there is none."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename == file:
+        line = error.lineno or 0
+    return int(line)
 
 
 def serve(requests, replies):
@@ -131,7 +263,8 @@ def serve(requests, replies):
         header, body = frames.lengths(prefix)
         request = frames.unpack(_read(requests, header), _read(requests, body))
         try:
-            reply = frames.pack(actions[request.pop("do")](**request))
+            most = request.pop("most_header"), request.pop("most_body")
+            reply = frames.pack(actions[request.pop("do")](**request), *most)
         except BaseException as error:                    # SystemExit and KeyboardInterrupt are the hand-in's, too
             reply = frames.pack(worker.error(error))
         view = memoryview(reply)

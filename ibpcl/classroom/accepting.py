@@ -1,0 +1,114 @@
+"""Return values of students, in the form that the judge compares: lists are arrays or tuples, dicts are read by name.
+
+Only what has one meaning is accepted.  A gradient with additional axes of length one, as ``keepdims`` leaves them, has
+the same numbers in the same order; one with an axis too few does not show which axis it was.
+"""
+
+import ast
+
+import numpy as np
+
+SPELLINGS = ("{}", "d{}", "d_{}", "grad_{}", "g_{}")
+MOST_SHOWN = 20
+
+
+class Accepted:
+    """Brings the answers of a hand-in into the form that an assignment asks for.
+
+    Parameters
+    ----------
+    assignment : ibpcl.classroom.assignment.Assignment
+    """
+
+    def __init__(self, assignment):
+        self.tasks = {task.function: task for task in assignment.tasks if task.kind == "vjp"}
+        self.parameters = _parameters(assignment)
+
+    def output(self, out):
+        """Return the output of a forward: a list of numbers as an array, a list of arrays as a tuple."""
+        return _as_array(out) if isinstance(out, list) else out
+
+    def gradients(self, function, inputs, out):
+        """Return the gradients that a function returns.
+
+        Parameters
+        ----------
+        function : str
+        inputs : sequence
+            Those of the forward, in its order.
+        out : object
+            From the hand-in, so anything.
+        """
+        task = self.tasks.get(function)
+        if task is None:
+            return out
+        out = _by_name(out, task.wrt)
+        if isinstance(out, list):
+            out = tuple(out) if len(task.wrt) > 1 else _as_array(out)
+        names = self.parameters.get(task.forward, ())
+        shapes = {name: np.shape(value) for name, value in zip(names, inputs, strict=False)}
+        if not isinstance(out, tuple):
+            return _fitting(out, shapes.get(task.wrt[0])) if len(task.wrt) == 1 else out
+        wanted = [shapes.get(name) for name in task.wrt]
+        wanted += [None] * (len(out) - len(wanted))
+        return tuple(map(_fitting, out, wanted))
+
+
+def skipped_cells(skipped, handin):
+    """Return a sentence for each cell of a notebook that failed, from the answer of the worker.
+
+    Parameters
+    ----------
+    skipped : object
+        From the box, so not to be trusted.
+    handin : ibpcl.classroom.handin.HandIn
+    """
+    told = []
+    for item in skipped if isinstance(skipped, (list, tuple)) else ():
+        if not isinstance(item, (list, tuple)) or len(item) != 4:
+            continue
+        cell, line, kind, message = item
+        if type(cell) is int and type(line) is int and type(kind) is str and type(message) is str:
+            place = handin.place(line) if line else f"code cell {cell} of {handin.file}"
+            reason = f"{kind}: {message}" if message else kind
+            told.append(f"skipped: {place} raises {reason[:200]}, so the rest of the cell did not run"
+                        if kind not in ("ImportError", "ModuleNotFoundError")
+                        else f"skipped: {place}: {reason[:200]}")
+    return told[:MOST_SHOWN]
+
+
+def _by_name(out, names):
+    """Return the values of a dict in the order of the names, if it has each of them; else what came."""
+    if not isinstance(out, dict) or len(out) != len(names):
+        return out
+    for spelling in SPELLINGS:
+        keys = [spelling.format(name) for name in names]
+        if set(keys) == set(out):
+            return tuple(out[key] for key in keys)
+    return out
+
+
+def _fitting(value, shape):
+    """Return a gradient without the axes of length one that its input does not have."""
+    value = _as_array(value) if isinstance(value, list) else value
+    if shape is None or not isinstance(value, np.ndarray) or value.ndim <= len(shape):
+        return value
+    squeezed = [n for n in value.shape if n != 1]
+    return value.reshape(shape) if squeezed == [n for n in shape if n != 1] else value
+
+
+def _as_array(values):
+    """Return nested lists of numbers as an array; a list of other things as a tuple."""
+    try:
+        array = np.array(values)
+    except (ValueError, TypeError, OverflowError):
+        array = None
+    if array is not None and array.dtype.kind in "biuf" and not any(isinstance(each, np.ndarray) for each in values):
+        return array
+    return tuple(values)
+
+
+def _parameters(assignment):
+    """Return {function: names of its parameters} of the reference, which is trusted."""
+    return {node.name: tuple(argument.arg for argument in node.args.args)
+            for node in ast.parse(assignment.source()).body if isinstance(node, ast.FunctionDef)}

@@ -1,0 +1,291 @@
+"""The hand-ins of a class: for each student the files that count, and everything that was not looked at.
+
+A hand-in names its student itself (``STUDENT``).  The name that a platform gives to a file or folder decides only where
+the file names nobody, where two students claim one id, or where a roster knows better.
+"""
+
+import contextlib
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ibpcl.classroom import platforms, variants
+from ibpcl.classroom.attribution import refuse_contradiction, related, student_of
+from ibpcl.classroom.choosing import Misfit, attempt_of, choose, is_blank, natural
+from ibpcl.classroom.collected import SCHEMA, collected_ids
+from ibpcl.classroom.handin import HandIn, from_candidate, has_words, opened
+from ibpcl.classroom.late import handed_in
+from ibpcl.classroom.printable import printable
+from ibpcl.classroom.reading import process
+from ibpcl.classroom.students import Roster, folded, shown, variant_id
+from ibpcl.classroom.units import Unit
+from ibpcl.errors import UserError
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt of a student.
+
+    Attributes
+    ----------
+    handin : HandIn
+    name : str
+        Path of the file in the folder of hand-ins.
+    label : str
+        What the platform, or the folder, calls the attempt.
+    order : tuple
+        Later attempts have larger ones.
+    late : bool
+        Whether the platform marks it as late.
+    """
+
+    handin: HandIn
+    name: str
+    label: str
+    order: tuple
+    late: bool
+
+
+@dataclass
+class Found:
+    """The hand-in of one student.
+
+    Attributes
+    ----------
+    student : str
+    origin : str
+        Name of the file or folder.
+    attempts : list of Attempt
+        From the first to the last; empty if nothing can be graded.
+    reason : str
+        Why nothing can be graded.
+    notes : list of str
+        For the teacher.
+    ignored : list of (str, str)
+        Names of files that were not looked at, and why.
+    said : dict
+        The names in the last attempt.
+    """
+
+    student: str
+    origin: str
+    attempts: list = field(default_factory=list)
+    reason: str = ""
+    notes: list = field(default_factory=list)
+    ignored: list = field(default_factory=list)
+    said: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The hand-ins of a class.
+
+    Attributes
+    ----------
+    platform : str
+    found : list of Found
+        By student.
+    ignored : list of (str, str)
+        What belongs to no student, and why it was not looked at.
+    missing : list of ibpcl.classroom.students.Student
+        Who is in the roster and did not hand in.
+    unknown : list of str
+        Students who handed in and are not in the roster.
+    """
+
+    platform: str
+    found: list
+    ignored: list
+    missing: list
+    unknown: list
+
+    def to_dict(self):
+        """Return plain values: what ``collection.json`` holds."""
+        students = [{"student": each.student, "origin": each.origin, "reason": each.reason, "notes": each.notes,
+                     "attempts": [{"file": one.name, "attempt": one.label, "late": one.late,
+                                   "time": handed_in(one.label, one.order[1]),
+                                   "sha256": one.handin.sha256} for one in each.attempts],
+                     "ignored": [list(pair) for pair in each.ignored]} for each in self.found]
+        missing = [{"student": each.id, "name": each.full_name, "email": each.email} for each in self.missing]
+        return printable({"schema": SCHEMA, "platform": self.platform, "students": students,
+                        "ignored": [list(pair) for pair in self.ignored], "missing": missing, "unknown": self.unknown})
+
+
+def collect(path, assignment=None, key=variants.PUBLIC, platform=None, roster=None, any_form=False):
+    """Return the hand-ins in a folder, or in the zip that a platform makes of a class.
+
+    Parameters
+    ----------
+    path : path
+    assignment : Assignment, optional
+        The one that is graded; by default, the one that each file names.
+    key : bytes
+    platform : str, optional
+        One of :data:`ibpcl.classroom.platforms.PLATFORMS`; guessed if not given.
+    roster : Roster, optional
+    any_form : bool
+        Accept a class whose forms are not those that the key gives.
+
+    Raises
+    ------
+    UserError
+        If there is no hand-in, or most of them have a form that the key does not give.
+    """
+    roster = roster or Roster()
+    with _folder(Path(path)) as (folder, left_out):
+        folder = platforms.unwrapped(folder)
+        platform = platform or platforms.guess(list(folder.iterdir()))
+        units, ignored = platforms.units(folder, platform, collected_ids(folder))
+        if not units:
+            raise UserError(f"class: {path} has no hand-in ({platform}); see --from")
+        if len(units) == 1 and _holds_a_class(folder, units[0], assignment):
+            folder = folder / units[0].pieces[0].name.split("/")[0]
+            units, ignored = platforms.units(folder, platform)
+        read = [(unit, *_attempts(unit, assignment)) for unit in units]
+    found = _by_student(read, roster, assignment, key)
+    if assignment is not None and not any_form:
+        refuse_contradiction(found, assignment, key)
+    ids = {folded(each.student) for each in found}
+    missing = [student for student in roster.students if folded(student.id) not in ids]
+    unknown = [each.student for each in found if len(roster) and roster.get(each.student) is None]
+    return Collection(platform, found, [*map(tuple, left_out), *ignored], missing, unknown)
+
+
+def hand_in(folder, assignment, student, key=variants.PUBLIC, words=()):
+    """Return the one hand-in in a student's folder: the last attempt that can be graded.
+
+    Parameters
+    ----------
+    folder : path
+    assignment : Assignment
+    student : str
+        The id that the platform has; the id in the file counts instead where it looks like the same person's.
+    key : bytes
+    words : sequence of str
+        Other names of the student.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    unit = Unit(folded(student), student, certain=True, words=tuple(filter(None, words)))
+    for path in sorted(Path(folder).iterdir()):
+        unit.add(path)
+    attempts, reason, _, said = _attempts(unit, assignment)
+    if not attempts:
+        raise UserError(reason)
+    if related(shown(said.get("STUDENT", "")), unit):
+        student = student_of(unit, said, Roster(), {}, {}, assignment, key)[0]
+    return attempts[-1].handin._replace(student=student)
+
+
+@contextlib.contextmanager
+def _folder(path):
+    """Give the folder of the hand-ins, unpacked if it is a zip, and what could not be unpacked."""
+    if path.is_dir():
+        yield path, []
+        return
+    if not path.is_file() or path.suffix.lower() != ".zip":
+        raise UserError(f"class: there is no folder or zip {path}")
+    with tempfile.TemporaryDirectory(prefix="ibpcl-class-") as target:
+        try:
+            left_out = process.ask(do="unpack", path=str(path.absolute()), target=target)["ignored"]
+        except process.ReadingError as error:
+            raise UserError(f"class: {path}: {error}") from None
+        yield Path(target), left_out
+
+
+def _holds_a_class(folder, unit, assignment):
+    """Return whether the only folder is that of a class: its files name several students, in a place for each."""
+    if not unit.pieces or not (folder / unit.pieces[0].name.split("/")[0]).is_dir():
+        return False
+    try:
+        answer = opened([(piece.path, piece.name) for piece in unit.pieces], assignment)
+    except UserError:
+        return False
+    places = defaultdict(set)
+    for candidate in answer["candidates"]:
+        student = candidate["facts"] and candidate["facts"]["said"].get("STUDENT")
+        if student:
+            places[variant_id(student)].add(candidate["name"].split("/")[1])
+    return len(places) > 1 and len(set.union(*places.values())) >= len(places)
+
+
+def _attempts(unit, assignment):
+    """Return the attempts of a unit, why there is none, notes, and the names in the file that counts or is nearest."""
+    if not unit.pieces:
+        unit.ignored = unit.ignored or [(unit.student, "an empty folder")]
+        return [], f"class: there is no Python file or notebook in {unit.student}", [], {}
+    try:
+        answer = opened([(piece.path, piece.name) for piece in unit.pieces], assignment)
+    except UserError as error:
+        return [], str(error), [], {}
+    unit.ignored += [tuple(pair) for pair in answer["ignored"]]
+    groups = defaultdict(list)
+    for candidate in answer["candidates"]:
+        piece = unit.pieces[candidate["piece"]]
+        candidate["order"] = piece.order
+        groups[piece.attempt or attempt_of(candidate["name"])].append(candidate)
+    attempts, reasons, notes, said = [], [], [], {}
+    for label, candidates in groups.items():
+        try:
+            choice = choose(candidates, assignment, unit.student)
+        except Misfit as error:
+            reasons.append(str(error))
+            said = said or error.said
+            continue
+        notes += choice.notes
+        attempts.append(_attempt(choice.candidate, unit, label))
+    attempts = _distinct(attempts, assignment)
+    if attempts:
+        notes += reasons
+        return attempts, "", notes, attempts[-1].handin.facts["said"]
+    others = ", ".join(name for name, _ in unit.ignored[:5])
+    nothing = f"class: there is no Python file or notebook in {unit.student}" + (f", only {others}" if others else "")
+    return [], "; ".join(reasons) or nothing, notes, said
+
+
+def _attempt(candidate, unit, label):
+    piece = unit.pieces[candidate["piece"]]
+    handin = from_candidate(candidate, piece.path, unit.student)
+    order = (piece.order, candidate["time"], natural(label or candidate["name"]))
+    return Attempt(handin, candidate["name"], label, order, piece.late)
+
+
+def _distinct(attempts, assignment):
+    """Return attempts in order; the same text counts once, and a blank stub only where there is nothing else."""
+    kept = {}
+    for attempt in sorted(attempts, key=lambda each: each.order):
+        kept.pop(attempt.handin.sha256, None)
+        kept[attempt.handin.sha256] = attempt
+    filled = [each for each in kept.values() if not is_blank({"facts": each.handin.facts}, assignment)]
+    return filled or list(kept.values())
+
+
+def _by_student(read, roster, assignment, key):
+    """Return what each student handed in, by student."""
+    claims = defaultdict(list)
+    for unit, _, _, _, said in read:
+        if has_words(said.get("STUDENT", "")):
+            claims[variant_id(said["STUDENT"])].append(unit)
+    owners = {variant_id(unit.student): unit for unit, *_ in read}
+    students = {}
+    for unit, attempts, reason, notes, said in read:
+        student, note = student_of(unit, said, roster, claims, owners, assignment, key)
+        origin = unit.pieces[0].name.split("/")[0] if unit.pieces else unit.student
+        one = students.setdefault(folded(student), Found(student, origin))
+        one.notes += [*notes, *([note] if note else [])]
+        one.ignored += unit.ignored
+        one.reason, one.said = reason or one.reason, said or one.said
+        one.attempts += [Attempt(each.handin._replace(student=student), each.name, each.label, each.order, each.late)
+                         for each in attempts]
+    for one in students.values():
+        one.attempts = _distinct(one.attempts, assignment)
+        if one.attempts:
+            one.notes += [one.reason] if one.reason else []
+            one.reason, one.said = "", one.attempts[-1].handin.facts["said"]
+        if len(one.attempts) > 1:
+            one.notes.append(f"{len(one.attempts)} attempts: {', '.join(each.name for each in one.attempts[-5:])}")
+    return [students[name] for name in sorted(students, key=natural)]

@@ -1,0 +1,83 @@
+"""Ways to run or import a text that the judge has not seen, found in the syntax tree.
+
+The box does not rest on this.  Code that is packed into a text cannot be compared with other hand-ins, and no task
+needs it.  Names that are put together while the program runs are not found; the packed text itself is flagged.
+"""
+
+import ast
+
+NAMES = ("__import__", "eval", "exec", "compile", "__builtins__", "__loader__")
+ATTRIBUTES = ("__import__", "eval", "exec", "__builtins__", "__loader__")
+
+LONG_TEXT = 1500            # characters of a text in the code that is not the derivation
+MANY_CONSTANTS = 500        # in one list
+
+
+def uses(tree):
+    """Return the forbidden names that a text uses: plainly, as attributes, or as texts that look them up.
+
+    Parameters
+    ----------
+    tree : ast.Module
+
+    Returns
+    -------
+    list of (int, str)
+        Line and name, in the order of the lines.
+
+    Examples
+    --------
+    >>> uses(ast.parse("f = np.__builtins__['ex' + 'ec']\\ng = getattr(np, 'eval')\\nprint('eval is a word')"))
+    [(1, '__builtins__'), (1, 'exec'), (2, 'eval')]
+    """
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in NAMES:
+            found.add((node.lineno, node.id))
+        elif isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES:
+            found.add((node.lineno, node.attr))
+        elif isinstance(node, (ast.Subscript, ast.Call)):
+            keys = [node.slice] if isinstance(node, ast.Subscript) else node.args
+            texts = [piece for key in keys for piece in _text(key).split(".")]
+            found.update((node.lineno, text) for text in texts if text in NAMES)
+    return sorted(found)
+
+
+def packed(tree):
+    """Return what may be code or answers in disguise, as (line, words): flags, no more.
+
+    Parameters
+    ----------
+    tree : ast.Module
+
+    Returns
+    -------
+    list of (int, str)
+    """
+    plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    plain |= {id(node.value) for node in tree.body if isinstance(node, ast.Assign)
+              and any(isinstance(target, ast.Name) and target.id == "DERIVATION" for target in node.targets)}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and id(node) not in plain:
+            if len(node.value) > LONG_TEXT:
+                found.append((node.lineno, f"holds a text of {len(node.value)} characters"))
+        elif isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+            count = sum(isinstance(each, (ast.Constant, ast.UnaryOp)) for each in ast.iter_child_nodes(node))
+            if count > MANY_CONSTANTS:
+                found.append((node.lineno, f"holds {count} constants"))
+    return found
+
+
+def _text(node):
+    """Return the text that an expression of constants makes, "" if it is something else."""
+    pieces, waiting = [], [node]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            pieces.append(each.value)
+        elif isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
+            waiting += [each.right, each.left]
+        else:
+            return ""
+    return "".join(pieces)

@@ -1,0 +1,143 @@
+"""All feedback pages in one zip, named so that a platform gives each to its student.
+
+===========  ==========================================================  ===============================
+platform     names in the zip                                            needs
+===========  ==========================================================  ===============================
+moodle       ``Full name_7_assignsubmission_file_/feedback.html``        the grading worksheet
+canvas       ``name_USER_ATTACHMENT_feedback.html``                      the downloaded submissions
+brightspace  the downloaded folder, ``/feedback.html`` in it             the downloaded submissions
+others       ``STUDENT/feedback.html``
+===========  ==========================================================  ===============================
+
+Moodle: "Upload multiple feedback files in a zip".  Canvas: "Upload Submissions", which needs the
+number of the attachment that each student handed in.  Brightspace: "Add Feedback Files".
+"""
+
+import re
+import zipfile
+from pathlib import Path
+
+from ibpcl.classroom.handout import zipped
+from ibpcl.classroom.matching import Matcher, number_at_end
+from ibpcl.classroom.students import folder_name
+from ibpcl.errors import UserError
+from ibpcl.storage import read_text, write_bytes
+
+CANVAS = re.compile(r"(?P<name>[^_/]*)(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_")
+BRIGHTSPACE = re.compile(r"(?P<ids>\d+-\d+) - (?P<name>.+?) - .+")
+
+
+def write(records, system, out, filled=None, roster=None, downloads=None):
+    """Write the zip of all feedback pages.
+
+    Parameters
+    ----------
+    records : ibpcl.classroom.records.Records
+    system : str
+        A platform; one without names of its own gets a folder per student.
+    out : path
+    filled : ibpcl.classroom.worksheets.Filled, optional
+        The platform's table.
+    roster : ibpcl.classroom.students.Roster, optional
+    downloads : path, optional
+        Folder or zip of the hand-ins as the platform named them.
+
+    Returns
+    -------
+    list of str
+        Who is not in the zip, and why, one line each.
+
+    Raises
+    ------
+    UserError
+        If what the platform's names are made of is missing.
+    """
+    students = [result.student for result in records.results]
+    matcher = Matcher(students, roster)
+    if system == "moodle":
+        names = _moodle(students, filled, roster)
+    elif system == "canvas":
+        names = _canvas(_entries(downloads, "canvas"), matcher, filled)
+    elif system == "brightspace":
+        names = _brightspace(_entries(downloads, "brightspace"), matcher)
+    else:
+        names = {student: f"{folder_name(student)}/feedback.html" for student in students}
+    files = {}
+    for student, name in names.items():
+        page = records.folder_of(student) / "feedback.html"
+        if page.exists():
+            files[name] = read_text(page)
+    write_bytes(Path(out), zipped(files))
+    missing = [student for student in students if student not in names]
+    if not missing:
+        return []
+    shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
+    return [f"the zip has no page for {len(missing)} students, whom {system} would not find: {shown}"]
+
+
+def _moodle(students, filled, roster):
+    """Return the names that Moodle reads: the second part is the participant's number."""
+    if filled is None and roster is None:
+        raise UserError("class: --feedback-zip for Moodle needs the participants' numbers: give the "
+                        "grading worksheet with --worksheet")
+    names = {}
+    for student in students:
+        full_name = number = ""
+        if filled is not None and student in filled.matches:
+            row = filled.sheet.rows[filled.matches[student]]
+            full_name = " ".join(row[at] for at in filled.layout.names)
+            number = number_at_end(row[0])
+        elif roster is not None and (person := roster.get(student)):
+            full_name, number = person.full_name, number_at_end(person.identifier)
+        if number:
+            # Moodle splits at underscores, and slashes make folders.
+            safe = re.sub(r'[_/\\:*?"<>|\x00-\x1f]+', " ", full_name or student).strip()
+            names[student] = f"{safe}_{number}_assignsubmission_file_/feedback.html"
+    return names
+
+
+def _canvas(entries, matcher, filled):
+    """Return the names that Canvas reads: user and attachment, as in the file handed in."""
+    by_user = {}
+    if filled is not None:
+        for student, at in filled.matches.items():
+            for cell in filled.layout.about(filled.sheet.rows[at])[0]:
+                by_user.setdefault(cell.strip(), student)
+    names = {}
+    for entry in entries:
+        found = CANVAS.match(Path(entry).name)
+        if found is None:
+            continue
+        student = by_user.get(found["user"]) or matcher.by_id(found["user"], found["name"])
+        if student:
+            names[student] = f"{found['name']}_{found['user']}_{found['attachment']}_feedback.html"
+    return names
+
+
+def _brightspace(entries, matcher):
+    """Return the names that Brightspace reads: the folder of each submission."""
+    names = {}
+    for entry in entries:
+        for part in Path(entry).parts:
+            found = BRIGHTSPACE.fullmatch(part)
+            student = found and (matcher.by_id(*found["ids"].split("-"))
+                                 or matcher.by_name(found["name"]) or matcher.by_id(found["name"]))
+            if student:
+                names[student] = f"{part}/feedback.html"
+    return names
+
+
+def _entries(downloads, system):
+    """Return the paths within a folder or zip of downloaded hand-ins."""
+    if downloads is None:
+        raise UserError(f"class: --feedback-zip for {system} needs the names of the files handed "
+                        "in: give the downloaded folder or zip with --downloads")
+    path = Path(downloads)
+    if path.is_dir():
+        return [str(each.relative_to(path)) for each in sorted(path.rglob("*"))]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UserError(f"class: {path} is neither a folder nor a zip that can be read: {error}") \
+            from None

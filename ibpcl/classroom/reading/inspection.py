@@ -1,0 +1,211 @@
+"""Facts about a hand-in from its text alone: names, imports, functions, and reasons to refuse it."""
+
+import ast
+import re
+import sys
+import time
+import warnings
+
+from ibpcl.classroom import escapes
+from ibpcl.classroom.reading import notebooks
+from ibpcl.classroom.reading.newer import newer_syntax
+from ibpcl.classroom.reading.texts import clean
+
+NAMES = ("ASSIGNMENT", "FORM", "STUDENT", "DERIVATION")
+# Modules of the standard library in daily use that open no file and start nothing.
+HARMLESS = ("__future__", "abc", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum",
+            "fractions", "functools", "itertools", "math", "numbers", "operator", "string", "textwrap", "time",
+            "typing", "typing_extensions", "warnings")
+# Packages for scratch cells.  None exists in the box, so in a notebook their import fails there and costs nothing.
+SCRATCH = ("matplotlib", "mpl_toolkits", "seaborn", "pandas", "plotly", "bokeh", "altair", "PIL", "IPython",
+           "ipywidgets", "tqdm", "google", "pytest", "sympy", "sklearn", "nbformat", "jupyter", "ipytest")
+CATCHING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+# Seconds of processor time for parsing, and more for each million characters: a text is parsed again and again.
+MOST_PARSING, MORE_PARSING = 1.5, 5.0
+MOST_FOUND = 200            # of each kind that is reported
+MOST_ANSWERS = 2000         # nodes in the literal of ANSWERS
+
+
+def inspect(source):
+    """Return the facts about a text as plain values.
+
+    Parameters
+    ----------
+    source : str
+
+    Returns
+    -------
+    dict
+        ``error`` is None or ``[line, words]``; ``said`` has the constants that the kit knows; ``imports`` and ``uses``
+        are lists of ``[line, name]`` that may have to be refused; ``suspicions`` of ``[line, words]``; ``functions``
+        is {name: whether it is filled in}, ``methods`` {name: its class}; ``skipped`` and ``markdown`` have the
+        reasons for skipped cells and the texts of Markdown cells.
+    """
+    found = {"error": None, "said": {}, "imports": [], "uses": [], "suspicions": [], "functions": {},
+             "methods": {},
+             "skipped": notebooks.skipped(source)[:MOST_FOUND], "markdown": notebooks.markdown(source)}
+    start = time.process_time()
+    try:
+        tree = _parsed(source)
+        if time.process_time() - start > MOST_PARSING + MORE_PARSING * len(source) / 1e6:
+            found["error"] = [0, "takes Python too long to parse; is one expression or f-string very long?"]
+            return found
+        found["said"] = {name: value for node in tree.body for name, value in _said(node)}
+        guard = _Guards(tree, SCRATCH if source.startswith(notebooks.FIRST_LINE) else ())
+        for node in ast.walk(tree):
+            _look(node, guard, found)
+        found["methods"] = {each.name: node.name for node in tree.body if isinstance(node, ast.ClassDef)
+                            for each in node.body if isinstance(each, ast.FunctionDef)}
+        found["functions"] = {node.name: not _is_blank(node) for node in tree.body
+                              if isinstance(node, ast.FunctionDef)}
+        found["uses"] = [list(pair) for pair in escapes.uses(tree)[:MOST_FOUND]]
+        packed = [list(pair) for pair in escapes.packed(tree)[:MOST_FOUND]]
+        found["suspicions"] = packed + suspicions(tree)
+    except SyntaxError as error:
+        words = newer_syntax(source, error) or clean(error.msg or "")
+        found["error"] = [error.lineno or 0, f"is not Python: {words}"]
+        found["said"] = _said_by_lines(source)
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        found["error"] = [0, f"is not Python: {clean(str(error)) or type(error).__name__}"]
+        found["said"] = _said_by_lines(source)
+    return found
+
+
+def suspicions(tree):
+    """Return what looks like numerical differentiation in gradient functions, as [line, words]."""
+    found = []
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for name, node in functions.items():
+        forward = name.removesuffix("_vjp")
+        for inner in ast.walk(node) if name.endswith("_vjp") else ():
+            if len(found) >= MOST_FOUND:
+                return found
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == forward:
+                found.append([inner.lineno, f"{name} calls {forward}"])
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, complex):
+                found.append([inner.lineno, f"{name} computes with complex numbers"])
+    return found
+
+
+def _parsed(source):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(source)
+        if not source.startswith(notebooks.FIRST_LINE):   # of a notebook each cell was compiled already
+            compile(tree, "handin", "exec", dont_inherit=True)
+    return tree
+
+
+def _said(node):
+    """Yield name and value of a constant that the kit knows."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or len(targets) != 1:
+        return
+    name = targets[0].id if isinstance(targets[0], ast.Name) else ""
+    if name in NAMES and isinstance(node.value, ast.Constant):
+        value = node.value.value
+        if isinstance(value, int) and abs(value) < 10**30:
+            value = str(value)                            # STUDENT = 12345
+        if isinstance(value, str):
+            yield name, clean(value)
+    if name == "ANSWERS" and node.value is not None:
+        nodes = sum(1 for _ in zip(ast.walk(node.value), range(MOST_ANSWERS + 1), strict=False))
+        try:
+            answers = ast.literal_eval(node.value) if nodes <= MOST_ANSWERS else None
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            answers = None
+        if isinstance(answers, dict):
+            yield name, _plain(answers)
+
+
+def _plain(value):
+    """Return a literal as JSON can hold it; the judge accepts numbers, texts and dictionaries of these only."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, int) and abs(value) >= 1 << 53:
+        return None
+    if isinstance(value, str):
+        return clean(value)
+    return value if value is None or isinstance(value, (int, float)) else None
+
+
+def _said_by_lines(source):
+    """Return the names of a text that does not parse, line by line, so that it is known whose it is."""
+    found = {}
+    for name in NAMES[:3]:
+        match = re.search(rf"^{name}\s*=\s*([\"'])([^\"'\n\\]{{0,200}})\1", source, flags=re.MULTILINE)
+        if match:
+            found[name] = clean(match[2])
+    return found
+
+
+def _look(node, guard, found):
+    """Add what a node imports that may have to be refused."""
+    for name in _imported(node):
+        top = name.split(".")[0]
+        if top not in HARMLESS and not guard.holds(node, top) and len(found["imports"]) < MOST_FOUND:
+            found["imports"].append([node.lineno, clean(name)])
+
+
+def _imported(node):
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return ["" if node.level else node.module or ""]
+    return []
+
+
+class _Guards:
+    """The imports of a module that never run in the box, or whose failure is caught.
+
+    Packages that are neither the standard library's nor NumPy and SciPy do not exist in the box, so an import of one
+    in a ``try`` fails there as it does on a machine without it.
+    """
+
+    def __init__(self, tree, scratch):
+        self.never, self.caught, self.scratch = set(), set(), scratch
+        renamed = any(isinstance(node, ast.Name) and node.id in ("__name__", "TYPE_CHECKING")
+                      and not isinstance(node.ctx, ast.Load) for node in ast.walk(tree))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and not renamed and _is_main(node.test):
+                self.never.update(id(inner) for each in node.body for inner in ast.walk(each))
+            if isinstance(node, ast.Try) and any(map(_catches, node.handlers)):
+                self.caught.update(id(inner) for each in node.body for inner in ast.walk(each))
+
+    def holds(self, node, package):
+        """Return whether the import of a package at this node does no harm."""
+        if package in self.scratch or id(node) in self.never:
+            return True
+        return id(node) in self.caught and package not in sys.stdlib_module_names
+
+
+def _is_main(test):
+    """Return whether a condition is ``__name__ == "__main__"`` or ``TYPE_CHECKING``."""
+    if isinstance(test, ast.Name):
+        return test.id == "TYPE_CHECKING"
+    return (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
+            and {ast.dump(test.left), ast.dump(test.comparators[0])}
+            == {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))})
+
+
+def _catches(handler):
+    """Return whether a handler catches the failure of an import."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in CATCHING) for kind in kinds)
+
+
+def _is_blank(node):
+    """Return whether a function is as the stub has it: nothing but documentation and NotImplementedError."""
+    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    return all(isinstance(each, ast.Pass) or _raises_not_implemented(each) or _is_ellipsis(each) for each in body)
+
+
+def _raises_not_implemented(node):
+    if not isinstance(node, ast.Raise):
+        return False
+    raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+
+
+def _is_ellipsis(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,0 +1,73 @@
+r"""LaTeX in a string that is not raw: ``"\theta"`` means a Greek letter to its author and a tab to Python.
+
+The stubs of earlier versions ask for the derivation in such a string.  A backslash that begins a LaTeX command there is
+doubled, so that Python reads the text that was meant.  Lines keep their numbers; a text that was escaped as Python asks
+stays as it is.
+"""
+
+import re
+
+START = re.compile(r"^DERIVATION[ \t]*(?::[ \t]*str[ \t]*)?=[ \t]*\(?\s*(?P<prefix>[A-Za-z]{0,2})"
+                   r"(?P<quotes>\"\"\"|'''|\"|')", re.MULTILINE)
+# Commands that begin like Python's escapes for a new line and a tab.
+COMMANDS = frozenset((
+    "nabla", "natural", "ne", "nearrow", "neg", "neq", "newcommand", "newline", "newpage",
+    "nexists", "ngeq", "ni", "nicefrac", "nleq", "nmid", "noindent", "nolimits", "nonumber", "norm",
+    "normalsize", "not", "notag", "notin", "nparallel", "nsubseteq", "nu", "nwarrow", "tag", "tan",
+    "tanh", "tau", "tbinom", "tcolorbox", "text", "textbf", "textit", "textnormal", "textrm",
+    "textsc", "textsf", "textstyle", "texttt", "textup", "tfrac", "th", "therefore", "theta",
+    "thetaup", "thinspace", "tilde", "times", "tiny", "title", "to", "top", "tr", "trace",
+    "triangle", "triangleleft", "triangleq", "triangleright",
+))
+ALWAYS = "abfrv"            # Python's escapes for a bell, a backspace and the like: nobody types these
+
+
+def mended(source):
+    """Return the text of a program in which the derivation is what its author typed."""
+    pieces, at = [], 0
+    for found in START.finditer(source):
+        if found.start() < at:
+            continue
+        end = _end(source, found.end(), found["quotes"])
+        if end is None or found["prefix"].lower() not in ("", "u"):
+            continue
+        pieces += [source[at:found.end()], _doubled(source[found.end():end])]
+        at = end
+    return "".join([*pieces, source[at:]])
+
+
+def _end(source, start, quotes):
+    """Return where a string ends, None if it does not."""
+    at = start
+    while at < len(source):
+        if source[at] == "\\":
+            at += 2
+        elif source.startswith(quotes, at):
+            return at
+        elif source[at] == "\n" and len(quotes) == 1:
+            return None
+        else:
+            at += 1
+    return None
+
+
+def _doubled(body):
+    """Return the body of a string with a second backslash before every LaTeX command."""
+    return re.sub(r"\\(.|\n)([A-Za-z0-9{]*)", _one, body, flags=re.DOTALL)
+
+
+def _one(found):
+    whole, first, rest = found[0], found[1], found[2]
+    word = re.match(r"[A-Za-z]*", first + rest)[0] if first.isalpha() else ""
+    if first in ALWAYS or (first in "nt" and word in COMMANDS):
+        return "\\" + whole
+    digits = {"x": 2, "u": 4, "U": 8}.get(first)
+    if digits is not None:
+        hexadecimal = re.match(r"[0-9a-fA-F]*", rest)[0]
+        return whole if len(hexadecimal) >= digits else "\\" + whole
+    if first == "N":
+        return whole if rest.startswith("{") else "\\" + whole
+    if first.isalpha() and first not in "nt":
+        return "\\" + whole                               # Python keeps the backslash, and warns
+    return whole
+

@@ -1,0 +1,127 @@
+"""A notebook becomes one Python text in cells: code to run cell by cell, Markdown as comments.
+
+The text begins with :data:`FIRST_LINE`; each cell begins with a line such as ``# %% code cell 3`` or
+``# %% [markdown]``.  Outputs are left out.  A cell that is not Python is a comment, below a line that gives the reason,
+so what the other cells define still counts.
+"""
+
+import json
+import re
+import warnings
+from typing import NamedTuple
+
+from ibpcl.classroom.reading.latex import mended
+from ibpcl.classroom.reading.magics import as_python
+from ibpcl.classroom.reading.texts import clean, with_plain_lines
+
+FIRST_LINE = "# %% notebook"
+CODE_CELL = re.compile(r"^# %% code cell (\d+)$", re.MULTILINE)
+MARKDOWN_CELL = "# %% [markdown]"
+SKIPPED = re.compile(r"^# skipped: (.*)$", re.MULTILINE)
+PICTURE = re.compile(r"\(data:image/[^)]{100,}\)")
+
+
+class NotNotebook(ValueError):
+    """A text that is not a notebook; the message gives the reason."""
+
+
+class Place(NamedTuple):
+    """A place in a notebook: the number of the code cell and the line in it, both from 1."""
+
+    cell: int
+    line: int
+
+
+def source_of(text):
+    """Return the Python text of a notebook.
+
+    Parameters
+    ----------
+    text : str
+        The notebook, of format 3 or 4, as JSON.
+
+    Raises
+    ------
+    NotNotebook
+        If it is not one.
+    """
+    pieces, number = [FIRST_LINE], 0
+    for kind, content in _cells(text):
+        content = with_plain_lines(clean(content)).rstrip()
+        if kind == "code":
+            number += 1
+            pieces += ["", f"# %% code cell {number}", *_code(content, number)]
+        elif kind in ("markdown", "heading", "raw") and content:
+            lines = PICTURE.sub("(a picture)", content).split("\n")
+            pieces += ["", MARKDOWN_CELL, *(f"# {line}".rstrip() for line in lines)]
+    return "\n".join(pieces) + "\n"
+
+
+def place(source, line):
+    """Return the place of a line of the text that :func:`source_of` made, None in any other text.
+
+    >>> place("# %% notebook\\n\\n# %% code cell 1\\nx = 1\\ny = 2\\n", 5)
+    Place(cell=1, line=2)
+    """
+    if not source.startswith(FIRST_LINE + "\n") or line < 1:
+        return None
+    lines = source.split("\n")[:line]
+    for at in range(len(lines) - 1, -1, -1):
+        found = CODE_CELL.fullmatch(lines[at])
+        if found:
+            return Place(int(found[1]), max(1, line - at - 1))
+    return None
+
+
+def markdown(source):
+    """Return the texts of the Markdown cells in the text that :func:`source_of` made."""
+    if not source.startswith(FIRST_LINE + "\n"):
+        return []
+    cells = re.split(r"^# %% ", source, flags=re.MULTILINE)
+    bodies = [cell.partition("\n")[2] for cell in cells if cell.startswith("[markdown]")]
+    return [re.sub(r"(?m)^# ?", "", body.rstrip()) for body in bodies]
+
+
+def skipped(source):
+    """Return the reasons why cells are skipped, as the text names them."""
+    return SKIPPED.findall(source) if source.startswith(FIRST_LINE + "\n") else []
+
+
+def _cells(text):
+    """Yield kind and content of every cell."""
+    try:
+        table = json.loads(text)
+        cells = table.get("cells")
+        if cells is None:
+            cells = [cell for sheet in table["worksheets"] for cell in sheet["cells"]]
+        for cell in cells:
+            content = cell.get("source", cell.get("input", ""))
+            yield str(cell["cell_type"]), content if isinstance(content, str) else "".join(content)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise NotNotebook("it is not a notebook of format 3 or 4") from None
+
+
+def _code(content, number):
+    """Return the lines of a code cell as they will run; all of them comments if the cell cannot."""
+    python, reason = as_python(content)
+    if not reason:
+        python = mended(python)
+        reason = syntax_error(python)
+    if reason:
+        lines = [line if line.startswith("# ") else f"# {line}" for line in python.split("\n")]
+        return [*lines, f"# skipped: code cell {number}: {reason}"]
+    # A line that looks like the head of a cell must not become one.
+    return [f"#{line[1:]} " if line.startswith("# %% ") else line for line in python.split("\n")]
+
+
+def syntax_error(text):
+    """Return why a cell is not Python, "" if it is."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "cell", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return f"line {error.lineno or 1} is not Python: {error.msg}"
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        return f"it is not Python: {error}"
+    return ""

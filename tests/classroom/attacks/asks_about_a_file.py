@@ -1,0 +1,6 @@
+# base: stub; most: 0; needs: tree; expect: raises (PermissionError|FileNotFoundError)
+_os = next(c for c in object.__subclasses__() if c.__name__ == "_wrap_close").__init__.__globals__
+
+
+def sample(eps, mu, scale):
+    raise ValueError(f"FOUND {_os['stat']('@secret@')}")
