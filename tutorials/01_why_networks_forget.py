@@ -313,10 +313,11 @@ plt.show()
 # * `vcl`: a Gaussian for each weight; the posterior of the last task is the prior of the next.  A weight that is
 #   known well has a small $\sigma$ and is held, a weight that was not needed keeps a large one and is free.
 # * `npbcl`: Gaussians too, and a binary mask for each task, learned under the Indian buffet process: each task uses a
-#   part of the connections, and the prior holds what earlier tasks use.  It is this package's default, not the paper's
-#   ELBO to the letter: the masks' divergence counts $\frac{1}{784}$, a weight that no task uses has no prior, and what
-#   a mask drops goes back to its prior.  With that divergence at full weight A/B loses some points in what follows; try
-#   it.
+#   part of the connections, and the prior holds what earlier tasks use.  `FIRST` holds the paper's link and
+#   temperatures.  Three things depart from the paper's ELBO: the divergence of the masks counts $\frac{1}{784}$, a
+#   weight that no task uses has no prior, and a weight that a mask drops goes back to its prior.  With that divergence
+#   at full weight A/B loses some points in what follows; try it.  The package's default has another link and
+#   other temperatures (tutorial 7).
 #
 # All four pass over a task's examples equally often: `EPOCHS`, which NPBCL divides between masked training and
 # fine-tuning.  The learning rates are *not* equal: a belief, whose mean and width must both move far, needs larger

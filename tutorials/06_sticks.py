@@ -201,7 +201,7 @@ print(check(kumaraswamy.sample, kumaraswamy.sample_vjp, (u, a, b), wrt=("a", "b"
 
 # %%
 def hasty_vjp(dlog_v, cache):
-    s, a, _, log_v = cache
+    s, a, b, log_v = cache
     da = -dlog_v * log_v / a
     db = dlog_v * s * np.exp(s - a * log_v) / a          # one division by b is missing
     return da.sum(axis=0), db.sum(axis=0)

@@ -197,7 +197,7 @@ print(check(concrete.sample, concrete.sample_vjp, (logistic, logit_theta, tau), 
 
 # %%
 def familiar_vjp(dz, cache):
-    z, complement, _ = cache                             # the complement is 1 - z
+    z, complement, tau = cache                           # the complement is 1 - z
     return dz * z * complement                           # and the temperature?
 
 
@@ -491,7 +491,7 @@ default, paper = Settings().mask_link, Settings.preset("paper").mask_link
 print(f"the default link is {default} and that of the preset 'paper' is {paper}")
 
 # %% [markdown]
-# The sticks arrive as `log_pi` (tutorial 2), so the logit is taken from the logarithm: $\operatorname{logit}\pi =
+# The sticks arrive as `log_pi` (tutorial 6), so the logit is taken from the logarithm: $\operatorname{logit}\pi =
 # \log\pi - \log(1 - e^{\log\pi})$.  Going through $\pi$ itself would lose both ends:
 
 # %%

@@ -68,7 +68,7 @@ rng = np.random.default_rng(5)
 #    z = \sigma\Bigl(\frac{\rho + \operatorname{logit}\pi + \ell}{\tau}\Bigr). $$
 #
 # Suppose the rest of the network hands us `dw`, the gradient of the objective at $w$.  The product rule splits it: $v$
-# receives $z \cdot$`dw`, the mask receives $v \cdot$`dw`.  From there it is what tutorials 1 and 3 derived, $\partial
+# receives $z \cdot$`dw`, the mask receives $v \cdot$`dw`.  From there it is what tutorials 2 and 7 derived, $\partial
 # v / \partial\mu = 1$, $\partial v / \partial\log\sigma = \sigma\varepsilon$ and $\partial z / \partial\rho = z (1 - z)
 # / \tau$; and $\operatorname{logit}\pi$ stands beside $\rho$ in a sum, so it receives the same.
 
@@ -115,10 +115,10 @@ print(check(one_weight, one_weight_vjp, {"mu": 0.5, "log_sigma": -1.0, "rho": 0.
 #
 # Backwards, stage by stage, with what arrives as `dlogit_pi`:
 #
-# * $\frac{d \operatorname{logit}\pi}{d \log\pi} = \frac{1}{1 - \pi}$ (tutorial 3);
+# * $\frac{d \operatorname{logit}\pi}{d \log\pi} = \frac{1}{1 - \pi}$ (tutorial 7);
 # * $\log\pi_k = \sum_{i \le k} \log v_i$ is a cumulative sum.  Stick $i$ is in all the sums with $k \ge i$, so
 #   $\texttt{dlog\_v}_i = \sum_{k \ge i} \texttt{dlog\_pi}_k$: the same sum **from the other end**;
-# * the sample's gradient with respect to $a$ and $b$ (tutorial 2), summed over samples;
+# * the sample's gradient with respect to $a$ and $b$ (tutorial 6), summed over samples;
 # * softplus: $\frac{d}{dx} \log(1 + e^x) = \sigma(x)$.
 
 # %%

@@ -138,7 +138,7 @@ plt.show()
 #
 # ## The figures
 
-# %% mystnb={"image": {"alt": "Two figures of the run. Masks of the three tasks as matrices. Shares of the network used by each task, split into new and shared weights, and the matrix of sharing."}}
+# %% mystnb={"image": {"alt": "Two figures of the run. Masks of the three tasks as images of pixels. Shares of the network used by each task, split into new and shared weights, and the matrix of sharing."}}
 figure, panels = plt.subplots(2, 1, figsize=(9, 7), layout="constrained")
 for axes, name in zip(panels, ("masks", "sharing"), strict=True):
     axes.imshow(plt.imread(folder / f"{name}.png"))
@@ -147,8 +147,9 @@ for axes, name in zip(panels, ("masks", "sharing"), strict=True):
 plt.show()
 
 # %% [markdown]
-# Each row of a mask is an input, each column a unit.  Rows come in bands: pixels that are inked in few letters have few
-# weights, for with the default link a weight is on only if the data ask for it (tutorial 7).  The next cell counts.
+# `masks.png` shows each mask of the first layer as an image: a pixel's colour is the share of the units in use to which
+# its weight is on.  With the default link a weight is on only if the data ask for it (tutorial 7): pixels that are
+# inked in few letters have few weights.  The next cell counts.
 #
 # ## The learner comes back
 
@@ -156,7 +157,8 @@ plt.show()
 stream = limited(SplitStream(registry.load("glyphs"), ((0, 1), (2, 3), (4, 5))), 500, 200)
 learner = ibpcl.load_run(folder).learner
 again = [np.mean(learner.predict(task.x_test, t).argmax(axis=1) == task.y_test) for t, task in enumerate(stream)]
-print("accuracies of the loaded learner:", again, "equal to the file's:", np.allclose(again, R[-1]))
+print("accuracies of the loaded learner:", np.round(again, 3).tolist())
+print("equal to the file's:", np.allclose(again, R[-1]))
 ink = stream[0].x_train.std(axis=0)
 faint, strong = ink <= np.quantile(ink, 0.25), ink >= np.quantile(ink, 0.75)
 in_use = [float(learner.masks(0)[0][pixels].mean()) for pixels in (faint, strong)]

@@ -225,7 +225,7 @@ def test_one_mask_for_all_tasks_is_one_mask():
         np.testing.assert_array_equal(learner.masks(t)[0], learner.masks(0)[0])
 
 
-def test_growth_keeps_old_heads_and_masks_exact_and_units_empty():
+def test_growth_keeps_old_heads_and_masks_exact():
     settings = dataclasses.replace(SMALL, expand=True, hidden=(3,), empty_units=2, expand_every=5)
     learner = NPBCL(settings, seed=1)
     learner.learn(Blobs(2)[0], progress=False)

@@ -1,7 +1,8 @@
 """What the paper says of the parts of its method and never measures: each part left out, or changed, alone.
 
-Every row differs from the first in one thing.  Growth, more and more epochs, and the weight of the masks' divergence
-have targets of their own (:mod:`ibpcl.paper.reproduce.variants`).
+Every row changes one setting of the first.  Without fine-tuning, a run also has fewer epochs.
+Growth, more and more epochs, and the weight of the masks' divergence have separate targets
+(:mod:`ibpcl.paper.reproduce.variants`).
 """
 
 from typing import NamedTuple
