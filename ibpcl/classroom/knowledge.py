@@ -22,7 +22,8 @@ ELEMENTARY = (
     np.exp, lambda x: np.exp(-x), np.tanh, np.square, np.cos, np.sin,
     lambda x: np.log(np.abs(x) + (x == 0)), lambda x: np.sqrt(np.abs(x)),
     lambda x: 1 / (x + (x == 0)), lambda x: 1 / (1 + np.exp(-x)),
-    lambda x: np.log1p(np.exp(np.minimum(x, 30))), np.abs, np.log1p, np.expm1,
+    lambda x: np.log1p(np.exp(np.minimum(x, 30))), np.abs,
+    lambda x: 1 / (2 + np.exp(x) + np.exp(-x)), lambda x: 1 - np.tanh(x) ** 2,
 )
 
 

@@ -92,3 +92,10 @@ def called(function, arguments):
             return function(*arguments)
         except Exception:                                 # a mutant may do anything at all
             return None
+
+
+def quietly(mutants):
+    """Yield mutants while NumPy's warnings, which their nonsense causes, are not shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield from mutants

@@ -12,7 +12,7 @@ import numpy as np
 
 from ibpcl.classroom.changes import IGNORED, OF_INPUTS, OF_RESULTS, Change, of_axes, of_result_axes
 from ibpcl.classroom.comparing import over_points, worst_error
-from ibpcl.classroom.mutants import called, mutants_of
+from ibpcl.classroom.mutants import called, mutants_of, quietly
 
 EXACT = 1e-7                # relative error at which two functions count as the same
 MOST_OF_A_LOOP = 60         # mutants of a function that calls other tasks' functions again and again
@@ -240,7 +240,7 @@ def _of_sizes(task, case, seen, reference):
 def _of_slips(task, case, seen, reference):
     """Yield the reference with one slip that gives these results."""
     source = case.assignment.source(case.form)
-    for count, mutant in enumerate(mutants_of(source, task.function, case.reference)):
+    for count, mutant in enumerate(quietly(mutants_of(source, task.function, case.reference))):
         if is_loop(task) and count >= MOST_OF_A_LOOP:
             return
 

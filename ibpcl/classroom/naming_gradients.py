@@ -15,7 +15,7 @@ from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.comparing import HINTS, as_tuple, is_real, worst_error
 from ibpcl.classroom.knowledge import Columns, gain, is_trivial
 from ibpcl.classroom.marking import NAMED_GRADIENT, UNNAMED
-from ibpcl.classroom.mutants import called, mutants_of
+from ibpcl.classroom.mutants import called, mutants_of, quietly
 from ibpcl.classroom.own_parts import gradients_with_own_parts
 
 ROWS = 60                   # entries of each gradient that are compared
@@ -152,7 +152,8 @@ def _slips(task, left, case, points):
     for each in points[:LEAST_POINTS]:
         with np.errstate(all="ignore"):
             caches.append(getattr(case.reference, task.forward)(*each.inputs.values())[1])
-    for mutant in mutants_of(case.assignment.source(case.form), task.function, case.reference):
+    source = case.assignment.source(case.form)
+    for mutant in quietly(mutants_of(source, task.function, case.reference)):
         waiting = [name for name in usable if name not in found]
         if not waiting:
             break
@@ -197,7 +198,7 @@ def _worth(task, parts, name, part, case, points, slipped):
         return NAMED_GRADIENT if named and rearranged else 0.0
     if is_trivial(own, columns):
         return NAMED_GRADIENT if easy and (rearranged or part.kind in WHOLE) else 0.0
-    if slipped or (rearranged and named):
+    if (slipped and known) or (rearranged and named):
         return max(NAMED_GRADIENT, part.share)
     if gain(own, truth, columns) < EXPLAINED:
         return min(part.share, LITTLE)

@@ -9,6 +9,7 @@ from ibpcl.classroom.knowledge import Columns, gain, is_trivial, left_over, stac
 from ibpcl.classroom.naming_forwards import Explanation, Seen, explain
 
 ROWS = 60                   # entries that are compared before a result counts as knowledge
+LEAST_POINTS = 8            # further ones, so that small inputs take many values
 MOST_POINTS = 30            # calls of the hand-in for that
 NEARLY = 0.97               # gain at which an unexplained forward is recognizably the one asked for
 SETTLED = 1e-9              # relative change below which a difference does not depend on an input
@@ -78,7 +79,7 @@ def _more(task, case, seen):
         return []
     entries = sum(np.size(each.expected) for each in seen)
     missing = max(0, ROWS - entries)
-    count = min(MOST_POINTS, -(-missing // max(1, np.size(first.expected))))
+    count = max(LEAST_POINTS, min(MOST_POINTS, -(-missing // max(1, np.size(first.expected)))))
     found = []
     for at in range(count):
         inputs = case.inputs(task, "small", f"standing {at}")
