@@ -3,21 +3,27 @@
 import numpy as np
 
 from ibpcl.classroom.client import HandInError
-from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, is_real, over_points, worst_error
-from ibpcl.classroom.marking import forward_share
+from ibpcl.classroom.comparing import FLOAT32_RTOL, HINTS, as_tuple, compare, worst_error
+from ibpcl.classroom.marking import UNNAMED, forward_share
+from ibpcl.classroom.naming_forwards import Seen
+from ibpcl.classroom.own_parts import right_with_own_parts
 from ibpcl.classroom.session import described
+from ibpcl.classroom.standing import standing
 from ibpcl.classroom.verdict import Part, in_words
 
 SIZES = ("small", "odd", "small", "odd")
-ALIKE = 0.8                 # correlation of a wrong forward that is still recognizably the one asked for
 EXTREMES = 12               # so that each of three cases drawn at random is hardly ever left out
 LEEWAY = 10                 # times the reference's own error in single precision is allowed
 NEXT_TO_ZERO = 1e4          # times the smallest normal number: on the way to such a result products underflow
+STEP = 1e-20                # of the complex step, relative
+SMALLEST_STEP = 1e-200
 FEWEST_DIGITS = 1e-2        # a point where the reference itself keeps fewer is passed over
 
 
 def judge_forward(task, verdict, case):
     """Judge a forward at several points, or a proof, which returns its value alone.
+
+    Points with an axis of length one can hide a mistake: they count where the others are right.
 
     Parameters
     ----------
@@ -26,33 +32,61 @@ def judge_forward(task, verdict, case):
         What is found is written here.
     case : ibpcl.classroom.judge.Case
     """
-    hidden, wrong, found = task.visibility == "hidden", [], []
+    hidden, seen, found = task.visibility == "hidden", [], []
     for at, size in enumerate(SIZES):
         inputs = case.inputs(task, size, at)
         expected = case.expected(task, inputs)
-        if task.kind == "proof":
-            out = case.session.plain(task.function, inputs.values(), task.independent_of)
-        else:
-            out = case.session.forward(task.function, inputs.values())[0]
-        kind, words = compare(out, expected, task.rtol)
-        found.append((size, kind, words))
-        if kind != "ok":
-            wrong.append((out, expected))
-    agreed = over_points(wrong) if {kind for _, kind, _ in found} & {"wrong"} else None
-    for at, (size, kind, words) in enumerate(found):
-        if kind == "wrong" and agreed:
-            kind, words = agreed
-        verdict.parts.append(Part(f"point {at + 1} ({size} shapes)", kind, words, HINTS.get(kind, "")))
-    share = forward_share([part.kind for part in verdict.parts])
-    for part in verdict.parts:
-        part.share = forward_share([part.kind])
+        seen.append(Seen(size, inputs, _returned(task, case, inputs), expected))
+        found.append(compare(seen[-1].out, expected, task.rtol))
+    right = all(kind == "ok" for kind, _ in found)
+    own_parts = [] if right else right_with_own_parts(task, case, seen)
+    if right or own_parts:
+        verdict.parts = [Part(_point(at, size), "ok", share=1.0) for at, size in enumerate(SIZES)]
+        verdict.words += own_parts
+    else:
+        case.wrong[task.function] = what = standing(task, case, seen)
+        named = _named(found, what.explanation)
+        for at, (size, (kind, words)) in enumerate(zip(SIZES, named, strict=True)):
+            verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
+        _share(verdict.parts, what.recognized)
+    share = sum(part.share for part in verdict.parts) / len(verdict.parts)
     if task.function in case.session.overwritten:
         verdict.words.append(f"{task.function} overwrites its input: work on a copy")
         share = min(share, 0.6)
     verdict.points, verdict.state = share * task.points, _state(share)
-    if wrong and task.kind == "forward":
-        case.near[task.function] = _near(wrong)
     _tell(verdict, task, hidden)
+
+
+def _returned(task, case, inputs):
+    """Return what the hand-in returns."""
+    if task.kind == "proof":
+        return case.session.plain(task.function, inputs.values(), task.independent_of)
+    return case.session.forward(task.function, inputs.values())[0]
+
+
+def _point(at, size):
+    return f"point {at + 1} ({size} shapes)"
+
+
+def _named(found, explanation):
+    """Return the kind and words of every point: one name for all that are wrong, where one is known."""
+    if explanation is None:
+        kinds = {kind for kind, _ in found if kind not in ("ok", *UNNAMED)}
+        agree = len(kinds) == 1 and all(kind in ("ok", *kinds) for kind, _ in found)
+        return [(kind, words) if agree or kind in ("ok", *UNNAMED) else ("wrong", "wrong")
+                for kind, words in found]
+    name = (explanation.kind, explanation.words)
+    return [(kind, words) if kind == "ok" else name for kind, words in found]
+
+
+def _share(parts, recognized):
+    """Set the share of each point: where a usual one is wrong, those that hide the mistake do not pay."""
+    usual = [part for part, size in zip(parts, SIZES, strict=True) if size == "small"]
+    wrong = any(part.kind != "ok" for part in usual)
+    shares = [forward_share(part.kind) if recognized or part.kind == "ok" else 0.0 for part in parts]
+    least = min(share for part, share in zip(parts, shares, strict=True) if part.kind != "ok")
+    for part, share in zip(parts, shares, strict=True):
+        part.share = least if wrong else share
 
 
 def judge_extremes(task, verdict, case):
@@ -75,6 +109,10 @@ def judge_extremes(task, verdict, case):
         words = f"right at {right} of {len(found)} extreme points: {words}" if words else ""
         hint = "look for the largest and the smallest number on the way" if kind == "wrong" else HINTS.get(kind, "")
         verdict.parts.append(Part(name, kind, words, hint, right / len(found)))
+    known = case.wrong.get(task.function)
+    if known is not None and not known.recognized:
+        for part in verdict.parts:
+            part.share = 0.0
     share = float(np.mean([part.share for part in verdict.parts]))
     verdict.points, verdict.state = share * task.points, _state(share)
     _tell(verdict, task, task.visibility == "hidden")
@@ -85,6 +123,7 @@ def _at_extreme(task, case, inputs, rng):
     wide = {name: _double(value) for name, value in inputs.items()}
     single = any(isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32 for value in inputs.values())
     expected, cache = _reference(case, task.function, *wide.values())
+    own_truth = _own_truth(task, case)
     dout = rng.standard_normal(np.shape(expected))
     dout = dout.astype(np.float32) if single else dout
     names = [task.function, *(f"the gradient of {name}" for name in task.wrt)]
@@ -94,10 +133,41 @@ def _at_extreme(task, case, inputs, rng):
         out, cache = _reference(case, task.function, *inputs.values())
         own = [out, *(as_tuple(_reference(case, f"{task.function}_vjp", dout, cache)) if task.wrt else ())]
         rtols = [max(task.rtol, FLOAT32_RTOL, LEEWAY * worst_error(a, b)) for a, b in zip(own, truths, strict=True)]
+    if own_truth is not None:
+        with np.errstate(all="ignore"):
+            truths = [own_truth(*wide.values()), *pulled_back(own_truth, wide, task.wrt, _double(dout))]
     got, failed = _called(task, case, inputs, dout)
     return {name: failed if at >= len(got) and failed else
             _typed(got[at] if at < len(got) else None, truths[at], rtols[at], single)
             for at, name in enumerate(names) if rtols[at] < FEWEST_DIGITS and not _underflows(truths[at], single)}
+
+
+def _own_truth(task, case):
+    """Return the function that a wrong but recognized forward is, where it is known; else None."""
+    known = case.wrong.get(task.function)
+    if known is None or not known.recognized or known.explanation is None:
+        return None
+    return known.explanation.function
+
+
+def pulled_back(function, inputs, wrt, dout):
+    """Return the gradients of a trusted function by the complex step, entry by entry.
+
+    >>> pulled_back(lambda x: x**3, {"x": np.array([2.0])}, ["x"], np.array([1.0]))
+    [array([12.])]
+    """
+    found = []
+    for name in wrt:
+        value = np.asarray(inputs[name], dtype=float)
+        gradient = np.zeros(value.size)
+        for at in range(value.size):
+            step = max(STEP * abs(value.flat[at]), SMALLEST_STEP)
+            moved = value.astype(complex)
+            moved.flat[at] += 1j * step
+            out = np.asarray(function(*{**inputs, name: moved}.values()))
+            gradient[at] = float(np.sum(dout * out.imag)) / step
+        found.append(gradient.reshape(value.shape))
+    return found
 
 
 def _underflows(truth, single):
@@ -137,20 +207,6 @@ def _typed(out, expected, rtol, single):
 def _double(value):
     small = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
     return value.astype(np.float64) if small else value
-
-
-def _near(wrong):
-    """Return whether wrong outputs are recognizably the ones asked for: same shape, finite, and correlated."""
-    for out, expected in wrong:
-        if isinstance(expected, tuple) or not is_real(out) or np.shape(out) != np.shape(expected):
-            return False
-        a, b = np.asarray(out, dtype=float).ravel(), np.asarray(expected, dtype=float).ravel()
-        if not np.all(np.isfinite(a)) or not np.any(a):
-            return False
-        a, b = (a - a.mean(), b - b.mean()) if a.size > 2 else (a, b)
-        if abs(a @ b) < ALIKE * np.sqrt((a @ a) * (b @ b)) or not np.any(a):
-            return False
-    return True
 
 
 def _state(share):

@@ -10,12 +10,13 @@ import numpy as np
 
 from ibpcl.classroom.client import Ended, HandInError
 from ibpcl.classroom.comparing import HINTS, as_tuple, is_real
-from ibpcl.classroom.marking import FOLLOW_THROUGH, gradient_share
+from ibpcl.classroom.marking import FOLLOW_THROUGH
+from ibpcl.classroom.naming_gradients import trivial_truths, weigh
+from ibpcl.classroom.standing import Standing
 from ibpcl.classroom.verdict import Part, in_words
 from ibpcl.verify import check
 
 SIZES = ("small", "odd", "small")
-FACTORS = ("elementwise_factor", "missing_term")       # that a bare cotangent is always without
 UNFIT = {"changes_cotangent": "overwrites its argument dout: write into a copy"}
 
 
@@ -98,8 +99,13 @@ def judge_gradient(task, verdict, case):
         if any(getattr(each, "undecided", False) for each in (report, *report.inputs)):
             verdict.state, verdict.words = "by hand", ["the check cannot decide here: a person will"]
             return
-    if parts and task.forward in case.near:
+    if parts:
         _follow(task, parts, case)
+    if any(not part.follows for part in parts.values()):
+        weigh(task, parts, case)
+    if parts:
+        case.wrong[task.function] = Standing(task.id, None, all(part.share for part in parts.values()))
+    _refuse_what_shapes_say(task, parts, case)
     if task.function in case.session.overwritten:
         for name in task.wrt:
             parts.setdefault(name, Part(name, "changes_cotangent", UNFIT["changes_cotangent"], "", 0.6))
@@ -121,12 +127,12 @@ def _checked(forward, gradient, inputs, task, left, seed):
 
 
 def _part(item, idle, size):
-    """Return the part of a wrong input, given whether its gradient is idle."""
+    """Return the part of a wrong input, given whether its gradient is idle; a name is paid for in :func:`weigh`."""
     kind = "zero" if idle == "zero" and item.kind == "missing_term" else item.kind
     hint = HINTS["zero"] if kind == "zero" else item.hint or HINTS.get(kind, "")
     words = item.words + (f" (at {size} shapes)" if size != "small" else "")
-    no_work = idle == "zero" or (idle == "cotangent" and kind in FACTORS)
-    return Part(item.name, kind, words, hint, gradient_share(item.kind, item.score, no_work))
+    no_work = bool(idle)
+    return Part(item.name, kind, words, hint, 0.0 if no_work else item.score)
 
 
 def _problems(report, task, parts, left):
@@ -160,9 +166,9 @@ def _idle(gradient, forward, inputs, rng):
 
 def _follow(task, parts, case):
     """Give credit for gradients that fit the student's own forward, where that is recognizably the one asked for."""
-    if not case.near[task.forward]:
+    if task.forward not in case.wrong or not case.wrong[task.forward].recognized:
         return
-    names = [name for name in task.wrt if name in parts and parts[name].kind != "zero"]
+    names = [name for name in task.wrt if name in parts]
     left = [n for n, name in enumerate(task.wrt) if name in names]
     if not left:
         return
@@ -173,10 +179,24 @@ def _follow(task, parts, case):
         report = _checked(own, gradient, inputs, task, left, case.seed(task, 0))
     except (ValueError, TypeError):                       # the own forward cannot be checked
         return
-    for item in report.inputs:
-        if item.ok and not report.problems:
-            part = parts[item.name]
+    fitting = [parts[item.name] for item in report.inputs if item.ok and not report.problems]
+    if any(part.kind != "zero" for part in fitting) or len(names) < len(task.wrt):
+        for part in fitting:
             part.follows, part.share = True, max(part.share, FOLLOW_THROUGH)
+
+
+def _refuse_what_shapes_say(task, parts, case):
+    """Take the points of right gradients that names and shapes alone suggest, unless something shows knowledge."""
+    known = task.forward not in case.wrong or case.wrong[task.forward].recognized
+    if known or any(part.share for part in parts.values()):
+        return
+    right = [name for name in task.wrt if name not in parts]
+    trivial = trivial_truths(task, case, right)
+    if len(trivial) < len(right):
+        return
+    for name in right:
+        words = f"right, and shapes alone suggest it: it counts once {task.forward} is recognizably the one asked for"
+        parts[name] = Part(name, "not_counted", words, "", 0.0)
 
 
 def figures(report):

@@ -31,13 +31,13 @@ class Case:
 
     Attributes
     ----------
-    near : dict
-        Wrong forward to whether it is recognizably the one asked for.
+    wrong : dict
+        Wrong function to its :class:`ibpcl.classroom.standing.Standing`.
     """
 
     def __init__(self, assignment, handin, key, form, session, figures):
         self.assignment, self.handin, self.key, self.form = assignment, handin, key, form
-        self.session, self.figures, self.near = session, figures, {}
+        self.session, self.figures, self.wrong = session, figures, {}
 
     @cached_property
     def reference(self):
@@ -60,6 +60,12 @@ class Case:
     def inputs(self, task, size, at):
         """Return the inputs of a task at one point, in the order of the function's parameters."""
         return self.assignment.maker(task.inputs)(self.rng(task, size, at), size)
+
+    def function(self, task, form=None):
+        """Return the function of the reference, in a form, as one that returns values without a cache."""
+        reference = self.reference if form is None else self.assignment.reference(form)
+        made = getattr(reference, task.function)
+        return made if task.kind == "proof" else lambda *inputs: made(*inputs)[0]
 
     def expected(self, task, inputs):
         """Return what the reference returns."""

@@ -15,33 +15,19 @@ The points of a gradient are shared equally among its inputs, those of a forward
 
 NAMED_GRADIENT = 0.6
 NAMED_FORWARD = 0.4
-FOLLOW_THROUGH = 0.8
-UNNAMED = ("wrong", "wrong_shape", "wrong_type", "non_finite", "zero", "missing")
+FOLLOW_THROUGH = 0.9
+UNNAMED = ("wrong", "wrong_shape", "wrong_type", "non_finite", "zero", "missing", "not_counted")
 
 
-def gradient_share(kind, score, idle):
-    """Return the share of an input's points, from the kind of its mistake and the checker's score.
+def forward_share(kind):
+    """Return the share of a point of a forward, from the kind of its mistake.
 
-    ``idle``: the gradient is zero, or the bare cotangent where a factor is missing, so there is no work to reward.
-
-    >>> gradient_share("sign", 0.0, False), gradient_share("wrong", 0.25, False), gradient_share("sign", 0, True)
-    (0.6, 0.25, 0.0)
+    >>> forward_share("ok"), forward_share("sign"), forward_share("wrong")
+    (1.0, 0.4, 0.0)
     """
     if kind == "ok":
         return 1.0
-    if idle:
-        return 0.0
-    return score if kind in UNNAMED else max(NAMED_GRADIENT, score)
-
-
-def forward_share(kinds):
-    """Return the share of a forward's points, from the kind found at each point.
-
-    >>> forward_share(["ok", "ok", "wrong", "wrong"]), forward_share(["sign", "sign"])
-    (0.5, 0.4)
-    """
-    shares = [1.0 if kind == "ok" else 0.0 if kind in UNNAMED else NAMED_FORWARD for kind in kinds]
-    return sum(shares) / len(shares) if shares else 0.0
+    return 0.0 if kind in UNNAMED else NAMED_FORWARD
 
 
 def rounded(points):

@@ -52,7 +52,7 @@ def test_what_depends_on_a_task_that_raises_is_not_judged_and_says_so():
 def test_a_gradient_that_fits_the_own_wrong_forward_earns_most_of_its_points():
     result = judged(changed(("    noise = np.exp(scale) * eps ", "    noise = 2 * np.exp(scale) * eps ")))
     scale = verdict(result, "1b").parts[1]
-    assert states(result)["1a"] != "right" and scale.follows and scale.share == 0.8
+    assert states(result)["1a"] != "right" and scale.follows and scale.share == 0.9
     assert "it fits your own forward" in verdict(result, "1b").words[1]
 
 

@@ -1,0 +1,185 @@
+r"""Knowledge: which answers anybody could give who knows names and shapes only, and how much an answer adds to them.
+
+An answer is trivial if it is a combination of the inputs themselves, or one elementary function of one of them, or a
+product of two; for a gradient each of them times the cotangent, brought to the right shape by sums and means.  What
+an answer adds is the share of the truth that it explains and the trivial answers do not:
+
+.. math:: 1 - \frac{\min_{a, c} \lVert t - T a - c\, g \rVert^2}{\min_a \lVert t - T a \rVert^2}
+
+with the truth t, the answer g and the trivial answers as columns of T, over many entries at several points.  It is 1
+for an answer that is the truth times a number, and near 0 for one that has nothing to do with it.
+"""
+
+import functools
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+
+TRIVIAL = 1e-4              # relative size of what trivial answers leave of an answer that is one of them
+MOST_AXES = 4
+MOST_COLUMNS = 40
+ELEMENTARY = (
+    np.exp, lambda x: np.exp(-x), np.tanh, np.square, np.cos, np.sin,
+    lambda x: np.log(np.abs(x) + (x == 0)), lambda x: np.sqrt(np.abs(x)),
+    lambda x: 1 / (x + (x == 0)), lambda x: 1 / (1 + np.exp(-x)),
+    lambda x: np.log1p(np.exp(np.minimum(x, 30))), np.abs,
+    lambda x: 1 / (2 + np.exp(x) + np.exp(-x)), lambda x: 1 - np.tanh(x) ** 2,
+)
+
+
+@functools.cache
+def _ways(shape, target):
+    """Return the axes to reduce, the fewest ones, so that the rest of a shape broadcasts to another."""
+    for count in range(len(shape) + 1):
+        found = []
+        for axes in combinations(range(len(shape)), count):
+            kept = tuple(size for axis, size in enumerate(shape) if axis not in axes)
+            padded = (1,) * (len(target) - len(kept)) + kept
+            if len(padded) == len(target) and all(a in (1, b) for a, b in zip(padded, target, strict=True)):
+                found.append(axes)
+        if found:
+            return tuple(found)
+    return ()
+
+
+def forms_of(values, shape, reductions=(np.sum, np.mean)):
+    """Return arrays of one shape brought to another in the ways that shapes alone suggest, as rows.
+
+    The fewest axes are reduced that let the rest broadcast to the shape.
+
+    Parameters
+    ----------
+    values : ndarray, shape (F, ...)
+        F arrays.
+    shape : tuple of int
+    reductions : sequence of callable
+
+    Returns
+    -------
+    rows : list of ndarray, each of the shape's size
+
+    Examples
+    --------
+    >>> [row.tolist() for row in forms_of(np.array([[[1.0, 3.0]]]), (1,))]
+    [[4.0], [2.0]]
+    """
+    inner = values.shape[1:]
+    found = []
+    if len(inner) > MOST_AXES:
+        return found
+    for axes in _ways(inner, tuple(shape)):
+        for reduce in reductions if axes else reductions[:1]:
+            reduced = reduce(values, axis=tuple(axis + 1 for axis in axes)) if axes else values
+            padded = reduced.reshape(len(values), *(1,) * (len(shape) - reduced.ndim + 1), *reduced.shape[1:])
+            found += list(np.broadcast_to(padded, (len(values), *shape)).reshape(len(values), -1))
+    return found
+
+
+def real_inputs(inputs):
+    """Return the inputs that are real numbers or arrays of them, as a list of arrays."""
+    arrays = [np.asarray(value) for value in inputs.values()]
+    return [array.astype(float) for array in arrays if array.dtype.kind in "fiub"]
+
+
+class Columns:
+    """Trivial answers at one point: those that are combined, and those that are compared one by one.
+
+    Attributes
+    ----------
+    combined, single : list of ndarray, each of the answer's size
+    """
+
+    def __init__(self, inputs, shape, cotangent=None):
+        values = real_inputs(inputs)
+        one = np.ones((1,))
+        with np.errstate(all="ignore"):
+            families = [np.stack([each(value) for each in ELEMENTARY]) for value in values]
+            plain = [row for value in values for row in forms_of(value[None], shape)]
+            pairs = [a * b for a, b in combinations_with_replacement(plain, 2)]
+            if cotangent is None:
+                self.combined = [np.ones(int(np.prod(shape))), *plain]
+                self.single = [row for family in families for row in forms_of(family, shape)]
+                self.single += [each(row) for row in plain for each in ELEMENTARY] + pairs
+                return
+            down = forms_of(cotangent[None], shape, (np.sum,))[:1]
+            self.combined = [form * row for form in down for row in plain]
+            self.combined += self._pulled(one, shape, cotangent)
+            self.combined += [row for value in values for row in self._pulled(value[None], shape, cotangent)]
+            self.single = [form * row for form in down for family in families
+                           for row in forms_of(family, shape)]
+            self.single += [row for family in families for row in self._pulled(family, shape, cotangent)]
+            self.single += [form * pair for form in down for pair in pairs]
+
+    @staticmethod
+    def _pulled(family, shape, cotangent):
+        """Return the cotangent times arrays that broadcast to it, summed to the shape."""
+        padded = family.reshape(len(family), *(1,) * (cotangent.ndim - family.ndim + 1), *family.shape[1:])
+        try:
+            product = cotangent * padded
+        except ValueError:
+            return []
+        if product.shape[1:] != cotangent.shape:
+            return []
+        return forms_of(product, shape, (np.sum,))
+
+
+def stacked(columns, attribute, rows):
+    """Return the trivial answers of several points below each other, one column each, finite ones only.
+
+    Parameters
+    ----------
+    columns : list of Columns
+    attribute : {"combined", "single"}
+    rows : int
+        Number of all entries; no more than a third as many columns are kept.
+    """
+    each = [getattr(point, attribute) for point in columns]
+    count = min(map(len, each), default=0)
+    with np.errstate(all="ignore"):
+        made = [np.concatenate([point[n] for point in each]) for n in range(count)]
+    made = [column for column in made if column.size == rows and np.all(np.isfinite(column))]
+    if attribute == "combined":
+        made = made[:max(1, min(MOST_COLUMNS, rows // 3))]
+    return np.array(made).T if made else np.zeros((rows, 0))
+
+
+def left_over(values, columns):
+    """Return what is left of values after the best combination of columns."""
+    if not columns.shape[1]:
+        return values
+    return values - columns @ np.linalg.lstsq(columns, values, rcond=1e-9)[0]
+
+
+def is_trivial(answer, points):
+    """Return whether an answer is what anybody could give.
+
+    Parameters
+    ----------
+    answer : ndarray
+        Entries at all points.
+    points : list of Columns
+    """
+    size = float(np.linalg.norm(answer))
+    if not np.isfinite(size) or size == 0:
+        return True
+    combined = stacked(points, "combined", answer.size)
+    if answer.size > combined.shape[1] and np.linalg.norm(left_over(answer, combined)) <= TRIVIAL * size:
+        return True
+    constant = np.ones((answer.size, 1))
+    for column in stacked(points, "single", answer.size).T:
+        pair = np.column_stack([column, constant[:, 0]]) if answer.size > 3 else column[:, None]
+        if np.linalg.norm(left_over(answer, pair)) <= TRIVIAL * size:
+            return True
+    return False
+
+
+def gain(answer, truth, points):
+    """Return the share of the truth that an answer explains beyond the trivial answers, from 0 to 1."""
+    combined = stacked(points, "combined", truth.size)
+    if not np.all(np.isfinite(answer)) or truth.size <= combined.shape[1] + 1:
+        return 0.0
+    rest, own = left_over(truth, combined), left_over(answer, combined)
+    before, size = float(rest @ rest), float(own @ own)
+    if size <= (TRIVIAL ** 2) * float(answer @ answer) or before <= (TRIVIAL ** 2) * float(truth @ truth):
+        return 0.0
+    return float((rest @ own) ** 2 / (before * size))

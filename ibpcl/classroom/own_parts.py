@@ -1,0 +1,150 @@
+"""Tasks that build on other tasks: judged with the student's own functions where those are wrong.
+
+The reference's function is computed on the judge's side; in the place of the functions that it calls stand calls of
+the hand-in's.  So a right function earns its points beside a wrong one, and nothing of the reference reaches the
+hand-in.
+"""
+
+import ast
+import inspect
+import types
+
+import numpy as np
+
+from ibpcl.classroom.client import Ended
+from ibpcl.classroom.comparing import as_tuple, compare, is_real
+
+LOOSE = 1e-6                # relative: rounding differs where the same formula is written in another way
+
+
+def parts_of(case, function):
+    """Return the tasks' functions that a function of the reference calls, itself left out."""
+    tree = ast.parse(case.assignment.source(case.form))
+    names = {task.function for task in case.assignment.tasks if task.function}
+    bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if function not in bodies:
+        return []
+    used = {node.id for node in ast.walk(bodies[function]) if isinstance(node, ast.Name)}
+    return sorted((used & names) - {function})
+
+
+def wrong_parts(case, function):
+    """Return the wrong functions of the hand-in that a function should call, directly or through others."""
+    found, waiting, met = [], [function], set()
+    while waiting:
+        for name in parts_of(case, waiting.pop()):
+            if name not in met:
+                met.add(name)
+                waiting.append(name)
+                found += [name] if name in case.wrong else []
+    return found
+
+
+def right_with_own_parts(task, case, seen):
+    """Return a sentence if a function is right but for the wrong functions that it calls, else an empty list.
+
+    Parameters
+    ----------
+    task : ibpcl.classroom.assignment.Task
+        A forward or a proof.
+    case : ibpcl.classroom.judge.Case
+    seen : list of ibpcl.classroom.naming_forwards.Seen
+    """
+    wrong = wrong_parts(case, task.function)
+    if not wrong or not all(case.wrong[name].recognized for name in wrong):
+        return []
+    module = with_own_parts(case, task.function)
+    made = getattr(module, task.function)
+    for each in seen:
+        try:
+            with np.errstate(all="ignore"):
+                out = made(*each.inputs.values())
+        except Ended:
+            raise
+        except Exception:                                 # the student's parts may return anything
+            return []
+        expected = out if task.kind == "proof" else out[0]
+        if compare(each.out, expected, max(task.rtol, LOOSE))[0] != "ok":
+            return []
+    return [_sentence(case, wrong)]
+
+
+def gradients_with_own_parts(task, case, inputs, dout):
+    """Return the gradients that the reference gives with the student's own parts, or None, and a sentence."""
+    wrong = wrong_parts(case, task.function) + wrong_parts(case, task.forward)
+    if not wrong or not all(case.wrong[name].recognized for name in wrong):
+        return None, ""
+    module = with_own_parts(case, task.function, task.forward)
+    try:
+        with np.errstate(all="ignore"):
+            _, cache = getattr(module, task.forward)(*inputs.values())
+            gradients = getattr(module, task.function)(dout, cache)
+    except Ended:
+        raise
+    except Exception:
+        return None, ""
+    return gradients, _sentence(case, dict.fromkeys(wrong))
+
+
+def _sentence(case, wrong):
+    tasks = ", ".join(sorted({case.wrong[name].task for name in wrong}))
+    names = ", ".join(wrong)
+    return f"right for your own {names}, which {'is' if len(wrong) == 1 else 'are'} not right yet: mend {tasks} first"
+
+
+def with_own_parts(case, *functions):
+    """Return the reference as a module in which the functions that these call are the hand-in's.
+
+    A forward and its gradient are exchanged together, because they share a cache.
+    """
+    source = case.assignment.source(case.form)
+    module = types.ModuleType("own_parts")
+    exec(compile(source, "<own parts>", "exec"), module.__dict__)
+    pairs = {task.function: task.forward for task in case.assignment.tasks if task.kind == "vjp"}
+    plain = {task.function for task in case.assignment.tasks if task.kind == "proof"}
+    for name in {part for function in functions for part in parts_of(case, function)}:
+        forward = pairs.get(name, name)
+        if name in plain:
+            vars(module)[name] = _plain(case, name)
+            continue
+        vars(module)[forward] = _forward(case, forward)
+        for gradient, own in pairs.items():
+            if own == forward:
+                vars(module)[gradient] = _gradient(case, gradient, forward)
+    return module
+
+
+def _plain(case, name):
+    return lambda *inputs: case.session.plain(name, inputs)
+
+
+def _forward(case, name):
+    def function(*inputs):
+        out, cache, _ = case.session.forward(name, inputs)
+        with np.errstate(all="ignore"):
+            expected, _ = getattr(case.reference, name)(*inputs)
+        _refuse_other_shapes(out, expected)
+        return out, (inputs, cache)
+    return function
+
+
+def _gradient(case, name, forward):
+    def function(dout, cache):
+        inputs, number = cache
+        dout = tuple(dout) if isinstance(dout, tuple) else np.asarray(dout, dtype=float)
+        dout = dout if isinstance(dout, tuple) or dout.ndim else dout[()]
+        gradients, _ = case.session.pull(name, forward, inputs, dout, number)
+        places = list(inspect.signature(getattr(case.reference, forward)).parameters)
+        names = next(task.wrt for task in case.assignment.tasks if task.function == name)
+        wanted = tuple(inputs[places.index(each)] for each in names)
+        _refuse_other_shapes(as_tuple(gradients), wanted)
+        return tuple(gradients) if isinstance(gradients, list) else gradients
+    return function
+
+
+def _refuse_other_shapes(out, expected):
+    """Raise ValueError for a result that could make the judge's own arrays large."""
+    pairs = zip(out, expected, strict=True) if isinstance(expected, tuple) else ((out, expected),)
+    for value, other in pairs:
+        if not is_real(value) or np.shape(value) != np.shape(other):
+            raise ValueError("a result of another shape")

@@ -1,0 +1,195 @@
+"""The standing of a wrong forward: what is known about its mistake, and whether it still is the one asked for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ibpcl.classroom.client import HandInError
+from ibpcl.classroom.knowledge import Columns, gain, is_trivial, left_over, stacked
+from ibpcl.classroom.naming_forwards import Explanation, Seen, explain
+
+ROWS = 60                   # entries that are compared before a result counts as knowledge
+LEAST_POINTS = 8            # further ones, so that small inputs take many values
+MOST_POINTS = 30            # calls of the hand-in for that
+NEARLY = 0.97               # gain at which an unexplained forward is recognizably the one asked for
+SETTLED = 1e-9              # relative change below which a difference does not depend on an input
+STEP = 0.01
+
+
+@dataclass
+class Standing:
+    """What is known about a wrong function of the hand-in.
+
+    Attributes
+    ----------
+    task : str
+        The task that it is judged in.
+    explanation : Explanation or None
+    recognized : bool
+        Whether it is recognizably the one asked for, so that what builds on it can earn points.
+    """
+
+    task: str
+    explanation: Explanation | None = None
+    recognized: bool = False
+
+
+def standing(task, case, seen):
+    """Return the :class:`Standing` of a forward or proof that is wrong at some points."""
+    explanation = explain(task, case, seen)
+    if not _alike(seen):
+        return Standing(task.id, explanation, False)
+    usual = [each for each in seen if each.size == "small"]
+    seen = usual + _more(task, case, usual)
+    flat = not isinstance(seen[0].expected, tuple)
+    if not flat:
+        return Standing(task.id, explanation, explanation is not None and not _trivial_results(seen))
+    points = [Columns(each.inputs, np.shape(each.expected)) for each in seen]
+    answer = np.concatenate([np.ravel(np.asarray(each.out, dtype=float)) for each in seen])
+    truth = np.concatenate([np.ravel(each.expected) for each in seen])
+    if is_trivial(answer, points):
+        if explanation is None:
+            explanation = dependence(task, case, seen[0])
+        return Standing(task.id, explanation, False)
+    if explanation is not None:
+        return Standing(task.id, explanation, True)
+    explanation = dependence(task, case, seen[0])
+    known = explanation is not None and _knows_the_rest(task, case, seen[0], explanation)
+    return Standing(task.id, explanation, known or gain(answer, truth, points) >= NEARLY)
+
+
+def _alike(seen):
+    """Return whether all results have the shape asked for and are finite."""
+    pairs = []
+    for each in seen:
+        several = isinstance(each.expected, tuple)
+        outs = each.out if several else (each.out,)
+        if several and (not isinstance(outs, (tuple, list)) or len(outs) != len(each.expected)):
+            return False
+        pairs += list(zip(outs, each.expected if several else (each.expected,), strict=True))
+    return all(isinstance(out, (np.ndarray, np.generic, float, int))
+               and np.asarray(out).dtype.kind in "biuf" and np.shape(out) == np.shape(expected)
+               and np.all(np.isfinite(np.asarray(out, dtype=float))) for out, expected in pairs)
+
+
+def _more(task, case, seen):
+    """Return further points, so that enough entries are compared; none for a proof, which is slow."""
+    first = seen[0]
+    if isinstance(first.expected, tuple) or task.kind == "proof":
+        return []
+    entries = sum(np.size(each.expected) for each in seen)
+    missing = max(0, ROWS - entries)
+    count = max(LEAST_POINTS, min(MOST_POINTS, -(-missing // max(1, np.size(first.expected)))))
+    found = []
+    for at in range(count):
+        inputs = case.inputs(task, "small", f"standing {at}")
+        try:
+            out = case.session.forward(task.function, inputs.values())[0]
+        except HandInError:
+            break
+        each = Seen("small", inputs, out, case.expected(task, inputs))
+        if not _alike([each]):
+            break
+        found.append(each)
+    return found
+
+
+def _trivial_results(seen):
+    """Return whether all of several results are trivial."""
+    found = []
+    for place in range(len(seen[0].expected)):
+        points = [Columns(each.inputs, np.shape(each.expected[place])) for each in seen]
+        answer = np.concatenate([np.ravel(np.asarray(each.out[place], dtype=float)) for each in seen])
+        found.append(is_trivial(answer, points))
+    return all(found)
+
+
+def dependence(task, case, seen):
+    """Return the explanation of an error that depends on some inputs only, or None.
+
+    The hand-in is called once for each input, a little moved.
+    """
+    if isinstance(seen.expected, tuple) or task.kind == "proof":
+        return None
+    own, truth = np.asarray(seen.out, dtype=float), np.asarray(seen.expected, dtype=float)
+    gap = own - truth
+    floating = [name for name, value in seen.inputs.items() if np.asarray(value).dtype.kind == "f"]
+    depends = {"own": set(), "truth": set(), "gap": set(), "ratio": set()}
+    size = float(np.max(np.abs(truth))) + float(np.max(np.abs(own)))
+    with np.errstate(all="ignore"):
+        ratio = own / truth
+    for name in floating:
+        moved = _moved(task, case, seen, (name,))
+        if moved is None:
+            return None
+        with np.errstate(all="ignore"):
+            changes = {"own": moved[0] - own, "truth": moved[1] - truth,
+                       "gap": (moved[0] - moved[1]) - gap, "ratio": moved[0] / moved[1] - ratio}
+        for what, change in changes.items():
+            limit = SETTLED * (size if what != "ratio" else float(np.max(np.abs(ratio))))
+            if not np.max(np.abs(change)) <= limit:
+                depends[what].add(name)
+    return _in_words(depends, floating)
+
+
+def _in_words(depends, floating):
+    ignored = [name for name in floating if name in depends["truth"] - depends["own"]]
+    if ignored:
+        return Explanation("ignored_input", f"your result does not depend on {' and '.join(ignored)}; it should")
+    extra = [name for name in floating if name in depends["own"] - depends["truth"]]
+    if extra:
+        return Explanation("extra_input", f"your result depends on {' and '.join(extra)}; it should not")
+    for what, kind, words in (("gap", "missing_term", "off by an amount that depends only on {}"),
+                              ("ratio", "elementwise_factor", "off by a factor that depends only on {}")):
+        some = [name for name in floating if name in depends[what]]
+        if set(some) < depends["truth"]:
+            on = " and ".join(some) or "the sizes of the inputs"
+            return Explanation(kind, words.format(on), inputs=(what, *some))
+    return None
+
+
+def _moved(task, case, seen, names):
+    """Return the student's result and the right one with some inputs moved a little, or None."""
+    rng = np.random.default_rng(len(names[0]))
+    inputs = dict(seen.inputs)
+    for name in names:
+        value = np.asarray(inputs[name])
+        changed = value * (1 + STEP * rng.uniform(0.5, 1, value.shape))
+        inputs[name] = float(changed) if isinstance(inputs[name], float) else np.asarray(changed)
+    try:
+        out = case.session.forward(task.function, inputs.values())[0]
+    except HandInError:
+        return None
+    truth = case.expected(task, inputs)
+    if np.shape(out) != np.shape(truth) or not np.all(np.isfinite(np.asarray(out, dtype=float))):
+        return None
+    return np.asarray(out, dtype=float), np.asarray(truth, dtype=float)
+
+
+def _knows_the_rest(task, case, seen, explanation):
+    """Return whether what the error does not depend on is more than a trivial part of the truth."""
+    if not explanation.inputs or explanation.inputs[0] != "gap":
+        return False
+    rest = [name for name, value in seen.inputs.items()
+            if np.asarray(value).dtype.kind == "f" and name not in explanation.inputs]
+    rng = np.random.default_rng(1)
+    changes, columns = [], []
+    here = Columns(seen.inputs, np.shape(seen.expected))
+    for _ in range(MOST_POINTS if np.size(seen.expected) < ROWS else 2):
+        inputs = dict(seen.inputs)
+        for name in rest:
+            value = np.asarray(inputs[name])
+            moved = value * (1 + 0.3 * rng.uniform(0.2, 1, value.shape))
+            inputs[name] = float(moved) if isinstance(inputs[name], float) else np.asarray(moved)
+        there = Columns(inputs, np.shape(seen.expected))
+        changes.append(np.ravel(case.expected(task, inputs) - seen.expected))
+        point = Columns.__new__(Columns)
+        point.combined = [a - b for a, b in zip(there.combined, here.combined, strict=True)]
+        point.single = [a - b for a, b in zip(there.single, here.single, strict=True)]
+        columns.append(point)
+    change = np.concatenate(changes)
+    if not np.all(np.isfinite(change)):
+        return False
+    everything = np.hstack([stacked(columns, "combined", change.size),
+                            stacked(columns, "single", change.size)[:, :change.size // 3]])
+    return float(np.linalg.norm(left_over(change, everything))) > 1e-3 * float(np.linalg.norm(change))
