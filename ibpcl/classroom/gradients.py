@@ -14,7 +14,7 @@ from ibpcl.classroom.marking import FOLLOW_THROUGH
 from ibpcl.classroom.naming_gradients import trivial_truths, weigh
 from ibpcl.classroom.standing import Standing
 from ibpcl.classroom.verdict import Part, in_words
-from ibpcl.verify import check
+from ibpcl.verify import check_pair
 
 SIZES = ("small", "odd", "small")
 UNFIT = {"changes_cotangent": "overwrites its argument dout: write into a copy"}
@@ -122,7 +122,7 @@ def judge_gradient(task, verdict, case):
 
 def _checked(forward, gradient, inputs, task, left, seed):
     with np.errstate(all="ignore"):
-        return check(forward, gradient, tuple(inputs.values()), [task.wrt[n] for n in left], names=list(inputs),
+        return check_pair(forward, gradient, tuple(inputs.values()), [task.wrt[n] for n in left], names=list(inputs),
                      rtol=task.rtol, seed=seed)
 
 

@@ -17,7 +17,7 @@ from ibpcl.verify.doors.adjoint import check_adjoint
 from ibpcl.verify.doors.pair import Pair
 from ibpcl.verify.doors.second_order import hvp_pair, jvp_pair
 from ibpcl.verify.estimators import reparameterization_unbiased
-from ibpcl.verify.gradcheck import assert_correct, check
+from ibpcl.verify.gradcheck import assert_correct, check, check_pair
 from ibpcl.verify.kinds import KINDS
 from ibpcl.verify.report import InputVerdict, Report
 
@@ -34,6 +34,7 @@ __all__ = [
     "check",
     "check_adjoint",
     "check_chain",
+    "check_pair",
     "complex_step",
     "density_integrates_to_one",
     "expectation_matches",

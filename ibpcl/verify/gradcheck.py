@@ -98,6 +98,19 @@ def check(f, f_vjp=None, inputs=None, wrt=None, *, names=None, rtol=None, seed=0
         f, f_vjp, inputs, names, wrt = pair.forward, pair.backward, pair.inputs, pair.names, pair.wrt
     elif not isinstance(inputs, (tuple, list, dict)):   # one bare array
         inputs = (inputs,)
+    report = check_pair(f, f_vjp, inputs, wrt, names=names, rtol=rtol, seed=seed, mode=mode, candidates=candidates,
+                        timeout=timeout, partial=partial)
+    report.notes += pair.notes if pair is not None else ()
+    return report
+
+
+def check_pair(f, f_vjp, inputs, wrt=None, *, names=None, rtol=None, seed=0, mode="auto", candidates=None,
+               timeout=None, partial=False):
+    """Check a pair that has the standard form already; what it raises is not caught.
+
+    Parameters, Returns and Raises as in :func:`check`.  ``f`` returns ``out, cache``, and ``inputs`` is a tuple, a list
+    or a dict of arrays.  Neither function is called to find out its form.
+    """
     with _progress() as progress:
         problem = make_problem(f, f_vjp, inputs, wrt, names, Clock(timeout, progress), partial)
         report = Report(getattr(f_vjp, "__name__", "f_vjp"), [], numbers={"seed": seed})
@@ -109,7 +122,6 @@ def check(f, f_vjp=None, inputs=None, wrt=None, *, names=None, rtol=None, seed=0
                 report.inputs.append(InputVerdict(problem.names[j], "undecided", str(up),
                                                   "give it more time, or smaller inputs"))
             report.notes.append(f"{up}: what is undecided was not looked at")
-    report.notes += pair.notes if pair is not None else ()
     return report
 
 
