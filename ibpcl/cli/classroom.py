@@ -1,5 +1,6 @@
 """``ibpcl class``: assignments for students, and their grading for teachers."""
 
+import ast
 import contextlib
 import sys
 from argparse import RawDescriptionHelpFormatter
@@ -277,8 +278,13 @@ def run_pack(options):
 
 
 def run_solution(options):
-    """Print the reference solution."""
-    print(_assignment(options).source(options.form), end="")
+    """Print the reference solution, with the lines that name the assignment and the form behind its docstring."""
+    assignment = _assignment(options)
+    source = assignment.source(options.form)
+    docstring = ast.parse(source).body[0]
+    lines = source.splitlines(keepends=True)
+    named = f'\nASSIGNMENT = "{assignment.name}"\nFORM = "{options.form}"\n'
+    print("".join(lines[:docstring.end_lineno]) + named + "".join(lines[docstring.end_lineno:]), end="")
 
 
 def _assignment(options):

@@ -12,7 +12,7 @@ import pytest
 from classroom_common import BOX, first, needs_box
 from classroom_schemas import MOODLE, NBGRADER, SCHEMAS, errors
 
-from ibpcl.classroom import grading, records, selftest, similarity, variants
+from ibpcl.classroom import grading, handin, records, selftest, similarity, variants
 from ibpcl.classroom.assignment import find
 from ibpcl.classroom.stubs import stub
 from ibpcl.cli import main
@@ -286,3 +286,12 @@ def test_pasted_derivations_of_the_package_are_found():
     pasted = read_text(similarity.PRIMITIVES / "gaussian.py").replace("mu", "m").replace("log_sigma", "ls")
     found = similarity.copied({"eve": pasted, "ada": "def f(x):\n    return x\n"}, first())
     assert [student for student, _, _ in found] == ["eve"] and found[0][2] > 0.9
+
+
+def test_the_printed_solution_can_be_checked(tmp_path, capsys):
+    assert main(["class", "solution", "1", "--form", "bits"]) == 0
+    path = tmp_path / "solution.py"
+    path.write_text(capsys.readouterr().out, encoding="utf-8")
+    said = handin.literals(path.read_text(encoding="utf-8"))
+    assert (said["ASSIGNMENT"], said["FORM"]) == ("01_gaussian_weights", "bits")
+    assert main(["class", "check", str(path)]) == 0
