@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ibpcl.classroom import bounds, independence, variants
+from ibpcl.classroom import bounds, independence, other_forms, variants
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.examples import add_examples
@@ -121,6 +121,7 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
         result.flags += _claims(handin, assignment, form) + _copies(tasks, handin)
         for task in tasks:
             result.verdicts.append(proofs.get(task.id) or judge_task(task, case, result.verdicts))
+        other_forms.withdraw(case, result.verdicts)
         if not public_only:
             result.flags += _numerical(case, result.verdicts)
         add_examples(case, result.verdicts)

@@ -35,6 +35,7 @@ class Explanation(NamedTuple):
     words: str
     function: object = None         # of the inputs, returns the same as the student's; None if unknown
     inputs: tuple = ()              # the names that the error depends on, where that is the explanation
+    form: str = ""                  # of the assignment whose answer it is, where that is the explanation
 
 
 def explain(task, case, seen):
@@ -121,7 +122,7 @@ def _of_other_forms(task, case, seen, reference):
             if other is not None and fits(other, seen):
                 words = ("this is the answer to another form of the assignment: its parametrization, "
                          "direction or unit are not those of your form")
-                yield Explanation("other_form", words, other)
+                yield Explanation("other_form", words, other, form=form)
 
 
 def _of_results(task, case, seen, reference):
