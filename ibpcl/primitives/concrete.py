@@ -137,6 +137,7 @@ def log_density(z, logit_theta, tau):
 
 def _inside(z):
     """Move the masks that are 0, or smaller than all normal numbers, or 1, to the next number inside (0, 1)."""
+    z = np.asarray(z)
     limits = np.finfo(z.dtype)
     below = np.where((z.real >= 0) & (z.real < limits.tiny), limits.tiny, z)
     return np.where(z.real == 1, 1 - limits.epsneg, below)

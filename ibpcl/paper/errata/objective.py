@@ -132,8 +132,9 @@ def link_of_ten_classes(seed):
     """The sum over the ten labels of their probabilities, for random logits."""
     logits = np.random.default_rng(seed).normal(size=(1, 1, 10))
     one_hot, labels = np.eye(10), np.arange(10)
+    logits = logits.repeat(10, axis=1)
     by_bernoulli = np.exp(likelihoods.bernoulli_logistic(logits, one_hot)[0]).sum()
-    return equal(by_bernoulli, np.exp(likelihoods.categorical(logits.repeat(10, axis=1), labels)[0]).sum(), 1.0, 1e-9)
+    return equal(by_bernoulli, np.exp(likelihoods.categorical(logits, labels)[0]).sum(), 1.0, 1e-9)
 
 
 @erratum("fifteen-percent", "Sec. 6.3", 404, "about 15 % of the connections are used: a learned structure",
