@@ -8,18 +8,18 @@ from types import SimpleNamespace
 sys.path.insert(0, "/checker")
 from ibpcl.errors import UserError
 from ibpcl.verify import served, user
+from ibpcl.verify.doors import discovery, loading
 
 def verdicts(source):
     with open("/mine.py", "w") as file:
         file.write(source)
     options = SimpleNamespace(path="/mine.py", names=[], shapes={}, wrt=None, seed=0, timeout=60.0, figures=False)
     try:
-        module = served.load(options.path)
-        names = served.pairs_of(module)
-        served.refuse_names(module, names, options)
+        loaded = loading.load(options.path)
+        chosen = served.choose(loaded, discovery.targets_in(loaded.module), options)
     except UserError as error:
         return str(error)
-    found = [user.checked(name, served.verdict_on(module, name, options)).text() for name in names]
+    found = [user.checked(each.name, served.verdict_on(loaded, each, options)).text() for each in chosen]
     return "\\n\\n".join(found).replace("/mine.py:", "")
 `;
 const QUIET = {messageCallback: () => {}};
