@@ -45,6 +45,8 @@ def judge_forward(task, verdict, case):
         verdict.words += own_parts
     else:
         case.wrong[task.function] = what = standing(task, case, seen)
+        if task.kind == "proof":
+            case.seen[task.function] = seen
         named = _named(found, what.explanation)
         for at, (size, (kind, words)) in enumerate(zip(SIZES, named, strict=True)):
             verdict.parts.append(Part(_point(at, size), kind, words, HINTS.get(kind, "")))
@@ -55,6 +57,26 @@ def judge_forward(task, verdict, case):
         share = min(share, 0.6)
     verdict.points, verdict.state = share * task.points, _state(share)
     _tell(verdict, task, hidden)
+
+
+def follow_proof(task, verdict, case):
+    """Give a proof its points if it is right but for wrong functions that it calls.
+
+    Proofs that must not use a function are judged before the others, when nothing is known of those that they call.
+
+    Parameters
+    ----------
+    task : Task
+    verdict : Verdict
+        Changed in place.
+    case : ibpcl.classroom.judge.Case
+    """
+    seen = case.seen.get(task.function)
+    own_parts = right_with_own_parts(task, case, seen) if seen else []
+    if own_parts:
+        del case.wrong[task.function]
+        verdict.parts = [Part(part.name, "ok", share=1.0) for part in verdict.parts]
+        verdict.points, verdict.state, verdict.words = float(task.points), "right", own_parts
 
 
 def _returned(task, case, inputs):

@@ -11,7 +11,7 @@ from ibpcl.classroom import bounds, independence, other_forms, variants
 from ibpcl.classroom import handin as handins
 from ibpcl.classroom.client import HandInError
 from ibpcl.classroom.examples import add_examples
-from ibpcl.classroom.forwards import judge_extremes, judge_forward
+from ibpcl.classroom.forwards import follow_proof, judge_extremes, judge_forward
 from ibpcl.classroom.gradients import judge_gradient
 from ibpcl.classroom.large import judge_at_large
 from ibpcl.classroom.lines import add_lines
@@ -33,11 +33,15 @@ class Case:
     ----------
     wrong : dict
         Wrong function to its :class:`ibpcl.classroom.standing.Standing`.
+    seen : dict
+        Wrong proof to what it returned, a list of :class:`ibpcl.classroom.naming_forwards.Seen`.
     """
 
     def __init__(self, assignment, handin, key, form, session, figures):
         self.assignment, self.handin, self.key, self.form = assignment, handin, key, form
-        self.session, self.figures, self.wrong = session, figures, {}
+        self.session, self.figures = session, figures
+        self.wrong = {}
+        self.seen = {}
 
     @cached_property
     def reference(self):
@@ -121,6 +125,8 @@ def _judge(assignment, handin, box, key, form, public_only, figures, locate):
         result.flags += _claims(handin, assignment, form) + _copies(tasks, handin)
         for task in tasks:
             result.verdicts.append(proofs.get(task.id) or judge_task(task, case, result.verdicts))
+        for verdict in result.verdicts:
+            follow_proof(assignment.task(verdict.task), verdict, case)
         other_forms.withdraw(case, result.verdicts)
         if not public_only:
             result.flags += _numerical(case, result.verdicts)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ibpcl.classroom.comparing import as_tuple, compare
+from ibpcl.classroom.own_parts import gradients_with_own_parts, wrong_parts
 
 RTOL = 1e-6                 # sums over many entries lose digits
 WORDS = "right at small shapes, wrong at large ones"
@@ -24,9 +25,15 @@ def judge_at_large(task, verdict, case, inputs, dout, gradients):
     gradients : object
         From the hand-in, so anything.
     """
-    with np.errstate(all="ignore"):
-        _, cache = getattr(case.reference, task.forward)(*inputs.values())
-        truths = as_tuple(getattr(case.reference, task.function)(dout, cache))
+    if wrong_parts(case, task.function) or wrong_parts(case, task.forward):
+        truths, _ = gradients_with_own_parts(task, case, inputs, dout)
+        if truths is None:
+            return
+        truths = as_tuple(truths)
+    else:
+        with np.errstate(all="ignore"):
+            _, cache = getattr(case.reference, task.forward)(*inputs.values())
+            truths = as_tuple(getattr(case.reference, task.function)(dout, cache))
     found = as_tuple(gradients)
     wrong = [name for at, name in enumerate(task.wrt)
              if compare(found[at] if at < len(found) else None, truths[at], max(task.rtol, RTOL))[0] != "ok"]
