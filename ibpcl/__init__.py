@@ -17,6 +17,7 @@ loaded when they are first used; importing it loads neither NumPy, Matplotlib no
 """
 
 from importlib import import_module
+from os.path import isdir
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from ibpcl.data.own import tasks_from_arrays
     from ibpcl.experiments.door import compare, learn, learner, load, load_run, run
     from ibpcl.verify import check
+
+if not isdir(__path__[0]):
+    raise ImportError(f"ibpcl cannot be used from inside a zip file ({__path__[0]}), because it reads files of its "
+                      "own; install it with pip, or unpack the zip file", name=__name__)
 
 __version__ = "0.2.0"
 __all__ = ["Task", "__version__", "check", "compare", "datasets", "learn", "learner", "load", "load_run", "primitives",

@@ -83,7 +83,9 @@ def _archive(file):
         yield archive
         archive.close()
     except BaseException:
-        archive.fp = None                                 # or it is closed later, and complains of an unfinished entry
+        # Python closes the archive and its unfinished entry later.  Neither must complain then.
+        archive.fp = io.BytesIO()
+        archive.close = lambda: None
         raise
 
 

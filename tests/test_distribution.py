@@ -104,7 +104,7 @@ def test_without_numba_what_is_numpy_works(tmp_path):
 
 
 def test_without_numba_the_third_door_is_open(tmp_path):
-    commands = ["check", "--list", "+", "check", "gaussian.kl", "errata/beta-prior"]
+    commands = ["check", "--list", "+", "check", "gaussian.kl", "errata/masked-prior"]
     done = subprocess.run([sys.executable, "-c", BLOCKED, *commands], text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert "gradients (" in done.stdout and "kernels." not in done.stdout and "Traceback" not in done.stderr

@@ -3,8 +3,10 @@
 import ast
 import doctest
 import importlib
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -61,3 +63,15 @@ def test_arrows_point_down():
         for name in imports(path):
             if name.startswith("ibpcl.") and name != "ibpcl.__version__":
                 assert floor[name.split(".")[1]] <= floor[wing], f"{path.relative_to(ROOT)} imports {name} from above"
+
+
+def test_a_package_inside_a_zip_file_refuses_at_once(tmp_path):
+    archive = tmp_path / "packages.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in ROOT.rglob("*.py"):
+            file.write(path, path.relative_to(ROOT.parent))
+    for command in (["-m", "ibpcl", "--version"], ["-c", "import ibpcl"]):
+        done = subprocess.run([sys.executable, *command], cwd=tmp_path, text=True, capture_output=True,
+                              env=os.environ | {"PYTHONPATH": str(archive)})
+        last = done.stderr.splitlines()[-1]
+        assert done.returncode == 1 and "zip file" in last and "pip" in last

@@ -511,3 +511,24 @@ def test_an_archive_that_unpacks_to_more_than_it_has_is_not_unpacked(tmp_path, r
         assert tracemalloc.get_traced_memory()[1] < 10**7    # of the 80 MB
     finally:
         tracemalloc.stop()
+
+
+def test_a_file_that_another_program_holds_is_replaced_when_it_lets_go(tmp_path, monkeypatch):
+    rename, tries = os.replace, []
+
+    def held(source, target):
+        tries.append("once")
+        if len(tries) < 3:
+            raise PermissionError(13, "The process cannot access the file")
+        rename(source, target)
+
+    monkeypatch.setattr(storage, "PATIENCE", 5.0)
+    monkeypatch.setattr(storage, "PAUSE", 0.001)
+    monkeypatch.setattr(os, "replace", held)
+    storage.write_text(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "new" and len(tries) == 3
+    monkeypatch.setattr(storage, "PATIENCE", 0.0)
+    tries.clear()
+    with pytest.raises(PermissionError):
+        storage.write_text(tmp_path / "a", "newer")
+    assert (tmp_path / "a").read_text() == "new" and names(tmp_path) == ["a"]

@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 from ibpcl import console, storage
 from ibpcl.errors import TrainingError, UserError
+from ibpcl.experiments import main_guard
 from ibpcl.experiments.folder import AtWorkError
 from ibpcl.experiments.journal import tasks_behind
 from ibpcl.experiments.result import versions
@@ -127,8 +128,10 @@ def outcomes(jobs, folder, workers=None, progress=None):
     Raises
     ------
     UserError, ConnectionError
-        If a worker must not work for this command; if the executor has lost its workers.
+        If a worker must not work for this command, or its processes cannot start because the script has no main
+        guard; if the executor has lost its workers.
     """
+    main_guard.refuse_to_begin_again(workers)
     waiting, running, ended = list(jobs), {}, []
     here, workers = workers is None, workers or Workers(_Here(), count=lambda: 1)
     if not here:
@@ -151,8 +154,9 @@ def outcomes(jobs, folder, workers=None, progress=None):
                 if not running:
                     bar.set_description_str(f"{len(waiting)} left, another process is at work on them")
                     time.sleep(LOOK)
-                for future in wait(running, LOOK, FIRST_COMPLETED).done:
-                    job, outcome = running.pop(future), _outcome(future)
+                done = wait(running, LOOK, FIRST_COMPLETED).done  # a set, whose order differs between processes
+                for future in [future for future in running if future in done]:
+                    job, outcome = running.pop(future), _outcome(future, workers.executor)
                     if isinstance(outcome, AtWorkError):     # another process was faster
                         waiting.append(job)
                         continue
@@ -185,11 +189,13 @@ def _do_admitted(run, admission):
     return outcome
 
 
-def _outcome(future):
+def _outcome(future, executor):
     """Return what a job gave, or why it could not be trained, or that another process has it; raise all else."""
     try:
         outcome = future.result()
     except (CancelledError, BrokenExecutor) as error:
+        if main_guard.is_missing(executor):
+            raise UserError(main_guard.LINE) from None
         raise ConnectionError("the workers are lost: their scheduler, or their pool, has ended or cannot be reached; "
                               "the same command continues what was begun") from error
     except Exception as error:

@@ -1,5 +1,7 @@
 """Jobs and who does them, without any training: order, sharing, failures, the bar."""
 
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -118,3 +120,32 @@ def test_an_interrupt_takes_back_what_was_handed_out_and_the_permission_to_work(
         next(running)
         running.close()
     assert len(seen) == 1 and len(seen[0]) == 1 and not list(tmp_path.glob(".workers-*"))
+
+
+UNGUARDED = """
+import multiprocessing, sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from ibpcl.experiments.sweep import Job, Workers, outcomes
+
+def run(after_task): return 7
+
+{guard}
+    job = Job("a", "a", 1.0, 1, (), run, bool)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("{method}")) as pool:
+        try:
+            print([outcome for _, outcome in outcomes([job], Path(sys.argv[1]), Workers(pool), False)])
+        except Exception as error:
+            print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize(("guard", "words"), [("if True:", "UserError the worker processes cannot start"),
+                                              ('if __name__ == "__main__":', "[7]")])
+def test_a_script_without_a_main_guard_is_told_so_in_one_line(guard, words, tmp_path):
+    script = tmp_path / "mine.py"
+    script.write_text(UNGUARDED.format(guard=guard, method="spawn"))
+    done = subprocess.run([sys.executable, str(script), str(tmp_path)], text=True, capture_output=True, timeout=120)
+    assert done.stdout.startswith(words) and len(done.stdout.splitlines()) == 1
+    assert done.stderr == ""

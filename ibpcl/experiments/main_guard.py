@@ -1,0 +1,67 @@
+"""Scripts without a main guard, whose worker processes would run the whole script again.
+
+A process that is started by spawn or forkserver imports the script of its parent.  Windows and macOS start processes by
+spawn, and Python 3.14 starts them by forkserver on Linux.  A script that starts workers when it is imported therefore
+starts them in each worker, too; Python refuses that with two tracebacks.
+"""
+
+import ast
+import multiprocessing
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+LINE = ("the worker processes cannot start, because each of them runs this script again; put what the script does "
+        'under `if __name__ == "__main__":`')
+
+
+def refuse_to_begin_again(workers):
+    """End a worker process that is still importing the script, and is about to start workers itself.
+
+    It ends without a word: its parent notices, and prints :data:`LINE`.
+
+    Parameters
+    ----------
+    workers : object or None
+        None where the jobs need no worker processes.
+
+    Raises
+    ------
+    SystemExit
+        With the exit code 1.
+    """
+    if workers is not None and getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)
+
+
+def is_missing(executor):
+    """Return whether an executor's processes import a script that has no main guard.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+    """
+    if not isinstance(executor, ProcessPoolExecutor):
+        return False
+    context = getattr(executor, "_mp_context", None) or multiprocessing
+    if context.get_start_method() == "fork":
+        return False
+    main = sys.modules["__main__"]
+    path = getattr(main, "__file__", None)
+    if path is None or getattr(main, "__spec__", None) is not None:  # a console; `python -m`, whose file is imported
+        return False
+    return not has_guard(path)
+
+
+def has_guard(path):
+    """Return whether a script tests ``__name__`` anywhere; True also for one that cannot be read.
+
+    Parameters
+    ----------
+    path : path-like
+    """
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return True
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(tree))
