@@ -188,7 +188,7 @@ def executed_by(call):
     except Exception:                                   # code under check may raise anything
         return found
     finally:
-        sys.setprofile(before)
+        sys.setprofile(before if callable(before) else None)  # that of cProfile cannot be set again
     return found
 
 

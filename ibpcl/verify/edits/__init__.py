@@ -39,9 +39,10 @@ def edits_of(code, recording, suspects):
         found += of_axes(tree)
         for place in places:
             found += _of_known(place, recording.values, scope, places, suspects)
-        for loop in ast.walk(tree):
-            if isinstance(loop, ast.For):
-                found += [*of_carries(loop, tree, scope), *of_single_steps(loop), *_of_written_windows(loop, scope)]
+        loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
+        for loop in loops:
+            found += [*of_carries(loop, tree, scope), *of_single_steps(loop)]
+        found += _of_written_windows(loops, scope)
     return sorted(filter(suspects.allow, found), key=lambda edit: edit.rank)
 
 
@@ -62,9 +63,9 @@ def _of_known(place, values, scope, places, suspects):
                 yield from of_derivative_at_dout(place, values, scope, entries, name)
 
 
-def _of_written_windows(loop, scope):
-    """Yield strides that are missing in what a loop writes to."""
-    for statement in ast.walk(loop):
+def _of_written_windows(loops, scope):
+    """Yield strides that are missing in what loops write to; a statement in nested loops is looked at once."""
+    for statement in dict.fromkeys(node for loop in loops for node in ast.walk(loop)):
         if isinstance(statement, (ast.Assign, ast.AugAssign)):
             held = ("targets", 0) if isinstance(statement, ast.Assign) else ("target", None)
             target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
