@@ -4,6 +4,7 @@ A layer object at the top of a file, a dict of gradients, a mutable default argu
 depend on those before it.  With the state put back, every forward starts as the first one did.
 """
 
+import copy
 import dis
 import functools
 import inspect
@@ -16,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.verify.doors.pair import Adapted
-from ibpcl.verify.problem import copied
 
 GENERATORS = (np.random.Generator, np.random.RandomState)
 MOST_FUNCTIONS = 60     # of a pair and its helpers that are looked at
@@ -52,16 +52,20 @@ class State:
     def _copy(self):
         values = [h.value if h.namespace is None else h.namespace.get(_bare(h.name)) for h in self.holders]
         generators = (np.random.get_state(), random.getstate()) if self.draws else None     # noqa: NPY002
-        return copied(values), generators
+        known = {}
+        return [_copied(value, known) for value in values], generators
 
     def restore(self):
         """Put everything back as it was when this object was made."""
-        values, generators = copied(self.saved[0]), self.saved[1]
+        values, generators = self.saved
+        # What one holder keeps of another is the other itself, not a copy of it.
+        known = {id(value): holder.value for holder, value in zip(self.holders, values, strict=True)
+                 if holder.namespace is None}
         for holder, value in zip(self.holders, values, strict=True):
             if holder.namespace is not None:
-                holder.namespace[_bare(holder.name)] = value
-            else:
-                _put_back(holder.value, value)
+                holder.namespace[_bare(holder.name)] = _copied(value, known)
+            elif value is not holder.value:             # else it could not be copied, or is the only one of its kind
+                _put_back(holder.value, value, known)
         if generators is not None:
             np.random.set_state(generators[0])          # noqa: NPY002
             random.setstate(generators[1])
@@ -155,23 +159,37 @@ def _owned(value):
         and getattr(module, "__file__", None) is not None and kind.__module__.split(".")[0] not in ("numpy", "scipy")
 
 
-def _put_back(now, saved):
+def _copied(value, known):
+    """Return a deep copy of a value, given the copies that are known already; what can't be copied is handed on."""
+    more = dict(known)                                  # without the halves of what could not be copied
+    try:
+        copied = copy.deepcopy(value, more)
+    except Exception:                                   # generators, modules, locks
+        return value
+    known.update(more)
+    return copied
+
+
+def _put_back(now, saved, known):
     """Give a value the content that a copy of it has kept."""
     if isinstance(now, np.random.Generator):
         now.bit_generator.state = saved.bit_generator.state
     elif isinstance(now, np.random.RandomState):
         now.set_state(saved.get_state())
     elif isinstance(now, list):
-        now[:] = saved
-    elif isinstance(now, (dict, set)):
+        now[:] = [_copied(item, known) for item in saved]
+    elif isinstance(now, dict):
+        content = {key: _copied(item, known) for key, item in saved.items()}
+        now.clear()
+        now.update(content)
+    elif isinstance(now, set):
         now.clear()
         now.update(saved)
     elif isinstance(now, np.ndarray):
         if now.flags.writeable and now.shape == saved.shape:
             now[...] = saved
     else:
-        vars(now).clear()
-        vars(now).update(vars(saved))
+        _put_back(vars(now), vars(saved), known)
 
 
 def _equal(a, b, depth=0):

@@ -1,0 +1,53 @@
+"""What a pair keeps between its calls is put back, whatever holds it."""
+
+import threading
+
+import numpy as np
+
+from ibpcl.verify.restoring import State
+
+
+class Layer:
+    def __init__(self):
+        self.seen = []
+
+
+class Single:
+    """An object that copies as itself, as a registered backend or an interned constant does."""
+
+    def __init__(self):
+        self.name = "only"
+
+    def __reduce__(self):
+        return get_single, ()
+
+
+SINGLE, LAYER = Single(), Layer()
+MODEL = {"layer": LAYER, "lock": threading.Lock()}
+CALLS = {"layers": [LAYER], "n": np.zeros(1)}
+
+
+def get_single():
+    return SINGLE
+
+
+def forward(x):
+    LAYER.seen.append(x)
+    CALLS["n"] += 1
+    SINGLE.calls = getattr(SINGLE, "calls", 0) + 1
+    return x, MODEL
+
+
+def test_what_copies_as_itself_keeps_its_attributes():
+    State(forward).restore()
+    assert SINGLE.name == "only"
+
+
+def test_what_two_names_hold_is_still_one_object():
+    state = State(forward)
+    forward(1.0)
+    state.restore()
+    assert LAYER.seen == [] and CALLS["n"] == 0
+    assert CALLS["layers"][0] is LAYER and MODEL["layer"] is LAYER
+    forward(2.0)
+    assert {"`LAYER`", "`CALLS`"} <= {holder.name for holder in state.changed()}
