@@ -166,6 +166,7 @@ def _copied(value, known):
         copied = copy.deepcopy(value, more)
     except Exception:                                   # generators, modules, locks
         return value
+    known.setdefault("alive", []).append(more.pop(id(more), None))  # no other object may get an address that is known
     known.update(more)
     return copied
 

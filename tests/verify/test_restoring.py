@@ -22,7 +22,7 @@ class Single:
         return get_single, ()
 
 
-SINGLE, LAYER = Single(), Layer()
+SINGLE, LAYER, DRAWS = Single(), Layer(), np.random.default_rng(0)
 MODEL = {"layer": LAYER, "lock": threading.Lock()}
 CALLS = {"layers": [LAYER], "n": np.zeros(1)}
 
@@ -41,6 +41,18 @@ def forward(x):
 def test_what_copies_as_itself_keeps_its_attributes():
     State(forward).restore()
     assert SINGLE.name == "only"
+
+
+def test_random_numbers_are_drawn_again():
+    def noisy(x):
+        return x * DRAWS.random(3), LAYER
+
+    state = State(noisy, draws=True)
+    drawn = []
+    for _ in range(3):
+        drawn.append(noisy(1.0)[0].tolist())
+        state.restore()
+    assert drawn[0] == drawn[1] == drawn[2]
 
 
 def test_what_two_names_hold_is_still_one_object():
