@@ -3,6 +3,7 @@
 import os
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ def load_small(name, data_dir=None, seed=0):
     return Dataset(name, *parts, tuple("ABCDEFGHIJ"))
 
 
+FOLDER = Path(__file__).parent
 COMPILATION = 120                                            # seconds, at most
 DRAW = run_figures.draw                                      # of a run's own figures
 
@@ -42,6 +44,25 @@ DRAW = run_figures.draw                                      # of a run's own fi
 def pytest_xdist_auto_num_workers():
     """Return one worker more than there are cores: some tests wait, for a process or for the clock."""
     return 1 + processors.usable()
+
+
+@pytest.hookimpl(tryfirst=True)                              # before ``-m`` chooses
+def pytest_collection_modifyitems(items):
+    """Mark what ``slow.txt`` lists, but for the share of its cases that it keeps."""
+    kept, seen = slow_tests(), {}
+    for item in items:
+        name = item.nodeid.removeprefix("tests/").partition("[")[0]
+        if name in kept:
+            at = seen[name] = seen.get(name, -1) + 1
+            if kept[name] == 0 or at % kept[name]:
+                item.add_marker(pytest.mark.slow)
+
+
+def slow_tests():
+    """Return {test: n}: one case in n is kept, none if n is 0."""
+    lines = (FOLDER / "slow.txt").read_text(encoding="utf-8").splitlines()
+    rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    return {name: int(share.removeprefix("1/")) for name, share in rows}
 
 
 def pytest_sessionstart():

@@ -135,6 +135,10 @@ def judge_extremes(task, verdict, case):
     if known is not None and not known.recognized:
         for part in verdict.parts:
             part.share = 0.0
+    if not verdict.parts:
+        verdict.words = [f"the result of your {task.function} is too small to compare at every extreme point: correct "
+                         "its values first"]
+        return
     share = float(np.mean([part.share for part in verdict.parts]))
     verdict.points, verdict.state = share * task.points, _state(share)
     _tell(verdict, task, task.visibility == "hidden")
@@ -236,12 +240,16 @@ def _state(share):
 
 
 def _tell(verdict, task, hidden):
-    """Write what the student reads: on hidden tasks the kinds only."""
+    """Write what the student reads: on hidden tasks the kinds only.  Points with the same words share a line."""
+    places = {}
     for part in verdict.parts:
         if part.kind != "ok":
             verdict.details.append(f"{part.name}: {part.kind}: {part.words}")
-            told = f"{part.name}: {in_words(part.kind) if hidden else part.words or in_words(part.kind)}"
-            if told not in verdict.words:
-                verdict.words.append(told)
+            words = in_words(part.kind) if hidden else part.words or in_words(part.kind)
+            places.setdefault(words, []).append(part.name)
+    for words, names in places.items():
+        everywhere = len(names) == len(verdict.parts) > 1 and all(name.startswith("point ") for name in names)
+        place = f"all {len(names)} points" if everywhere else ", ".join(dict.fromkeys(names))
+        verdict.words.append(f"{place}: {words}")
     if not verdict.words:
         verdict.words.append("right")

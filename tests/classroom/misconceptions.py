@@ -28,7 +28,7 @@ def sample(eps, mu, scale):
 def sample_vjp(dv, noise):
     return dv.sum(axis=0), 2 * (dv * noise).sum(axis=(0, 1))
 '''),
-    _of("1", "1a", "the mean is scaled, too", "elementwise_factor", '''
+    _of("1", "1a", "the mean is scaled, too", "missing_term elementwise_factor", '''
 def sample(eps, mu, scale):
     sigma = np.exp(scale)
     return sigma * (mu + eps), (mu + eps, sigma)
@@ -97,7 +97,7 @@ def sample(u, a, b):
 def sample_vjp(d, cache):
     return _g(d * cache[0], cache[1])
 '''),
-    _of("2", "2a", "multiplied by a", "elementwise_factor", '''
+    _of("2", "2a", "multiplied by a", "other_input elementwise_factor", '''
 def sample(u, a, b):
     s = np.log(u) / b
     p = _log1mexp(s)
@@ -140,7 +140,7 @@ _f, _g = sample, sample_vjp
 def sample(u, logit_theta, tau):
     return _f(1 - u, logit_theta, tau)
 '''),
-    _of("3", "3a", "multiplied by the temperature", "elementwise_factor other_input", '''
+    _of("3", "3a", "multiplied by the temperature", "other_form elementwise_factor other_input", '''
 _f, _g = sample, sample_vjp
 def sample(u, logit_theta, tau):
     out, cache = _f(u, logit_theta, 1 / tau)
@@ -224,12 +224,12 @@ def categorical_vjp(d, cache):
     out[:, rows, labels] += d
     return out
 '''),
-    _of("5", "5i", "the smallest wins", "other_function sign", '''
+    _of("5", "5i", "the smallest wins", "other_input other_function sign", '''
 def label_frequencies(gumbel, logits):
     winners = np.argmin(logits + gumbel, axis=-1)
     return (winners[..., None] == np.arange(logits.shape[-1])).mean(axis=0)
 '''),
-    _of("6", "6a", "the mask is added", "elementwise_factor other_function wrong", '''
+    _of("6", "6a", "the mask is added", "ignored_input elementwise_factor other_function wrong", '''
 _f, _g = masked_weights, masked_weights_vjp
 def masked_weights(eps, u, mu, scale, rho, logit_pi, tau):
     out, cache = _f(eps, u, mu, scale, rho, logit_pi, tau)
