@@ -22,6 +22,7 @@ class Record(NamedTuple):
     """One row of the history: means over the steps of an epoch, in nats for the whole task; the ELBO at weights one.
 
     The parts are those of :class:`ibpcl.models.elbo.Elbo`, in its order; a divergence that a model does not have is 0.
+    ``penalty`` is what a method adds to the negative ELBO, such as the pull of EWC; ``elbo`` does not count it.
     """
 
     task: int
@@ -36,6 +37,28 @@ class Record(NamedTuple):
     kl_sticks: float
     kl_alpha: float = 0.0
     kl_latent: float = 0.0
+    penalty: float = 0.0
+
+
+class Step(NamedTuple):
+    """What an objective says of one minibatch.
+
+    Attributes
+    ----------
+    parts : ibpcl.models.elbo.Elbo
+        The parts of the ELBO.
+    gradient : ndarray, shape (P,)
+        Of the loss that shall fall, in nats per example.
+    tau : float
+        The temperature of the masks; 0 without any.
+    penalty : float
+        What the method adds to the negative ELBO, in nats for the whole task.
+    """
+
+    parts: Elbo
+    gradient: np.ndarray
+    tau: float = 0.0
+    penalty: float = 0.0
 
 
 def minibatches(examples, batch, key):
@@ -99,9 +122,7 @@ def fit(vector, objective, rates, examples, how, adapt=None):
     vector : ndarray, shape (P,)
         Where to start.
     objective : callable
-        ``objective(vector, rows, step, steps) -> (parts, gradient, tau)``: the parts of the ELBO, an
-        :class:`ibpcl.models.elbo.Elbo`, the gradient of the loss that shall fall, and the temperature, for the examples
-        in ``rows``.
+        ``objective(vector, rows, step, steps)`` returns a :class:`Step` for the examples in ``rows``.
     rates : ndarray, shape (P,)
         Learning rate of each element.
     examples : int
@@ -125,28 +146,37 @@ def fit(vector, objective, rates, examples, how, adapt=None):
     """
     watch = how.progress if isinstance(how.progress, Watch) else Watch(how.progress)
     per_epoch = math.ceil(examples / how.batch)
-    steps, state, history, mean = how.epochs * per_epoch, adam.start(vector), [], None
+    steps = how.epochs * per_epoch
+    state = adam.start(vector)
+    history, mean = [], None
     averaged = round(how.average * steps)                    # how many of the last steps
     with one_thread(), progress_bar(steps, how.phase, watch.bar) as bar:
         for epoch in range(how.epochs):
-            rows_of_epoch, tau = [], 0.0
+            done = []
             for i, rows in enumerate(minibatches(examples, how.batch, how.key._replace(step=epoch))):
                 step = epoch * per_epoch + i
-                parts, gradient, tau = objective(vector, rows, step, steps)
-                _refuse_non_finite(parts, gradient, f"{how.phase}, epoch {epoch + 1}, step {step}")
-                vector, state = how.backend.adam.update(vector, gradient, state, rates,
+                found = objective(vector, rows, step, steps)
+                _refuse_non_finite(found, f"{how.phase}, epoch {epoch + 1}, step {step}")
+                vector, state = how.backend.adam.update(vector, found.gradient, state, rates,
                                                         factor=geometric(1.0, how.rate_end, step, steps))
                 if adapt is not None:
                     vector, state, rates = adapt(step, vector, state, rates)
                 mean = running_mean(mean, vector, step + 1 - (steps - averaged))
-                rows_of_epoch.append(parts)
+                done.append(found._replace(gradient=None))
                 bar.update()
-            means = Elbo(*(float(np.mean(part)) for part in zip(*rows_of_epoch, strict=True)))
-            history.append(Record(how.key.task, how.phase, epoch, per_epoch, float(tau), means.total, *means))
+            history.append(_record(how, epoch, done))
             if watch.on_epoch is not None:
                 watch.on_epoch(history[-1], vector)
-            bar.set_postfix_str(f"ELBO/N {means.total / examples:.4f}")
+            bar.set_postfix_str(f"ELBO/N {history[-1].elbo / examples:.4f}")
     return (vector if mean is None else mean), history
+
+
+def _record(how, epoch, steps):
+    """Return the row of the history of an epoch, from its steps."""
+    means = Elbo(*(float(np.mean(part)) for part in zip(*(step.parts for step in steps), strict=True)))
+    penalty = float(np.mean([step.penalty for step in steps]))
+    tau = float(steps[-1].tau) if steps else 0.0
+    return Record(how.key.task, how.phase, epoch, len(steps), tau, means.total, *means, penalty)
 
 
 def geometric(start, end, step, steps):
@@ -173,10 +203,13 @@ def running_mean(mean, vector, count):
     return vector.copy() if count == 1 else mean + (vector - mean) / vector.dtype.type(count)
 
 
-def _refuse_non_finite(parts, gradient, where):
-    finite_elbo = all(map(math.isfinite, parts))
-    if finite_elbo and finite(gradient):
+def _refuse_non_finite(step, where):
+    parts, penalty = step.parts, float(step.penalty)
+    finite_elbo = all(map(math.isfinite, (*parts, penalty)))
+    if finite_elbo and finite(step.gradient):
         return
     named = ", ".join(f"{name} {float(part):g}" for name, part in parts._asdict().items())
+    if penalty:
+        named += f", penalty {penalty:g}"
     raise NonFiniteError(f"{where}: {'the gradient' if finite_elbo else 'the ELBO'} is not finite ({named}). "
                          "Lower the learning rates, or check the scale of the inputs.")

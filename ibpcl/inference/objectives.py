@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.adam import State
-from ibpcl.inference.loop import fit, geometric
+from ibpcl.inference.loop import Step, fit, geometric
 from ibpcl.models import packing
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 
@@ -23,8 +23,8 @@ class Weighted(NamedTuple):
     ``weights``: the cotangent of the parts, (1, -1, ...) for the ELBO.  ``warm_up``: share of the steps, from the
     first on, in which the weight of the codes' divergence rises from 0 to its own.  ``held`` (P,): which parameters
     stay where they are.  ``penalty(vector, gradient)`` returns what is added to the negative ELBO, nats for the whole
-    task, and its gradient or None; it sees the gradient of the loss without it, in nats an example.  The history counts
-    it with the weights' divergence.  ``adapt``: as of :func:`ibpcl.inference.loop.fit`, where nothing grows.
+    task, and its gradient or None; it sees the gradient of the loss without it, in nats an example.  ``adapt``: as of
+    :func:`ibpcl.inference.loop.fit`, where nothing grows.
     """
 
     weights: Elbo
@@ -89,11 +89,10 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
                             how.backend, part.masks, tau)
         rise = min(1.0, step / (weighted.warm_up * steps)) if weighted.warm_up > 0 else 1.0
         gradient = elbo_vjp(downhill._replace(kl_latent=downhill.kl_latent * rise), cache)
-        if weighted.penalty is not None:
-            value, dpenalty = weighted.penalty(vector, gradient)
-            if dpenalty is not None:                         # the loss that falls is in nats per example
-                parts, gradient = parts._replace(kl_weights=parts.kl_weights + value), gradient + dpenalty / examples
-        return parts, gradient, tau
+        penalty, dpenalty = (0.0, None) if weighted.penalty is None else weighted.penalty(vector, gradient)
+        if dpenalty is not None:                             # the loss that falls is in nats per example
+            gradient = gradient + dpenalty / examples
+        return Step(parts, gradient, tau, penalty)
 
     def grow(step, vector, state, element_rates):
         nonlocal network, part, prior, rest

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl import adam
-from ibpcl.inference.loop import fit, geometric
+from ibpcl.inference.loop import Step, fit, geometric
 from ibpcl.methods.growing import Growing
 from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.models import expandable
@@ -178,7 +178,7 @@ class Course:
                 gradient += quadratic.penalty_vjp(1.0, quadratic_cache)[0]
                 penalty += value
             penalty += kinks.value(vector) if kinks else 0.0
-            return Elbo(total * examples / len(rows), penalty * examples), gradient, 0.0
+            return Step(Elbo(total * examples / len(rows)), gradient, penalty=penalty * examples)
 
         def shrink(step, vector, state, rates):
             factor = np.float32(geometric(1.0, how.rate_end, step, steps))

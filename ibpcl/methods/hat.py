@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ibpcl.inference.loop import Step
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 from ibpcl.models import plain
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
@@ -104,7 +105,7 @@ class HAT(Sequential):
             gradient, (opened, gates_cache) = elbo_vjp(Elbo(-1 / examples), cache), gates(embedding, scale)
             gradient[block] += gates_vjp(settings.sparsity * costs, gates_cache)
             gradient[block] *= compensation(embedding, scale, settings.scale)
-            return parts._replace(kl_masks=settings.sparsity * (opened @ costs) * examples), gradient, 0.0
+            return Step(parts, gradient, penalty=settings.sparsity * (opened @ costs) * examples)
 
         def clamp(step, vector, state, rates):
             vector = vector.copy()

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ibpcl.inference.loop import Step
 from ibpcl.methods.sequential import Sequential
 from ibpcl.models.elbo import Elbo
 from ibpcl.noise import generator
@@ -56,7 +57,7 @@ class Pooled(Sequential):
                     total, cache = network.log_likelihood(vector[places], group.x, group.labels, self.backend)
                     likelihood += group.scale * total
                     gradient[places] += network.log_likelihood_vjp(-group.scale / whole, cache)
-            return Elbo(likelihood), gradient, 0.0
+            return Step(Elbo(likelihood), gradient)
 
         return objective
 

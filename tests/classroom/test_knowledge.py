@@ -13,7 +13,8 @@ from ibpcl.classroom.assignment import find, names
 MOST_FOR_A_GUESS = 3        # of 90
 MOST_LOST = 10              # of 90, on average over misconceptions
 FORMS = [(name, form) for name in names() for form in find(name).forms]
-SAMPLE = [("smooth", None), ("first plus product", "cotangent times first"), ("exp of sum", "cotangent, hardly changed")]
+SAMPLE = [
+    ("smooth", None), ("first plus product", "cotangent times first"), ("exp of sum", "cotangent, hardly changed")]
 GUESSES = [*product(guessing.FORWARDS, [None]), *product(["smooth", "zeros", "mean"], guessing.GRADIENTS)]
 
 

@@ -61,18 +61,19 @@ def test_the_history_has_a_row_an_epoch_with_means_over_its_steps():
 
     def objective(vector, rows, step, steps):
         seen.append((step, steps))
-        return Elbo(-float(step), 1.0, 2.0, 3.0), np.ones(2), 0.5
+        return loop.Step(Elbo(-float(step), 1.0, 2.0, 3.0), np.ones(2), 0.5, penalty=2.0 * step)
 
     vector, history = fit(objective)
     assert seen == [(i, 9) for i in range(9)]
     assert [row.log_likelihood for row in history] == [-1.0, -4.0, -7.0]
     assert [row.elbo for row in history] == [-7.0, -10.0, -13.0]
+    assert [row.penalty for row in history] == [2.0, 8.0, 14.0]
     assert (vector < 0).all()
 
 
 def wandering(vector, rows, step, steps):
     """Pull to a place that jumps from step to step."""
-    return Elbo(0.0, 0.0, 0.0, 0.0), vector - np.cos(np.arange(2) + step), 0.5
+    return loop.Step(Elbo(0.0), vector - np.cos(np.arange(2) + step), 0.5)
 
 
 @pytest.mark.parametrize(("average", "count"), [(0.0, 1), (0.05, 1), (0.5, 4), (0.8, 7), (1.0, 9)])
@@ -98,18 +99,19 @@ def test_who_watches_sees_every_epoch_and_changes_nothing(name):
     assert seen[-1][1].tobytes() == alone[0].tobytes() and not start.any()    # where it starts is the caller's
 
 
-@pytest.mark.parametrize(("parts", "gradient", "culprit"), [
-    (Elbo(float("nan"), 1.0, 2.0, 3.0), np.ones(2), "the ELBO is not finite"),
-    (Elbo(1.0, float("inf"), 2.0, 3.0), np.ones(2), "the ELBO is not finite"),
-    (Elbo(1.0, 1.0, 2.0, 3.0), np.array([1.0, np.nan]), "the gradient is not finite")])
-def test_a_non_finite_objective_stops_with_its_place(parts, gradient, culprit):
+@pytest.mark.parametrize(("step", "culprit"), [
+    (loop.Step(Elbo(float("nan"), 1.0, 2.0, 3.0), np.ones(2)), "the ELBO is not finite"),
+    (loop.Step(Elbo(1.0, float("inf"), 2.0, 3.0), np.ones(2)), "the ELBO is not finite"),
+    (loop.Step(Elbo(1.0), np.ones(2), penalty=float("inf")), "the ELBO is not finite"),
+    (loop.Step(Elbo(1.0, 1.0, 2.0, 3.0), np.array([1.0, np.nan])), "the gradient is not finite")])
+def test_a_non_finite_objective_stops_with_its_place(step, culprit):
     with pytest.raises(NonFiniteError, match=f"masked, epoch 1, step 0: {culprit}.*kl_weights"):
-        fit(lambda *_: (parts, gradient, 0.5))
+        fit(lambda *_: step)
 
 
 def test_the_progress_bar_is_silent_unless_asked_or_on_a_terminal(monkeypatch):
     def objective(vector, rows, step, steps):
-        return Elbo(0.0, 0.0, 0.0, 0.0), np.ones(2), 0.5
+        return loop.Step(Elbo(0.0), np.ones(2), 0.5)
 
     cases = ((None, False, False), (None, True, True), (True, False, True), (False, True, False))
     for progress, terminal, shown in cases:

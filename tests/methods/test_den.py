@@ -193,7 +193,7 @@ def test_it_learns_and_keeps(make_task):
     *_, last = learn_stream(learner_of(epochs=8), [make_task(t) for t in range(3)], progress=False)
     assert last.accuracy[2].min() > 0.9
     assert [record.phase for record in last.history[:2]] == ["head"] * 2
-    assert all(np.isfinite(record.elbo) and record.kl_weights >= 0 for record in last.history)
+    assert all(np.isfinite(record.elbo) and record.penalty >= 0 for record in last.history)
 
 
 def test_a_task_goes_through_every_phase(make_task):

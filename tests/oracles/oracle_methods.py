@@ -52,7 +52,7 @@ def learner_of(name, backend_name, options, small=SMALL):
 
 def history(t, records):
     return {f"history{t}.{name}": np.array([getattr(record, name) for record in records])
-            for name in ("elbo", "log_likelihood", "kl_weights", "kl_masks", "kl_sticks", "tau")}
+            for name in ("elbo", "log_likelihood", "kl_weights", "kl_masks", "kl_sticks", "penalty", "tau")}
 
 
 def supervised(name, tasks, backend_name, **options):

@@ -9,7 +9,7 @@ from ibpcl.plotting import styled
 from . import canvas
 
 COST = {"kl_weights": "KL of weights", "kl_masks": "KL of masks", "kl_sticks": "KL of sticks",
-        "kl_latent": "KL of codes"}
+        "kl_latent": "KL of codes", "penalty": "penalty"}
 # Whose weight in the objective each divergence has; one without a name here has weight 1.
 WEIGHTS = {"kl_weights": "weight_kl_weight", "kl_masks": "mask_kl_weight", "kl_sticks": "stick_kl_weight",
            "kl_latent": "beta"}
@@ -20,14 +20,14 @@ HEIGHT = 33                                               # of a panel, mm
 def training_history(history, weights=None, task_names=None, axes=None):
     r"""Draw what training maximized, its parts, and the bound: a panel each, tasks and phases marked.
 
-    .. math:: \mathcal J = \mathbb E[\log p(y)] - \sum_i w_i \mathrm{KL}_i, \qquad
+    .. math:: \mathcal J = \mathbb E[\log p(y)] - \sum_i w_i \mathrm{KL}_i - \text{penalty}, \qquad
               \mathrm{ELBO} = \mathbb E[\log p(y)] - \sum_i \mathrm{KL}_i
 
     Parameters
     ----------
     history : dict of str to sequence
         Columns of ``history.csv``, in nats for the whole task: ``log_likelihood`` and any of ``elbo``, ``kl_weights``,
-        ``kl_masks``, ``kl_sticks``, ``kl_latent``, ``task``, ``phase``.
+        ``kl_masks``, ``kl_sticks``, ``kl_latent``, ``penalty``, ``task``, ``phase``.
     weights : dict of str to float, optional
         The weights of the divergences in the objective, as ``elbo_weights`` in ``result.json``; 1 if not given.
         Written above the panels.
@@ -54,7 +54,7 @@ def training_history(history, weights=None, task_names=None, axes=None):
     objective, costs = weighted(columns, weights)
     panels = [("log-likelihood", {r"$\mathbb{E}[\log p(y)]$": fit}, canvas.PALETTE[1:])]
     if costs:
-        bound = columns.get("elbo", fit - sum(columns[name] for name in COST if name in columns))
+        bound = columns.get("elbo", fit - sum(columns[name] for name in WEIGHTS if name in columns))
         panels = [("objective", {"what is trained": objective}, canvas.PALETTE), *panels,
                   ("divergences", costs, canvas.PALETTE[2:]), ("bound", {"ELBO, all weights 1": bound}, canvas.INK)]
     if axes is None:
@@ -91,7 +91,7 @@ def weighted(columns, weights=None):
     costs = {}
     for name, words in COST.items():
         if name in columns and np.any(columns[name]):
-            factor = float((weights or {}).get(WEIGHTS[name], 1.0))
+            factor = float((weights or {}).get(WEIGHTS.get(name), 1.0))
             costs[words if factor == 1 else f"{factor:.2g} × {words}"] = factor * columns[name]
     return columns["log_likelihood"] - sum(costs.values()), costs
 
