@@ -17,41 +17,54 @@ For one example the information of a weight is the expected square of its log li
 An autoencoder draws one code an example, :math:`z_n \sim q(z | x_n)`; the information is that of its decoder, given z.
 
 The slope of one example with respect to a weight is the product of the layer's input h and of what comes back to its
-output, :math:`\delta`, so squares need no gradient an example: :math:`F_W = (h^2)^\top (\delta^2) / N`.  A backend
-whose linear layer squares both turns the network's backpropagation into the sum of squares.  The square of a
-*minibatch's* gradient, which public codes take, is another thing; ``docs/baselines.md`` has the figures.
+output, :math:`\delta`.  So the squares of all examples are one matrix product, :math:`F_W = (h^2)^\top (\delta^2) / N`.
+The square of a *minibatch's* gradient, which public codes take, is another thing; ``docs/baselines.md`` has figures.
 """
-
-from types import SimpleNamespace
 
 import numpy as np
 
 from ibpcl.blas_threads import on_one_thread
 from ibpcl.errors import NonFiniteError
-from ibpcl.inference.backend import Backend
-from ibpcl.models.layers import Pass
+from ibpcl.inference.backend import backend
+from ibpcl.models.layers import Pass, activate_vjp
 from ibpcl.models.likelihoods import Softmax
-from ibpcl.primitives import linear
 
 DEFINITIONS = ("exact", "sampled", "empirical")
 DEFINITIONS_OF_IMAGES = DEFINITIONS[1:]
 CHUNK = 512                                                  # examples at once: bounds the memory
 
 
-def squared_slopes(dh, cache, needs_dx=True):
-    r"""Pull the gradient at a linear layer's outputs back to ``x``; of its parameters return the squared slopes.
+def squared_slopes(network, caches, slopes):
+    r"""Pull the slopes at the outputs back, layer by layer, and square those of the parameters.
 
-    .. math:: dx = dh\, w^\top, \qquad (x^2)^\top (dh^2), \qquad \sum_n dh_n^2
+    .. math:: \delta \leftarrow f'(a) \odot \delta, \qquad
+              \sum_n \bigl(\partial_W \log p_n\bigr)^2 = (h^2)^\top (\delta^2), \qquad
+              \sum_n \bigl(\partial_b \log p_n\bigr)^2 = \sum_n \delta_n^2, \qquad
+              \delta \leftarrow \delta\, W^\top
 
-    Arguments and shapes as of :func:`ibpcl.primitives.linear.apply_vjp`, for one sample and inputs (N, D).
+    Parameters
+    ----------
+    network : ibpcl.models.network.Network
+        A network of plain layers.
+    caches : list of tuple
+        What each stage of its forward pass kept.
+    slopes : ndarray, shape (1, N, C)
+        Of the log likelihood of each example, at the outputs.
+
+    Returns
+    -------
+    squares : dict of str to dict
+        By layer and name, summed over examples; of an autoencoder only those of the decoder.
     """
-    x, w = cache
-    squares = dh * dh
-    return (dh @ np.swapaxes(w, -1, -2))[0] if needs_dx else None, (x * x).T @ squares, squares.sum(axis=1)
-
-
-SQUARES = Backend("numpy")
-SQUARES.linear = SimpleNamespace(apply=linear.apply, apply_vjp=squared_slopes)
+    squares = {}
+    for layer, cache in zip(reversed(network.stages), reversed(caches), strict=True):
+        if layer is network.codes:                           # z is given: what lies before it has no information
+            break
+        (h, weight), active, *_ = cache
+        delta = activate_vjp(slopes, active).reshape(-1, layer.units)
+        squares[layer.name] = {"weight.mu": (h * h).T @ (delta * delta), "bias.mu": (delta * delta).sum(axis=0)}
+        slopes = (delta @ weight[0].T)[None]
+    return squares
 
 
 @on_one_thread
@@ -97,28 +110,28 @@ def diagonal(network, vector, x, targets, definition, rng):
         raise ValueError(f"fisher.diagonal: definition must be one of {', '.join(known)}, got {definition!r}")
     if len(x) == 0:
         raise ValueError("fisher.diagonal: x must hold at least one example")
-    total, views = np.zeros_like(vector), network.layout.layers(vector)
+    numpy = backend("numpy")
+    views = network.layout.layers(vector)
+    total = np.zeros_like(vector)
+    information = network.layout.layers(total)
     for start in range(0, len(x), CHUNK):
         rows = slice(start, start + CHUNK)
         inputs, noise = x[rows], {}
         if network.codes:
             noise["codes"] = {"eps": rng.standard_normal((1, len(inputs), network.codes.units), dtype=np.float32)}
-        (outputs, divergences), cache = network.forward(vector, inputs, noise, Pass(SQUARES, {}))
-        nothing = {name: np.zeros_like(values) for name, values in divergences.items()}
+        (outputs, _), (_, caches) = network.forward(vector, inputs, noise, Pass(numpy, {}))
         if definition == "exact":
             answers = [np.full(len(inputs), label) for label in range(network.outputs)]
         else:
             answers = [network.likelihood.draw(views, outputs[0], rng) if definition == "sampled" else targets[rows]]
         for y in answers:
-            log_p, likelihood_cache = network.likelihood.log_density(views, outputs, y, SQUARES)
+            log_p, likelihood_cache = network.likelihood.log_density(views, outputs, y, numpy)
             # Slopes are linear in what is sent down: a root here weighs their squares by p(y | x).
             weights = np.exp(log_p / 2) if definition == "exact" else np.ones_like(log_p)
             slopes, _ = network.likelihood.log_density_vjp(weights, likelihood_cache)
-            total += network.forward_vjp((slopes, nothing), cache)
-    if network.codes:                                        # z is given: what lies before it has no information
-        before = network.stages[:network.stages.index(network.codes) + 1]
-        names = {layer.name for stage in before for layer in stage.layers}
-        total[network.layout.places(lambda name: name.split(".")[0] in names)] = 0
+            for name, squares in squared_slopes(network, caches, slopes).items():
+                for part, values in squares.items():
+                    information[name][part] += values
     if not np.isfinite(total).all():
         raise NonFiniteError("the Fisher information is not finite: lower the learning rate, or check the scale of the "
                              "inputs")
