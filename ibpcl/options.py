@@ -1,12 +1,11 @@
 """Settings: dataclasses whose fields are declared with one sentence and what is allowed, checked as they are made.
 
-A field is declared by :func:`option`; a class of settings is a frozen dataclass with the base :class:`Presets`.
+A field is declared by :func:`option`; a class of settings is a frozen dataclass with the base :class:`Checked`.
 """
 
 import difflib
 import math
 import operator
-import sys
 from dataclasses import Field, field, fields
 from functools import partial
 from numbers import Integral, Real
@@ -34,7 +33,7 @@ class OrOwn(tuple):
 def option(default, doc=None, *, at_least=None, above=None, at_most=None, below=None, choices=None):
     """Declare a field of a dataclass of settings: its default, one sentence of documentation, and what is allowed.
 
-    Where a subclass of :class:`Presets` declares a field again, the sentence and the bounds that it does not give are
+    Where a subclass of :class:`Checked` declares a field again, the sentence and the bounds that it does not give are
     those of the base; a bare value, ``epochs: int = 10``, changes the default alone.
 
     Parameters
@@ -93,36 +92,27 @@ def _allows(rules, value):
     return within and (abs(value) < math.inf or value == rules.get("at_most"))
 
 
-class Checked(type):
-    """Makes dataclasses of options only of keys that there are, and of values of the right type that are allowed."""
+class Checked:
+    """A base of dataclasses of options: every value is checked as an object is made.
 
-    images = False                                           # whether they are for images without labels
+    A subclass is decorated with ``@dataclass(frozen=True, init=False)``.  The settings of a method also have
 
-    @property
-    def method(cls):
-        """The name of the method whose settings they are, for messages: its module's, for images after ``vae_``."""
-        return "vae_" * cls.images + cls.__module__.rsplit(".", 1)[-1].removesuffix("_settings")
+    Attributes
+    ----------
+    method : str
+        The method's name, for messages, files and the command line.
+    presets : dict of str to dict
+        Settings with a name: what each changes in the defaults.
 
-    def __call__(cls, *values, **given):
-        """Make settings; raise TypeError for a key that there is not or another type, ValueError out of range."""
-        if values:
-            raise TypeError(f"{cls.method}: settings are given by name, such as {fields(cls)[0].name}=..., "
-                            f"got {values[0]!r} without one")
-        known = cls.__dataclass_fields__
-        for name, value in given.items():
-            if name not in known:
-                close = difflib.get_close_matches(name, known, 1)
-                raise TypeError(f"{cls.method}: there is no setting {name!r}"
-                                + (f"; did you mean {close[0]!r}?" if close else f" among {', '.join(known)}"))
-            given[name] = _as(value, known[name].type, f"{cls.method}: {name}")
-            if wrong := refusal(known[name], given[name]):
-                raise ValueError(f"{cls.method}: {name} {wrong}")
-        return super().__call__(**given)
+    Raises
+    ------
+    TypeError
+        For a value without a name, a name that is not an option, or a value of another type.
+    ValueError
+        For a value that is not allowed.
 
-
-class Presets(metaclass=Checked):
-    """A base of settings: they are checked as they are made, and some have a name.
-
+    Examples
+    --------
     >>> from ibpcl.methods.npbcl import Settings
     >>> Settings.preset("paper").samples
     10
@@ -136,6 +126,9 @@ class Presets(metaclass=Checked):
     ValueError: npbcl: epochs must be at least 0, got -1
     """
 
+    method = ""
+    presets = MappingProxyType({"default": {}})
+
     def __init_subclass__(cls):
         """Take what a field that is declared again does not give from the base's."""
         for base in cls.__mro__[1:]:
@@ -146,17 +139,58 @@ class Presets(metaclass=Checked):
                     again.metadata = MappingProxyType({**one.metadata, **again.metadata})
                     setattr(cls, name, again)
 
+    def __init__(self, *values, **given):
+        """Set the options to what is given by name, all others to their defaults."""
+        _refuse_names(type(self), values, given)
+        for one in fields(self):
+            object.__setattr__(self, one.name, given.get(one.name, one.default))
+        self.__post_init__()
+
+    def __post_init__(self):
+        """Check the values; a subclass with an ``__init__`` of its own, which ``dataclass`` writes, calls this, too."""
+        for one in fields(self):
+            value = _as(getattr(self, one.name), one.type, f"{called(type(self))}: {one.name}")
+            if wrong := refusal(one, value):
+                raise ValueError(f"{called(type(self))}: {one.name} {wrong}")
+            object.__setattr__(self, one.name, value)
+
     def __reduce__(self):
         """Pickle and copy as a call, so that what comes back was checked."""
         return partial(type(self), **vars(self)), ()
 
     @classmethod
     def preset(cls, name):
-        """Return the settings of a name, a key of the module's ``PRESETS``; "default" for a method without any."""
-        presets = presets_of(sys.modules[cls.__module__], cls.images)
-        if name not in presets:
-            raise ValueError(f"{cls.method}: preset must be one of {', '.join(presets)}, got {name!r}")
-        return cls(**presets[name])
+        """Return the settings of a name, a key of ``presets``."""
+        if name not in cls.presets:
+            raise ValueError(f"{called(cls)}: preset must be one of {', '.join(cls.presets)}, got {name!r}")
+        return cls(**cls.presets[name])
+
+
+def called(settings):
+    """Return the method's name of a class of settings, its module's if it has none; for messages.
+
+    >>> from ibpcl.methods.ewc import ImageSettings
+    >>> called(ImageSettings)
+    'vae_ewc'
+    """
+    return getattr(settings, "method", "") or settings.__module__.rpartition(".")[2]
+
+
+def presets_of(settings):
+    """Return the named settings of a class of settings, which may be any dataclass: what each changes."""
+    return getattr(settings, "presets", Checked.presets)
+
+
+def _refuse_names(settings, values, given):
+    known = [one.name for one in fields(settings)]
+    if values:
+        raise TypeError(f"{called(settings)}: settings are given by name, such as {known[0]}=..., got {values[0]!r} "
+                        "without one")
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            raise TypeError(f"{called(settings)}: there is no setting {name!r}"
+                            + (f"; did you mean {close[0]!r}?" if close else f" among {', '.join(known)}"))
 
 
 def _bare(kind):
@@ -187,8 +221,3 @@ def _as(value, kind, what):
         return bare(value)
     except OverflowError as error:
         raise ValueError(f"{what} must be finite, got a whole number too large for {bare.__name__}") from error
-
-
-def presets_of(module, images=False):
-    """Return the settings of a method's module that have a name: what each changes in the defaults."""
-    return getattr(module, "IMAGE_" * images + "PRESETS", {"default": {}})

@@ -10,6 +10,7 @@ from ibpcl import checkpoints
 from ibpcl.continual.task import Task, real_rows
 from ibpcl.inference.backend import backend
 from ibpcl.noise import Key
+from ibpcl.options import called
 
 # Of what ``state()`` returns and checkpoints hold; one more whenever a name or a meaning in it changes.
 FORM = 4
@@ -76,7 +77,7 @@ class Saved:
     @property
     def name(self):
         """The method's name, for messages and the history."""
-        return type(self.settings).method
+        return called(type(self.settings))
 
     @property
     def learned(self):

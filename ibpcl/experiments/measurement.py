@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ibpcl.options import Checked, option
 
 
-@dataclass(frozen=True)
-class Measurement(metaclass=Checked):
+@dataclass(frozen=True, init=False)
+class Measurement(Checked):
     """How much is spent on measuring; all images are the first ones of their class.
 
     Raises

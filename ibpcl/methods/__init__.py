@@ -1,17 +1,16 @@
 """One published method a file, all with the face of :class:`ibpcl.continual.learner.Learner`.
 
 A method's module offers ``Settings``, a frozen dataclass whose fields are declared by
-:func:`ibpcl.options.option`, a learner that is made by ``Learner(settings, seed, backend_name)``, and, if it has any,
-``PRESETS``: settings with a name.  A method that learns images without labels, too, has ``ImageSettings``, the same
-learner on an autoencoder (``ImageEWC`` for ``EWC``), and ``IMAGE_PRESETS``.  A module is imported when its method is
-asked for.
+:func:`ibpcl.options.option` and which has the method's name and its presets, and a learner that is made by
+``Learner(settings, seed, backend_name)``.  A method that learns images without labels, too, has ``ImageSettings`` and
+the same learner on an autoencoder (``ImageEWC`` for ``EWC``).  A module is imported when its method is asked for.
 """
 
 from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple
 
-from ibpcl.options import Presets, option, presets_of
+from ibpcl.options import Checked, option, presets_of
 
 
 class About(NamedTuple):
@@ -73,12 +72,13 @@ def method(name):
         raise ValueError(f"methods.method: name must be one of {', '.join((*METHODS, *GENERATIVE))}, got {name!r}")
     of, bare = ("Image" if name in GENERATIVE else ""), name.removeprefix("vae_")
     module = import_module(f"ibpcl.methods.{'npbcl_images' if name == 'vae_npbcl' else bare}")
-    return Method(name, getattr(module, f"{of}Settings"), getattr(module, of + METHODS[bare]),
-                  (module.__doc__ or name).strip().splitlines()[0], presets_of(module, bool(of)))
+    settings = getattr(module, f"{of}Settings")
+    return Method(name, settings, getattr(module, of + METHODS[bare]),
+                  (module.__doc__ or name).strip().splitlines()[0], presets_of(settings))
 
 
-@dataclass(frozen=True)
-class Training(Presets):
+@dataclass(frozen=True, init=False)
+class Training(Checked):
     """The settings that every method has; methods change defaults and sentences, and keep the bounds."""
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer.", at_least=1)
@@ -86,7 +86,7 @@ class Training(Presets):
     batch: int = option(256, "Examples in a minibatch.", at_least=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class OneRate(Training):
     """The settings of methods that train all parameters at one rate."""
 

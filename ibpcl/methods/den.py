@@ -38,9 +38,11 @@ from ibpcl.primitives import quadratic
 from ibpcl.primitives.proximal import group_shrink, soft_threshold
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of DEN."""
+
+    method = "den"
 
     single_head: bool = option(False, "A head is as wide as its task's network.", choices=(False,))
     epochs: int = option(5, "Epochs of each phase of a task, except the head's.")

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ibpcl.continual import fisher
-from ibpcl.methods.images import on_images
+from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.noise import generator
 from ibpcl.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Information(SequentialSettings):
     """The settings of methods that need the Fisher information."""
 
@@ -35,9 +35,14 @@ class Information(SequentialSettings):
                                          at_least=1)
 
 
-# Its labels are pixels where a method learns images.
-OF_PIXELS = {"default": "sampled", "choices": fisher.DEFINITIONS_OF_IMAGES,
-             "doc": "Pixels of the Fisher information: drawn (sampled), or the images' (empirical)."}
+@dataclass(frozen=True, init=False)
+class ImageInformation(AutoencoderSettings):
+    """The settings of methods that need the Fisher information of a decoder, whose targets are pixels."""
+
+    fisher: str = option("sampled", "Pixels of the Fisher information: drawn (sampled), or the images' (empirical).",
+                         choices=fisher.DEFINITIONS_OF_IMAGES)
+    fisher_examples: int | None = option(2000, "Examples that it is estimated from; none for all of the task's.",
+                                         at_least=1)
 
 
 def information(learner, task, vector):
@@ -52,9 +57,11 @@ def information(learner, task, vector):
     return found[learner.places(network)].copy()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(Information):
     """The settings of EWC."""
+
+    method = "ewc"
 
     weight: float = option(100.0, "Lambda, for the mean information per example, with a half in front.", at_least=0)
     variant: str = option("online", "An anchor per task (separate), or the last one and a sum of Fishers (online).",
@@ -86,4 +93,18 @@ class EWC(Sequential):
             self.memory |= {"anchor": self.shared, "fisher": (decayed + found).astype(found.dtype)}
 
 
-ImageEWC, ImageSettings = on_images(EWC, fisher=OF_PIXELS, weight={"default": 10.0})
+@dataclass(frozen=True, init=False)
+class ImageSettings(ImageInformation):
+    """The settings of EWC for images."""
+
+    method = "vae_ewc"
+    weight: float = option(10.0, "Lambda, for the mean information per example, with a half in front.", at_least=0)
+    variant: str = option("online", "An anchor per task (separate), or the last one and a sum of Fishers (online).",
+                          choices=("separate", "online"))
+    decay: float = option(1.0, "Gamma: factor of the online sum when a task is added.", at_least=0, at_most=1)
+
+
+class ImageEWC(OnImages, EWC):
+    """Learn generative models with elastic weights; parameters as in :class:`EWC`."""
+
+    settings_type = ImageSettings

@@ -38,9 +38,11 @@ LARGEST_EMBEDDING = 6.0                                      # Serra et al. (201
 LARGEST_ARGUMENT = 50.0                                      # of the cosine: beyond it the gate has no gradient left
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of HAT."""
+
+    method = "hat"
 
     single_head: bool = option(False, "A head is not gated, so nothing would protect one for all tasks.",
                                choices=(False,))

@@ -31,9 +31,11 @@ from ibpcl.numerics import inverse_softplus
 from ibpcl.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(PosteriorSettings):
     """The settings of IBP-VCL."""
+
+    method = "ibp_vcl"
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer, the truncation of its buffet.")
     single_head: bool = option(False, "One head, and one set of offsets, for all tasks instead of one per task.")

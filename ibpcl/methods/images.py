@@ -5,11 +5,10 @@ its own first layers of the decoder; the decoder's last layers are shared, so th
 to hold what is shared, and what it remembers, is as for classes; the loss is the negative ELBO an image.
 """
 
-from dataclasses import dataclass, fields, make_dataclass
+from dataclasses import dataclass
 
 from ibpcl.continual.learner import Saved, check_inputs, check_task_id
 from ibpcl.methods import OneRate
-from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.models import starts
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.layers import ACTIVATIONS
@@ -17,10 +16,10 @@ from ibpcl.models.likelihoods import OF_PIXELS, of_pixels
 from ibpcl.models.network import autoencoder
 from ibpcl.models.point_autoencoder import PointAutoencoder, pixel_biases
 from ibpcl.noise import generator
-from ibpcl.options import option
+from ibpcl.options import called, option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class AutoencoderSettings(OneRate):
     """The settings that all methods with task-specific encoders have."""
 
@@ -44,8 +43,9 @@ class AutoencoderSettings(OneRate):
     single_head = False                                      # a task's own part is more than a head
 
     def __post_init__(self):
+        super().__post_init__()
         if self.shared_layers > len(self.hidden) + 1:
-            raise ValueError(f"{type(self).method}: shared_layers must be at most {len(self.hidden) + 1}, the "
+            raise ValueError(f"{called(type(self))}: shared_layers must be at most {len(self.hidden) + 1}, the "
                              f"decoder's layers, got {self.shared_layers}")
 
 
@@ -102,19 +102,3 @@ class OnImages(Generative):
     def how(self, progress):
         """Return how the fit of a task goes."""
         return super().how(progress)._replace(samples=self.settings.samples, key=self.key("train"))
-
-
-def on_images(learner, **changes):
-    """Return the class that learns images as ``learner`` learns labels, ``ImageEWC`` for ``EWC``, and its settings.
-
-    These are the settings of autoencoders and the method's own options; ``changes`` has by name what an option declares
-    otherwise for images.
-    """
-    own = [(one.name, one.type, option(**{"default": one.default, **one.metadata, **changes.get(one.name, {})}))
-           for one in fields(learner.settings_type) if one.name not in SequentialSettings.__dataclass_fields__]
-    settings = make_dataclass("ImageSettings", own, bases=(AutoencoderSettings,), frozen=True, namespace={
-        "__doc__": f"The settings of :class:`{learner.__name__}` for images."})
-    settings.__module__ = learner.__module__
-    return type(f"Image{learner.__name__}", (OnImages, learner), {
-        "__doc__": f"Learn generative models; parameters as in :class:`{learner.__name__}`.",
-        "__module__": learner.__module__, "settings_type": settings}), settings

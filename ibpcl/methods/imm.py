@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.ewc import OF_PIXELS, Information, information
-from ibpcl.methods.images import on_images
+from ibpcl.methods.ewc import ImageInformation, Information, information
+from ibpcl.methods.images import OnImages
 from ibpcl.methods.sequential import Sequential, pull
 from ibpcl.options import option
 
@@ -25,9 +25,11 @@ from ibpcl.options import option
 FLOOR = 1e-8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(Information):
     """The settings of IMM."""
+
+    method = "imm"
 
     merge: str = option("mode", "How solutions are merged; mode: weighted by information.",
                         choices=("mode", "mean"))
@@ -84,4 +86,19 @@ class IMM(Sequential):
         return merge_mode(solutions, [self.memory[f"fisher{t}"] for t in tasks], weights).astype(np.float32)
 
 
-ImageIMM, ImageSettings = on_images(IMM, fisher=OF_PIXELS)
+@dataclass(frozen=True, init=False)
+class ImageSettings(ImageInformation):
+    """The settings of IMM for images."""
+
+    method = "vae_imm"
+    merge: str = option("mode", "How solutions are merged; mode: weighted by information.",
+                        choices=("mode", "mean"))
+    alpha_last: float | None = option(None, "Alpha of the newest task, the others share the rest; none for 1 / T.",
+                                      at_least=0, at_most=1)
+    transfer: float = option(0.0001, "Lambda of L2-transfer, in nats per example, without a half.", at_least=0)
+
+
+class ImageIMM(OnImages, IMM):
+    """Learn generative models and merge what they share; parameters as in :class:`IMM`."""
+
+    settings_type = ImageSettings

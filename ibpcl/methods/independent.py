@@ -17,9 +17,11 @@ from ibpcl.models.starts import STARTS
 from ibpcl.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(Training):
     """The settings of the reference."""
+
+    method = "independent"
 
     hidden: tuple[int, ...] = option((200,), "Units of each hidden layer of each network.")
     epochs: int = 10

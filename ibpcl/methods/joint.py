@@ -15,9 +15,11 @@ from ibpcl.methods.sequential import SequentialSettings
 from ibpcl.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of joint training."""
+
+    method = "joint"
 
     restart: bool = option(True, "Train a fresh network after each task, instead of going on with the last one.")
 

@@ -16,15 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.ewc import OF_PIXELS, Information, information
-from ibpcl.methods.images import on_images
+from ibpcl.methods.ewc import ImageInformation, Information, information
+from ibpcl.methods.images import OnImages
 from ibpcl.methods.sequential import Sequential, pull
 from ibpcl.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(Information):
     """The settings of online Laplace."""
+
+    method = "laplace"
 
     weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.", at_least=0)
     prior_sigma: float = option(1.0, "Standard deviation sigma_0 of the first prior of a weight.", above=0)
@@ -52,4 +54,16 @@ class Laplace(Sequential):
         self.memory = {"mean": self.shared, "precision": (precision + found).astype(found.dtype)}
 
 
-ImageLaplace, ImageSettings = on_images(Laplace, fisher=OF_PIXELS)
+@dataclass(frozen=True, init=False)
+class ImageSettings(ImageInformation):
+    """The settings of online Laplace for images."""
+
+    method = "vae_laplace"
+    weight: float = option(1.0, "Lambda, the weight of the prior; 1 is Bayes' rule.", at_least=0)
+    prior_sigma: float = option(1.0, "Standard deviation sigma_0 of the first prior of a weight.", above=0)
+
+
+class ImageLaplace(OnImages, Laplace):
+    """Learn generative models by Bayes' rule for Gaussians around solutions; parameters as in :class:`Laplace`."""
+
+    settings_type = ImageSettings

@@ -11,13 +11,15 @@ a head a task, how little.
 
 from dataclasses import dataclass
 
-from ibpcl.methods.images import on_images
+from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of naive training."""
+
+    method = "naive"
 
 
 class Naive(Sequential):
@@ -26,4 +28,14 @@ class Naive(Sequential):
     settings_type = Settings
 
 
-ImageNaive, ImageSettings = on_images(Naive)
+@dataclass(frozen=True, init=False)
+class ImageSettings(AutoencoderSettings):
+    """The settings of naive training for images."""
+
+    method = "vae_naive"
+
+
+class ImageNaive(OnImages, Naive):
+    """Learn generative models without protection; parameters as in :class:`Naive`."""
+
+    settings_type = ImageSettings

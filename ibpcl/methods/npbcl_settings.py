@@ -14,8 +14,66 @@ from ibpcl.models.likelihoods import OF_CLASSES, OF_PIXELS
 from ibpcl.models.masked import MASK_KLS, MASK_LINKS, MaskModel
 from ibpcl.options import OrOwn, option
 
+# Where this implementation started from: the paper's temperatures and concentration, its link, and guesses for what it
+# does not print.
+FIRST = {
+    "tau_start": 10.0, "tau_end": 0.25, "alpha": 30.0, "mask_link": "logit", "prior_sigma": 0.1**0.5,
+    "start_sigma": 0.05, "start_spread": 0.01,
+}
+# Settings with a name; each says what it changes in the defaults.
+PRESETS = {
+    "default": {},
+    # Every setting as printed, where one is printed; of what is not printed, the batch is the default, and sigma_0 and
+    # where the weights start are those of the released code or near it.
+    "paper": {
+        **FIRST, "samples": 10, "likelihood_epochs": 5, "epochs": 5, "finetune_epochs": 5, "weight_rate": 0.001,
+        "mask_rate": 0.01, "finetune_rate": 0.0001, "finetune_average": 0.0, "rate_end": 1.0,
+        "unused_prior": "gaussian", "alpha_rule": "max", "mask_kl": "bernoulli", "mask_kl_weight": 1.0,
+        "reset_unused": False,
+    },
+    # The released settings on our sampling.  It departs from their code: sticks are shared by all inputs and
+    # independent; both concrete temperatures are equal; a bias's divergence counts once; weights of the first task have
+    # no prior either.
+    "authors": {
+        "samples": 10, "epochs": 5, "finetune_epochs": 4, "weight_rate": 0.01, "mask_rate": 0.1,
+        "finetune_rate": 0.001, "finetune_average": 0.0, "rate_end": 1.0, "prior_sigma": 0.1**0.5,
+        "tau_start": 10.0, "tau_end": 0.3, "start_sigma": float(np.exp(-3.0)), "start_spread": 0.01,
+        "alpha": 30.0, "alpha_rule": "max", "mask_kl": "concrete", "mask_link": "log", "mask_kl_weight": 1 / 784,
+        "unused_prior": "none", "reset_unused": False,
+    },
+    # Every divergence at weight one, and the paper's link.  No bound: the likelihood has relaxed masks, and the masks'
+    # divergence is that of binary ones; with mask_kl = "concrete" both are of the relaxed model.
+    "unweighted": {
+        **FIRST, "epochs": 20, "finetune_epochs": 10, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.001,
+        "finetune_average": 0.0, "mask_kl_weight": 1.0, "unused_prior": "gaussian", "prior_sigma": 3.0, "rate_end": 0.1,
+    },
+}
+# The same for images.
+IMAGE_PRESETS = {
+    "default": {},
+    # Every setting as printed, where one is printed; what is not printed is the default.
+    "paper": {
+        "samples": 10, "weight_rate": 0.001, "mask_rate": 0.01, "finetune_rate": 0.0001, "rate_end": 1.0, "alpha": 40.0,
+        "latent_alpha": 20.0, "latent_prior": "learned", "first_columns": "sticks", "hold_used": False, "warm_up": 0.0,
+        "weight_kl_weight": 1.0, "mask_kl_weight": 1.0,
+    },
+    # The released settings on our sampling.  Their divergence of the codes is summed over the minibatch and divided by
+    # all examples, so it counts as 128 of some 6,000.  It departs from their code: rho starts at 0 (theirs at
+    # logit(0.05), so that far fewer masks start open); the masks' divergence is Bernoulli's and has the first layer's
+    # weight, 1 / 784, in all layers (theirs one over the rows of each: 1 / 100 in the decoder's first); Adam is the
+    # plain one (theirs AMSGrad with epsilon 1e-3); sticks are shared by all rows; the codes' scales are a layer apart.
+    "authors": {
+        "epochs": 50, "finetune_epochs": 49, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.001,
+        "rate_end": 1.0, "tau_end": 0.3, "alpha": 40.0, "latent_alpha": 20.0, "prior_sigma": 0.1**0.5,
+        "start_sigma": float(np.exp(-3.0)), "output": "shared", "first_columns": "sticks", "hold_used": False,
+        "beta": 128 / 6000, "warm_up": 0.0, "weight_kl_weight": 1.0, "mask_kl_weight": 1 / 784,
+    },
+    # Every divergence at weight one, and Eq. 11 for used weights.
+    "unweighted": {"hold_used": False, "weight_kl_weight": 1.0, "mask_kl_weight": 1.0},
+}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, init=False)
 class MaskedSettings(Training):
     """The settings of NPBCL with labels and without; each has one sentence and its place in the paper."""
 
@@ -44,9 +102,11 @@ class MaskedSettings(Training):
     stick_kl_weight: float = option(1.0, "Weight of the sticks' divergence; the ELBO's is 1 (Eq. 8).", at_least=0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(MaskedSettings):
     """The settings of NPBCL for labels, besides those of :class:`MaskedSettings`."""
+
+    method, presets = "npbcl", PRESETS
 
     likelihood: str = option("softmax", "Likelihood; logistic and probit: two classes (Sec. 3).", choices=OF_CLASSES)
     single_head: bool = option(False, "One head for all tasks instead of one per task (Sec. 4.2).")
@@ -108,45 +168,11 @@ class Settings(MaskedSettings):
         return np.full(len(self.hidden), self.alpha)
 
 
-# Where this implementation started from: the paper's temperatures and concentration, its link, and guesses for what it
-# does not print.
-FIRST = {
-    "tau_start": 10.0, "tau_end": 0.25, "alpha": 30.0, "mask_link": "logit", "prior_sigma": 0.1**0.5,
-    "start_sigma": 0.05, "start_spread": 0.01,
-}
-# Settings with a name; each says what it changes in the defaults.
-PRESETS = {
-    "default": {},
-    # Every setting as printed, where one is printed; of what is not printed, the batch is the default, and sigma_0 and
-    # where the weights start are those of the released code or near it.
-    "paper": {
-        **FIRST, "samples": 10, "likelihood_epochs": 5, "epochs": 5, "finetune_epochs": 5, "weight_rate": 0.001,
-        "mask_rate": 0.01, "finetune_rate": 0.0001, "finetune_average": 0.0, "rate_end": 1.0,
-        "unused_prior": "gaussian", "alpha_rule": "max", "mask_kl": "bernoulli", "mask_kl_weight": 1.0,
-        "reset_unused": False,
-    },
-    # The released settings on our sampling.  It departs from their code: sticks are shared by all inputs and
-    # independent; both concrete temperatures are equal; a bias's divergence counts once; weights of the first task have
-    # no prior either.
-    "authors": {
-        "samples": 10, "epochs": 5, "finetune_epochs": 4, "weight_rate": 0.01, "mask_rate": 0.1,
-        "finetune_rate": 0.001, "finetune_average": 0.0, "rate_end": 1.0, "prior_sigma": 0.1**0.5,
-        "tau_start": 10.0, "tau_end": 0.3, "start_sigma": float(np.exp(-3.0)), "start_spread": 0.01,
-        "alpha": 30.0, "alpha_rule": "max", "mask_kl": "concrete", "mask_link": "log", "mask_kl_weight": 1 / 784,
-        "unused_prior": "none", "reset_unused": False,
-    },
-    # Every divergence at weight one, and the paper's link.  No bound: the likelihood has relaxed masks, and the masks'
-    # divergence is that of binary ones; with mask_kl = "concrete" both are of the relaxed model.
-    "unweighted": {
-        **FIRST, "epochs": 20, "finetune_epochs": 10, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.001,
-        "finetune_average": 0.0, "mask_kl_weight": 1.0, "unused_prior": "gaussian", "prior_sigma": 3.0, "rate_end": 0.1,
-    },
-}
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class ImageSettings(MaskedSettings):
     """The settings of NPBCL for images; each has one sentence of documentation in its metadata, all are checked."""
+
+    method, presets = "vae_npbcl", IMAGE_PRESETS
 
     hidden: tuple[int, ...] = option((500, 500), "Units of the encoder's hidden layers; the decoder's are reversed.")
     activation: str = option("leaky_relu", "Activation of hidden units (as in the released code).")
@@ -186,7 +212,6 @@ class ImageSettings(MaskedSettings):
     warm_up: float = option(0.3, "Share of each phase in which that weight rises from 0 (not in the paper).",
                             at_least=0)
 
-    images = True
     # What can be chosen for labels alone.
     masked_prior = reset_unused = True
     shared_mask = expand = False
@@ -207,28 +232,3 @@ class ImageSettings(MaskedSettings):
     def epochs_for(self, examples):
         """Return the epochs of masked training and of fine-tuning."""
         return self.epochs, self.finetune_epochs
-
-
-# Settings with a name; each says what it changes in the defaults.
-IMAGE_PRESETS = {
-    "default": {},
-    # Every setting as printed, where one is printed; what is not printed is the default.
-    "paper": {
-        "samples": 10, "weight_rate": 0.001, "mask_rate": 0.01, "finetune_rate": 0.0001, "rate_end": 1.0, "alpha": 40.0,
-        "latent_alpha": 20.0, "latent_prior": "learned", "first_columns": "sticks", "hold_used": False, "warm_up": 0.0,
-        "weight_kl_weight": 1.0, "mask_kl_weight": 1.0,
-    },
-    # The released settings on our sampling.  Their divergence of the codes is summed over the minibatch and divided by
-    # all examples, so it counts as 128 of some 6,000.  It departs from their code: rho starts at 0 (theirs at
-    # logit(0.05), so that far fewer masks start open); the masks' divergence is Bernoulli's and has the first layer's
-    # weight, 1 / 784, in all layers (theirs one over the rows of each: 1 / 100 in the decoder's first); Adam is the
-    # plain one (theirs AMSGrad with epsilon 1e-3); sticks are shared by all rows; the codes' scales are a layer apart.
-    "authors": {
-        "epochs": 50, "finetune_epochs": 49, "weight_rate": 0.01, "mask_rate": 0.1, "finetune_rate": 0.001,
-        "rate_end": 1.0, "tau_end": 0.3, "alpha": 40.0, "latent_alpha": 20.0, "prior_sigma": 0.1**0.5,
-        "start_sigma": float(np.exp(-3.0)), "output": "shared", "first_columns": "sticks", "hold_used": False,
-        "beta": 128 / 6000, "warm_up": 0.0, "weight_kl_weight": 1.0, "mask_kl_weight": 1 / 784,
-    },
-    # Every divergence at weight one, and Eq. 11 for used weights.
-    "unweighted": {"hold_used": False, "weight_kl_weight": 1.0, "mask_kl_weight": 1.0},
-}

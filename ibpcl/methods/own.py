@@ -22,14 +22,14 @@ import numpy as np
 
 from ibpcl.errors import UserError
 from ibpcl.methods import OF_LEARNER, Method
-from ibpcl.options import Presets, presets_of
+from ibpcl.options import Checked, presets_of
 
 FACE = ("learn", "predict", "state", "load_state")
 _given = {}                                                  # classes that were handed over, by their names
 
 
-@dataclass(frozen=True)
-class NoSettings(Presets):
+@dataclass(frozen=True, init=False)
+class NoSettings(Checked):
     """The settings of a method that has none."""
 
 
@@ -70,8 +70,8 @@ def own_method(name):
     except TypeError as error:
         raise UserError(f"method {name} must be made by {learner.__name__}(settings, seed, backend_name): {error}"
                         ) from error
-    presets = presets_of(sys.modules[settings.__module__], getattr(settings, "images", False))
-    return Method(name, settings, learner, (learner.__doc__ or name).strip().splitlines()[0], presets)
+    return Method(name, settings, learner, (learner.__doc__ or name).strip().splitlines()[0],
+                  presets_of(settings))
 
 
 def own_prior(name):

@@ -40,9 +40,11 @@ from ibpcl.options import option
 CONTROLLER_STREAM, CHOICE_STREAM = 100, 101
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of RCL."""
+
+    method = "rcl"
 
     single_head: bool = option(False, "A task is predicted with its own network and head.", choices=(False,))
     epochs: int = option(10, "Epochs of the first task, and of each trial of a later one.")

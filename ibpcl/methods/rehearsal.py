@@ -22,9 +22,11 @@ from ibpcl.noise import generator
 from ibpcl.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of rehearsal."""
+
+    method = "rehearsal"
 
     buffer: str = option("random", "How the examples that are kept are chosen.", choices=SELECTIONS)
     weight: float = option(1.0, "Weight of the buffers: 1 counts each as its whole task, 0 not at all.", at_least=0)

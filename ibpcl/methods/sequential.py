@@ -25,7 +25,7 @@ from ibpcl.options import option
 from ibpcl.primitives import quadratic
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class SequentialSettings(OneRate):
     """The settings that every method on a plain network has."""
 

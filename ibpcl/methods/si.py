@@ -18,14 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibpcl.methods.images import on_images
+from ibpcl.methods.images import AutoencoderSettings, OnImages
 from ibpcl.methods.sequential import Sequential, SequentialSettings, pull
 from ibpcl.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(SequentialSettings):
     """The settings of synaptic intelligence."""
+
+    method = "si"
 
     weight: float = option(1.0, "Weight c of the penalty, without a half.", at_least=0)
     damping: float = option(0.001, "Xi, which bounds the importance of a weight that hardly moved.", above=0)
@@ -72,4 +74,16 @@ class SI(Sequential):
         self.memory = {"anchor": self.shared, "importance": importance.astype(vector.dtype)}
 
 
-ImageSI, ImageSettings = on_images(SI)
+@dataclass(frozen=True, init=False)
+class ImageSettings(AutoencoderSettings):
+    """The settings of synaptic intelligence for images."""
+
+    method = "vae_si"
+    weight: float = option(1.0, "Weight c of the penalty, without a half.", at_least=0)
+    damping: float = option(0.001, "Xi, which bounds the importance of a weight that hardly moved.", above=0)
+
+
+class ImageSI(OnImages, SI):
+    """Learn generative models with intelligent synapses; parameters as in :class:`SI`."""
+
+    settings_type = ImageSettings

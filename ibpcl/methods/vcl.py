@@ -43,7 +43,7 @@ from ibpcl.noise import generator
 from ibpcl.options import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class PosteriorSettings(OneRate):
     """The settings of methods whose weights are Gaussian."""
 
@@ -57,9 +57,11 @@ class PosteriorSettings(OneRate):
     start_spread: float = option(0.1, "Standard deviation of the random means that weights start with.", above=0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Settings(PosteriorSettings):
     """The settings of VCL."""
+
+    method = "vcl"
 
     local: bool = option(True, "Draw pre-activations, each example's own, instead of weights.")
     coreset: str = option("none", "How a task's coreset is chosen.", choices=("none", *coresets.SELECTIONS))
@@ -145,9 +147,11 @@ class VCL(Sequential):
         return self.maximize(network, vector, Prior.at(network.layout, vector), coreset, how, Weighted(GRADIENT))[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class ImageSettings(AutoencoderSettings):
     """The settings of VCL for images."""
+
+    method = "vae_vcl"
 
     prior_sigma: float = option(1.0, "Standard deviation of the first prior of a shared weight.", above=0)
     start_sigma: float = option(float(np.exp(-6.0)), "Standard deviation that shared weights start a task with.",

@@ -32,7 +32,7 @@ def test_its_gradient_is_joint_trainings(make_task):
         learner.learn(make_task(0, examples=50), progress=False)
         task = make_task(1, examples=70)
         vector = np.random.default_rng(0).normal(size=len(learner.begin_all(task)))
-        parts, gradient, _ = learner.objective(task)(vector, np.arange(learner.pool_size(task)), 0, 1)
+        parts, gradient, *_ = learner.objective(task)(vector, np.arange(learner.pool_size(task)), 0, 1)
         found.append((parts.log_likelihood, gradient))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9, atol=1e-13)
