@@ -454,7 +454,7 @@ moves = np.abs(mu_move) / np.exp(log_sigma)
 believed = float((mu_move**2 / (2 * np.exp(2 * log_sigma)) + (np.exp(2 * widening) - 1) / 2).sum())
 
 _, move = change("npbcl", "shared")
-move = learners["one head", "npbcl"].shared_layout().view(move, "hidden0.weight.mu")
+move = learners["one head", "npbcl"].context.shared_layout(1).view(move, "hidden0.weight.mu")
 rested = {name: (move[group] == 0).mean() for name, group in (
     ("used by A/B, dropped by E/F", used & ~masks[1]), ("used by neither", free & ~masks[1]),
     ("dropped by E/F, all of them", ~masks[1]))}

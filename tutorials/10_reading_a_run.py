@@ -242,7 +242,8 @@ kept = {}
 for name, settings in (("none", {}), ("random", {"coreset": "random", "coreset_size": 40}),
                        ("k_center", {"coreset": "k_center", "coreset_size": 40})):
     coreset_learner, kept[name], _ = learned(**settings)
-    stored = sum(value.nbytes for entry, value in coreset_learner.memory.items() if entry.startswith(("x", "y")))
+    stored = sum(value.nbytes for entry, value in coreset_learner.state().items()
+                 if entry.startswith(("memory.x", "memory.y")))
     print(f"coreset {name:9s} accuracies {kept[name]}, mean {kept[name].mean():.1%}, {stored / 1000:.0f} kB kept")
 
 # %% [markdown]

@@ -1,7 +1,7 @@
 """The face that every method shows: the loop, the metrics, the figures and the checkpoints know only this."""
 
 import dataclasses
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -66,7 +66,11 @@ class Saved:
     """
 
     settings_type = None
-    phases = ()                                              # of a task; each has noise of its own
+    # The noise of each phase of a task.  A name keeps its number, so that a new phase changes no published result.
+    streams: ClassVar = {}
+    # How many numbers of the key's task are set aside for a task.  None where the network itself draws no noise: then
+    # the phase is the key's stream.
+    stride = None
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         self.settings = settings or self.settings_type()
@@ -87,7 +91,8 @@ class Saved:
     def key(self, phase="initial", task_id=None):
         """Return the key of the noise of a phase of the next task, or of another; its third field counts steps."""
         t = self.learned if task_id is None else task_id
-        return Key(self.seed, len(self.phases) * t + self.phases.index(phase), 0, 0)
+        number = self.streams[phase]
+        return Key(self.seed, t, 0, number) if self.stride is None else Key(self.seed, self.stride * t + number, 0, 0)
 
     def __repr__(self):
         """Return the class, the number of tasks learned, and the settings that differ from the defaults.

@@ -20,7 +20,7 @@ import numba.extending
 import numpy as np
 from numba import boolean, float32, float64, int64, uint64, void
 
-from ibpcl import console
+from ibpcl import console, processors
 from ibpcl.kernels import machine_code
 
 __all__ = ["Own", "boolean", "compiled", "cube", "float32", "float64", "indices", "inlined", "int64", "matrix",
@@ -59,8 +59,6 @@ def load():
     seconds : float
         What compilation took; 0 where the machine code was on the disk.
     """
-    from ibpcl.kernels import threads  # which imports this module
-
     names = [module.name for module in pkgutil.iter_modules([str(machine_code.HERE)])]
     if machine_code.store.complete:
         for name in names:
@@ -68,7 +66,7 @@ def load():
         return 0.0
     began, terminal = time.perf_counter(), console.is_terminal(sys.stderr)
     folder = machine_code.store.to_read_or_write()
-    helper = compiling_elsewhere(folder) if folder is not None and threads.available() > 1 else None
+    helper = compiling_elsewhere(folder) if folder is not None and processors.usable() > 1 else None
     for i, name in enumerate(sorted(names, key=ELSEWHERE.__contains__)):
         if terminal:
             console.tell(f"\rcompiling the kernels, once ({i + 1} of {len(names)})", end="")

@@ -24,6 +24,7 @@ task; with :math:`\sigma = 0` earlier predictions stay what they are, bit for bi
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -101,7 +102,7 @@ class DEN(Growing):
     """Learn tasks in a network that grows; parameters and attributes as in :class:`ibpcl.methods.growing.Growing`."""
 
     settings_type = Settings
-    phases = ("initial", "growth")
+    streams: ClassVar = {"initial": 0, "growth": 1}
 
     def train(self, task, progress):
         """Go through the phases of a task; return the parameters of its network and the history."""

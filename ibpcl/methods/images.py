@@ -6,8 +6,9 @@ to hold what is shared, and what it remembers, is as for classes; the loss is th
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from ibpcl.continual.learner import Saved, check_inputs, check_task_id
+from ibpcl.continual.learner import check_inputs, check_task_id
 from ibpcl.methods import OneRate
 from ibpcl.models import starts
 from ibpcl.models.elbo import GRADIENT
@@ -71,8 +72,8 @@ class OnImages(Generative):
     """
 
     kind = "images"
-    phases = ("initial", "train", "fisher")
-    key = Saved.key                                          # an autoencoder draws noise
+    streams: ClassVar = {"initial": 0, "train": 1, "fisher": 2}
+    stride = 3
 
     def network(self, outputs):
         """Return the autoencoder of a task."""

@@ -9,29 +9,33 @@ tasks use returns exactly to the posterior that they left.  A weight that no tas
 with ``unused_prior = "gaussian"``.  By default it has none, stays where masked training has left it, and starts afresh
 with the next task.
 
-Of a classifier the hidden layers are masked and the head is each task's own, or one for all.  What is particular to
-autoencoders :mod:`ibpcl.methods.npbcl_images` says.
+The module has, from top to bottom: what is kept of the tasks (:class:`State`), what every step reads
+(:class:`Context`), the steps in the order of the algorithm, the algorithm (:func:`learn_task`), predictions, and the
+learner.  The network and what belongs to a single task are said by :mod:`ibpcl.methods.npbcl_labels` for classes and
+regressions and by :mod:`ibpcl.methods.npbcl_images` for images.
 """
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ibpcl.continual import coresets, expansion
 from ibpcl.continual import masks as hard_masks
 from ibpcl.continual import prior as priors
-from ibpcl.continual.learner import Saved, check_inputs, check_task
+from ibpcl.continual.learner import Saved, check_inputs
 from ibpcl.errors import TrainingError
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
-from ibpcl.inference.objectives import Data, Weighted
-from ibpcl.methods.growing import Growing
+from ibpcl.inference.objectives import Data
+from ibpcl.methods.npbcl_labels import LabelModel
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.methods.own import own_prior
-from ibpcl.models import likelihoods, packing, prediction, starts
-from ibpcl.models.elbo import Elbo, Flat, Prior
-from ibpcl.models.masked import Masked, sticks
-from ibpcl.models.network import classifier
-from ibpcl.models.parameters import write
-from ibpcl.noise import generator
+from ibpcl.models import packing, prediction
+from ibpcl.models.elbo import Flat, Prior
+from ibpcl.models.masked import sticks
+from ibpcl.models.parameters import Layout, write
+from ibpcl.noise import Key, generator
 from ibpcl.primitives import weibull
 
 __all__ = ["NPBCL", "PRESETS", "Settings"]
@@ -40,317 +44,554 @@ OF_WEIGHTS = ("mu", "log_sigma", "noise", "codes", "prior")  # blocks of paramet
 OF_MASKS = ("rho", "sticks", "alpha")
 
 
-class NPBCL(Growing):
+@dataclass(frozen=True)
+class State:
+    """What is kept of the tasks that were learned; tuples have an element for each task.
+
+    Attributes
+    ----------
+    alpha : ndarray, shape (L,)
+        The concentration of the IBP in each masked layer for the next task.
+    inputs : int or None
+        The width D of the examples; None before the first task.
+    regression : bool
+        Whether the tasks are regressions.
+    shared : ndarray or None
+        The Gaussian parameters that tasks share, in the order of the newest network's vector.
+    outputs : tuple of int
+        The width of the outputs.
+    widths : tuple of tuple of int
+        The units of each hidden layer: a network that grows was smaller for earlier tasks.
+    own : tuple of ndarray
+        The parameters that a task has for itself, in the order of its network's vector.
+    masks : tuple of tuple of ndarray
+        The hard mask of each masked layer, one bit for each weight.
+    coresets : tuple of Data or None
+        The examples that are kept of a task, if any.
+    """
+
+    alpha: np.ndarray
+    inputs: int | None = None
+    regression: bool = False
+    shared: np.ndarray | None = None
+    outputs: tuple[int, ...] = ()
+    widths: tuple[tuple[int, ...], ...] = ()
+    own: tuple[np.ndarray, ...] = ()
+    masks: tuple[tuple[np.ndarray, ...], ...] = ()
+    coresets: tuple[Data | None, ...] = ()
+
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return len(self.outputs)
+
+    def arrays(self):
+        """Return everything as a dict of arrays, as files hold it; empty before the first task."""
+        if not self.learned:
+            return {}
+        found = {"inputs": np.array(self.inputs), "outputs": np.array(self.outputs), "shared": self.shared,
+                 "memory.alpha": self.alpha, "memory.regression": np.array(self.regression)}
+        for t in range(self.learned):
+            found[f"task{t}.own"] = self.own[t]
+            found[f"memory.widths{t}"] = np.array(self.widths[t])
+            found |= {f"memory.mask{t}.{i}": bits for i, bits in enumerate(self.masks[t])}
+            if self.coresets[t] is not None:
+                found |= {f"memory.x{t}": self.coresets[t].x, f"memory.y{t}": self.coresets[t].y}
+        return found
+
+    def with_arrays(self, arrays):
+        """Return the state whose :meth:`arrays` these are; without any, this one."""
+        if not arrays:
+            return self
+        arrays = {name: np.array(values) for name, values in arrays.items()}
+        tasks, layers = range(len(arrays["outputs"])), range(len(arrays["memory.alpha"]))
+        return State(
+            arrays["memory.alpha"], int(arrays["inputs"]), bool(arrays.get("memory.regression", False)),
+            arrays["shared"], tuple(map(int, arrays["outputs"])),
+            tuple(tuple(arrays[f"memory.widths{t}"].tolist()) for t in tasks),
+            tuple(arrays[f"task{t}.own"] for t in tasks),
+            tuple(tuple(arrays[f"memory.mask{t}.{i}"] for i in layers) for t in tasks),
+            tuple(Data(arrays[f"memory.x{t}"], arrays[f"memory.y{t}"]) if f"memory.x{t}" in arrays else None
+                  for t in tasks))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every step reads, and none changes.
+
+    Attributes
+    ----------
+    settings : Settings or ImageSettings
+    model : LabelModel or ImageModel
+        The network of a task, and which of its parameters the task has for itself.
+    state : State
+        What is kept of the tasks so far.
+    seed : int
+    backend : ibpcl.inference.backend.Backend
+    progress : bool, ibpcl.inference.loop.Watch or None
+        Who sees the training.
+    """
+
+    settings: object
+    model: object
+    state: State
+    seed: int
+    backend: object
+    progress: object = None
+
+    def key(self, phase, task_id=None):
+        """Return the key of the noise of a phase of the next task, or of another; its third field counts steps."""
+        t = self.state.learned if task_id is None else task_id
+        return Key(self.seed, self.model.stride * t + self.model.streams[phase], 0, 0)
+
+    def fit(self, phase, epochs, **changes):
+        """Return how a phase of training goes."""
+        settings = self.settings
+        how = Fit(phase, epochs, settings.batch, settings.samples, self.key(phase), self.backend, self.progress,
+                  settings.rate_end, tau=(settings.tau_start, settings.tau_end))
+        return how._replace(**changes)
+
+    def network_of(self, task_id):
+        """Return the network of a learned task, as large as it was then."""
+        state = self.state
+        return self.model.network(state.inputs, state.widths[task_id], state.outputs[task_id], state.regression)
+
+    def next_network(self, outputs, hidden=None):
+        """Return the network of the next task, with the hidden units of the last one unless they are given."""
+        newest = self.state.widths[-1] if self.state.learned else self.settings.hidden
+        return self.model.network(self.state.inputs, hidden or newest, outputs, self.state.regression)
+
+    def masks(self, task_id):
+        """Return the hard masks of a learned task by layer, (D, K) bool."""
+        return {name: hard_masks.unpack(bits, layer.shape) for bits, (name, layer) in
+                zip(self.state.masks[task_id], self.network_of(task_id).masked.items(), strict=True)}
+
+    def shared_layout(self, task_id):
+        """Return the order of what tasks share in the network of a learned task."""
+        entries = self.network_of(task_id).layout.entries
+        return Layout(entry for entry in entries if self.model.shares(entry.name))
+
+    def posterior(self):
+        """Return the Gaussian parameters that tasks share, by layer and name; nothing before the first task."""
+        if not self.state.learned:
+            return {}
+        return self.shared_layout(self.state.learned - 1).layers(self.state.shared)
+
+    def assemble(self, task_id):
+        """Return the network of a learned task, its parameters, and its masks by layer."""
+        network, masks = self.network_of(task_id), self.masks(task_id)
+        newest = self.shared_layout(self.state.learned - 1)
+        vector = np.zeros(network.layout.size, np.float32)
+        # What the task's network has of the newest one's: a corner of each array.
+        vector[network.layout.places(self.model.shares)] = self.state.shared[
+            self.shared_layout(task_id).within(newest)]
+        vector[self.model.own_places(network, masks)] = self.state.own[task_id]
+        return network, vector, masks
+
+
+# The lines of the algorithm.
+
+
+def split_coreset(context, task):
+    """Take the task's coreset out of its training data (supplement C).
+
+    Returns
+    -------
+    data : Data
+        What is trained on.
+    coreset : Data or None
+        What is kept.
+    """
+    settings = context.settings
+    if settings.coreset == "none":
+        return Data(task.x_train, task.targets), None
+    return coresets.take_out("npbcl", task, settings.coreset, settings.coreset_size,
+                             generator(context.key("coreset")))
+
+
+def known_weights(context, network):
+    """Return by layer which weights have yesterday's posterior as their prior (Eq. 11), (D, K) bool."""
+    tasks, known = [context.masks(t) for t in range(context.state.learned)], {}
+    for name, layer in context.posterior().items():
+        if name in network.layers:                           # not what an autoencoder's codes have besides layers
+            used = [np.ones(layer["weight.mu"].shape, bool)]
+            if name in network.masked and context.settings.masked_prior:
+                used = [masks[name] for masks in tasks]
+            known[name] = hard_masks.union(used, network.layers[name].shape)
+    return context.model.known(network, known)
+
+
+def masked_prior(context, network):
+    """Return the prior of the next task by Eq. 11; what no task has used has the initial prior, or none."""
+    settings, unused = context.settings, context.settings.unused_prior
+    sticks_prior = {
+        # The mean of a Gamma(g, h) is g / h.
+        name: (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
+        if layer.model.learns_alpha else alpha
+        for (name, layer), alpha in zip(network.masked.items(), context.state.alpha.astype(np.float32), strict=True)}
+    others = own_prior(unused) if ":" in unused else {"flat": Flat}.get(unused)
+    return priors.assemble(network, context.posterior(), known_weights(context, network), settings.prior_sigma,
+                           sticks_prior, unused == "gaussian", others)
+
+
+def start(context, network, x, growth=0):
+    """Return where the next task starts: known weights at the last posterior, all others afresh.
+
+    Parameters
+    ----------
+    context : Context
+    network : Network
+    x : ndarray, shape (N, D), or None
+        The task's inputs; None for a network that has grown.
+    growth : int
+        Which time it is that the network grows within this task; 0 at its start.
+    """
+    rng = generator(context.key("initial")._replace(step=growth))
+    vector = network.initial(context.model.means(rng), context.settings.start_sigma, context.state.alpha)
+    views, posterior = network.layout.layers(vector), context.posterior()
+    known = known_weights(context, network)
+    for name, used in known.items():
+        write(views[name], priors.select(used, posterior[name], views[name]))
+    context.model.start_own(network, vector, x, rng, known, context.state.alpha, posterior)
+    return vector
+
+
+def warm_up(context, network, vector, prior, data):
+    """Maximize the likelihood before the first task, without masks (supplement B.1: "similar to VCL")."""
+    epochs = context.settings.likelihood_epochs
+    if context.state.learned or not epochs:
+        return vector, []
+    return objectives.maximize_likelihood(network, vector, prior, data, context.fit("likelihood", epochs),
+                                          context.settings.weight_rate)[1:]
+
+
+def masked_training(context, network, vector, prior, data):
+    """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if need be.
+
+    Returns
+    -------
+    network : Network
+        Larger than before if it has grown.
+    vector : ndarray, shape (P,)
+    history : list of Record
+    """
+    settings, given = context.settings, given_masks(context)
+    how = context.fit("masked", settings.epochs_for(len(data.x))[0])
+    rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(OF_MASKS, settings.mask_rate)
+
+    def look(network, vector, step):
+        return grown(context, network, vector, step)
+
+    return objectives.train(
+        network, vector, prior, data, how, rates, context.model.weighted(network, known_weights(context, network)),
+        given, rest(context, network, vector, prior, relaxed=given is None),
+        (settings.expand_every, look) if settings.expand else None)
+
+
+def given_masks(context):
+    """Return the masks of the next task by layer if it has the first one's, an ablation (Sec. 6.3); else None."""
+    return context.masks(0) if context.settings.shared_mask and context.state.learned else None
+
+
+def rest(context, network, vector, prior, relaxed=False):
+    """Return where all weights are of which the data says nothing, at their prior, and with sampled masks rho at 0.
+
+    None where they are not to be there, or no divergence would keep them there.
+    """
+    settings = context.settings
+    if not (settings.weight_kl_weight and (settings.mask_kl_weight if relaxed else settings.reset_unused)):
+        return None
+    values = packing.at_rest(network, vector, prior)
+    if relaxed:
+        values[network.layout.block("rho")] = 0
+    return values
+
+
+def grown(context, network, vector, step):
+    """Add units to every layer that has too few empty ones left (Sec. 4.6); return what trains on, None if all have."""
+    more = [expansion.growth(mask, context.settings.empty_units)
+            for mask in probable_masks(context, network, vector).values()]
+    if not any(more):
+        return None
+    hidden = tuple(np.array(context.model.hidden(network)) + more)
+    larger = context.next_network(network.outputs, tuple(map(int, hidden)))
+    enlarged = start(context, larger, None, growth=step + 1)
+    enlarged[network.layout.within(larger.layout)] = vector
+    prior = masked_prior(context, larger)
+    return larger, enlarged, prior, rest(context, larger, enlarged, prior, relaxed=True)
+
+
+def probable_masks(context, network, vector):
+    """Return by layer which weights are more likely on than off, (D, K) bool."""
+    return hard_masks.probable(network, vector, context.settings.mask_samples, context.key("cut"), context.backend)
+
+
+def cut_masks(context, network, vector, x):
+    """Return the task's hard masks by layer: every weight that is more likely on than off (Sec. 4.5).
+
+    Raises
+    ------
+    TrainingError
+        If a layer has no weight left: nothing would pass it.  (Only the codes' scale may: it is then 1.)
+    """
+    if (given := given_masks(context)) is not None:
+        return given
+    masks = context.model.useful(network, probable_masks(context, network, vector), x)
+    for name, mask in masks.items():
+        if not mask.any() and name != "scale":
+            raise TrainingError(f"{context.settings.method}: task {context.state.learned} switched off every weight of "
+                                f"layer {name}; raise alpha or epochs, or lower mask_kl_weight")
+    return masks
+
+
+def drop(context, network, vector, prior, masks):
+    """Return the parameters with every weight that the masks switch off at its Gaussian prior, if it has one."""
+    vector = vector.copy()
+    if context.settings.reset_unused:
+        views = network.layout.layers(vector)
+        at_rest = network.layout.layers(packing.at_rest(network, vector, prior))
+        for name, used in context.model.used(network, masks).items():
+            write(views[name], priors.select(used, views[name], at_rest[name]))
+    return vector
+
+
+def finetune(context, network, vector, prior, data, masks):
+    """Maximize the ELBO over the weights that the masks keep; return the parameters and the history."""
+    settings = context.settings
+    how = context.fit("finetune", settings.epochs_for(len(data.x))[1], average=settings.finetune_average)
+    return objectives.train(
+        network, vector, prior, data, how, dict.fromkeys(OF_WEIGHTS, settings.finetune_rate),
+        context.model.weighted(network, known_weights(context, network)), masks,
+        rest(context, network, vector, prior))[1:]
+
+
+def next_alpha(settings, alpha, layer):
+    """Return a layer's concentration for the next task (supplement E).
+
+    Parameters
+    ----------
+    settings : Settings or ImageSettings
+    alpha : float
+        The concentration so far.
+    layer : dict of str to ndarray
+        The layer's parameters, of which those of the sticks are read.
+    """
+    rule = settings.alpha_rule
+    if rule == "max":                                        # alpha = max(alpha, max a): it can only rise
+        (a, _), _ = sticks(layer["raw_a"], layer["raw_b"])
+        return max(alpha, float(a.max()))
+    if rule == "increment":
+        return alpha + settings.alpha_increment
+    if rule == "learned":
+        (k, scale), _ = sticks(layer["raw_shape"], layer["raw_scale"])
+        return float(weibull.moments(k, scale)[0][0])
+    return alpha
+
+
+def keep(context, network, vector, masks, coreset):
+    """Return the state with one more task: posterior, what is the task's own, masks, coreset, and the next alpha."""
+    state, model, views = context.state, context.model, network.layout.layers(vector)
+    alpha = np.array([next_alpha(context.settings, alpha, views[name])
+                      for alpha, name in zip(state.alpha, network.masked, strict=True)])
+    return replace(
+        state, alpha=alpha, shared=vector[network.layout.places(model.shares)].copy(),
+        outputs=(*state.outputs, network.outputs), widths=(*state.widths, model.hidden(network)),
+        own=(*state.own, vector[model.own_places(network, masks)]),
+        masks=(*state.masks, tuple(np.packbits(mask) for mask in masks.values())),
+        coresets=(*state.coresets, coreset))
+
+
+class Turn(NamedTuple):
+    """One turn of Algorithm 1: what it began with, what came out of its phases, and what is kept.
+
+    Attributes
+    ----------
+    data : Data
+        What was trained on.
+    network : Network
+        As large as it was at the end.
+    prior : Prior
+        Of this network.
+    trained, tuned : ndarray, shape (P,)
+        The parameters after masked training, and after fine-tuning.
+    masks : dict of str to ndarray of bool
+        The task's hard masks by layer.
+    state : State
+        With this task.
+    history : list of Record
+    """
+
+    data: Data
+    network: object
+    prior: Prior
+    trained: np.ndarray
+    tuned: np.ndarray
+    masks: dict
+    state: State
+    history: list
+
+
+def learn_task(context, task):
+    """Run one turn of Algorithm 1.
+
+    Parameters
+    ----------
+    context : Context
+        Whose state is that before the task.
+    task : ibpcl.continual.task.Task
+
+    Returns
+    -------
+    turn : Turn
+    """
+    width, state = context.model.accept(task, context.state)
+    context = replace(context, state=state)
+    network = context.next_network(width)
+
+    # Observe D_t, and update the coresets (supplement C).
+    data, coreset = split_coreset(context, task)
+    # p_t is the last posterior where a task uses a weight, else p_0 (Eq. 11); Theta_t starts likewise.
+    prior, vector = masked_prior(context, network), start(context, network, data.x)
+    vector, warming = warm_up(context, network, vector, prior, data)
+    # Masked training: Theta_t <- arg max L_t, the ELBO with relaxed masks (Eqs. 8 and 10).
+    network, trained, training = masked_training(context, network, vector, prior, data)
+    # The masks of the task: every weight that is more likely on than off (Sec. 4.5).
+    prior, masks = masked_prior(context, network), cut_masks(context, network, trained, data.x)
+    # What they drop returns to its prior: given the masks, that is the ELBO's maximum.
+    vector = drop(context, network, trained, prior, masks)
+    # Selective fine-tuning: IBP and masks are fixed, Theta_t <- arg max L_t over what the masks keep.
+    vector, tuning = finetune(context, network, vector, prior, data, masks)
+    # q_t(Theta), masked by Eq. 11, is the next task's prior; alpha follows its rule (supplement E).
+    state = keep(context, network, vector, masks, coreset)
+
+    history = [record._replace(task=context.state.learned) for record in (*warming, *training, *tuning)]
+    return Turn(data, network, prior, trained, vector, masks, state, history)
+
+
+def refine(context, network, vector, masks, task_id):
+    """Return the posterior refined on a task's coreset, its mask fixed; for predictions only (Sec. 4.3)."""
+    settings, coreset = context.settings, context.state.coresets[task_id]
+    if coreset is None:
+        return vector
+    how = context.fit("coreset", settings.coreset_epochs, key=context.key("coreset", task_id), rate_end=1.0,
+                      progress=False)
+    return objectives.train(
+        network, vector, Prior.at(network.layout, vector), coreset, how,
+        dict.fromkeys(OF_WEIGHTS, settings.coreset_rate),
+        context.model.weighted(network, known_weights(context, network)), masks, vector)[1]
+
+
+class NPBCL(Saved):
     """Learn tasks one after another in one network, each with its own masks.
 
-    Parameters and attributes as in :class:`ibpcl.methods.growing.Growing`; what tasks share are Gaussian parameters.
-    ``memory`` has ``mask{s}.{i}``, the hard mask of each task and masked layer at one bit a weight, ``x{s}`` and
-    ``y{s}``, the coreset of each task if there are any, and ``alpha``.
+    Parameters
+    ----------
+    settings : Settings, optional
+        The defaults if not given.
+    seed : int
+        Everything random is a function of it.
+    backend_name : {"numba", "numpy"}
+        What computes.
+
+    Attributes
+    ----------
+    knowledge : State
+        Everything that was learned.
     """
 
     settings_type = Settings
-    phases = ("initial", "likelihood", "masked", "cut", "finetune", "coreset", "predict")
-    key = Saved.key                                          # what is sampled draws noise
+    model_type = LabelModel
+
+    def __init__(self, settings=None, seed=0, backend_name="numba"):
+        super().__init__(settings, seed, backend_name)
+        self.knowledge = State(self.settings.alphas)
+        self._refined = {}                                   # by task: what predictions are made with
 
     @property
-    def kind(self):
-        """The kind of the tasks, as of the first one; None before it."""
-        kinds = {None: None, False: "classification", True: "regression"}
-        return kinds[bool(self.memory["regression"]) if "regression" in self.memory else None]
+    def context(self):
+        """What every step of the algorithm reads."""
+        return Context(self.settings, self.model_type(self.settings), self.knowledge, self.seed, self.backend)
+
+    @property
+    def learned(self):
+        """How many tasks were learned."""
+        return self.knowledge.learned
 
     @property
     def alpha(self):
         """The next task's concentration in each masked layer."""
-        return self.memory.get("alpha", self.settings.alphas)
+        return self.knowledge.alpha
+
+    @property
+    def hidden(self):
+        """The units of each hidden layer of the newest network."""
+        return self.knowledge.widths[-1] if self.learned else self.settings.hidden
 
     @property
     def posterior(self):
         """The Gaussian parameters that tasks share, by layer and name."""
-        return self.shared_layout().layers(self.shared) if self.learned else {}
+        return self.context.posterior()
 
     def learn(self, task, progress=None):
-        """Run one turn of Algorithm 1; return the history of its training.
+        """Run one turn of Algorithm 1.
 
-        Arguments and errors as in :meth:`ibpcl.continual.learner.Learner.learn`.
+        Parameters
+        ----------
+        task : ibpcl.continual.task.Task
+            Of the kind and with the width of the tasks before.
+        progress : bool or ibpcl.inference.loop.Watch, optional
+            Whether progress bars are shown; on a terminal only if not given.
+
+        Returns
+        -------
+        history : list of ibpcl.inference.loop.Record
+            A row for each epoch.
+
+        Raises
+        ------
+        TypeError, ValueError, TrainingError
+            If the method does not learn tasks of this kind, the task does not fit the network, the objective is not
+            finite, or no weight is left.
         """
-        network = self.network(self._accept(task))
-
-        # Observe D_t, and update the coresets (supplement C).
-        data, coreset = self._split(task)
-        # p_t is the last posterior where a task uses a weight, else p_0 (Eq. 11); Theta_t starts likewise.
-        prior, vector = self._prior(network), self._start(network, data.x)
-        vector, warming = self._warm_up(network, vector, prior, data, progress)
-        # Masked training: Theta_t <- arg max L_t, the ELBO with relaxed masks (Eqs. 8 and 10).
-        network, vector, training = self._train_masked(network, vector, prior, data, progress)
-        # The masks of the task: every weight that is more likely on than off (Sec. 4.5).
-        prior, masks = self._prior(network), self._cut(network, vector, data.x)
-        # What they drop returns to its prior: given the masks, that is the ELBO's maximum.
-        self._drop(network, vector, prior, masks)
-        # Selective fine-tuning: IBP and masks are fixed, Theta_t <- arg max L_t over what the masks keep.
-        vector, tuning = self._finetune(network, vector, prior, data, masks, progress)
-        # q_t(Theta), masked by Eq. 11, is the next task's prior; alpha follows its rule (supplement E).
-        self._keep(network, vector, masks, coreset)
-
-        return [record._replace(task=self.learned - 1) for record in (*warming, *training, *tuning)]
+        turn = learn_task(replace(self.context, progress=progress), task)
+        self.knowledge = turn.state
+        self.inputs = turn.state.inputs
+        self._refined = {}
+        return turn.history
 
     def predict(self, x, task_id):
         """Return class probabilities (N, C) for inputs (N, D) of a learned task, or a regression's means (N, C)."""
         return self.predict_with_uncertainty(x, task_id)[0]
 
     def predict_with_uncertainty(self, x, task_id):
-        """Return the ``Classes``, or of a regression the ``Values``, of :mod:`ibpcl.models.likelihoods`."""
+        """Return predictions for inputs (N, D) of a learned task, with what is known about their error.
+
+        Returns
+        -------
+        predictions : ibpcl.models.likelihoods.Classes or ibpcl.models.likelihoods.Values
+        """
         x = check_inputs("npbcl.predict", x, self.inputs, task_id, self.learned)
-        network, vector, masks = self.assemble(task_id)
-        if task_id not in self.refined:
-            self.refined[task_id] = self._refine(network, vector, masks, task_id)
-        return prediction.predict(network, self.refined[task_id], masks, x, self.settings.prediction_samples,
-                                  self.key("predict", task_id), self.backend)
+        context = self.context
+        network, vector, masks = context.assemble(task_id)
+        if task_id not in self._refined:
+            self._refined[task_id] = refine(context, network, vector, masks, task_id)
+        return prediction.predict(network, self._refined[task_id], masks, x, self.settings.prediction_samples,
+                                  context.key("predict", task_id), self.backend)
 
     def masks(self, task_id):
         """Return the hard masks of a task: a tuple of boolean arrays (D, K), one a masked layer."""
-        return tuple(hard_masks.unpack(self.memory[f"mask{task_id}.{i}"], layer.shape)
-                     for i, layer in enumerate(self.network_of(task_id).masked.values()))
+        return tuple(self.context.masks(task_id).values())
 
     def assemble(self, task_id):
-        """Build the network of a learned task, as large as it was then, its parameters, and its masks by layer."""
-        network = self.network_of(task_id)
-        masks = dict(zip(network.masked, self.masks(task_id), strict=True))
-        vector = np.zeros(network.layout.size, np.float32)
-        vector[self.places(network)] = self.shared_for(task_id)
-        vector[self._own_places(network, masks)] = self.own[task_id]
-        return network, vector, masks
+        """Return the network of a learned task, as large as it was then, its parameters, and its masks by layer."""
+        return self.context.assemble(task_id)
 
-    # What is said otherwise of autoencoders.
+    def state(self):
+        """Return everything that was learned, as a dict of arrays."""
+        return self.knowledge.arrays()
 
-    def _accept(self, task):
-        """Refuse a task that does not fit; note the first one's kind and width; return the width of the outputs."""
-        check_task("npbcl", task, self.kind or ("classification", "regression"), self.inputs)
-        if task.kind == "regression" and self.settings.prediction_samples < 2:
-            raise ValueError("npbcl: prediction_samples must be at least 2 for a regression, which tells its deviation")
-        self.inputs, self.memory["regression"] = task.inputs, np.array(task.kind == "regression")
-        try:
-            width = self._likelihood.width(task.outputs)
-        except ValueError as error:
-            raise TrainingError(f"npbcl: task {task.name!r}: {error}") from error
-        if self.settings.single_head and self.outputs and width != self.outputs[0]:
-            raise ValueError(f"npbcl: task {task.name!r} has {task.outputs} outputs, the one head {self.outputs[0]}")
-        return width
-
-    @property
-    def _likelihood(self):
-        settings = self.settings
-        if self.kind == "regression":
-            return likelihoods.Gaussian(settings.noise_sigma, settings.learn_noise)
-        return likelihoods.of_classes(settings.likelihood)
-
-    def network(self, outputs, widths=None):
-        """Return a network of given widths, of the newest ones if they are not given."""
-        return classifier(self.inputs, widths or self.hidden, self._likelihood, outputs, Masked,
-                          self.settings.activation, model=self.settings.mask_model)
-
-    @property
-    def _own(self):
-        """How the names begin of parameters that each task has for itself."""
-        return ("noise.",) if self.settings.single_head else ("noise.", "head.")
-
-    def shares(self, name):
-        """Return whether all tasks share the parameters of a name."""
-        return name.endswith(("mu", "log_sigma")) and not name.startswith(self._own)
-
-    def _own_places(self, network, masks):
-        """Return which parameters (P,) a task with hard masks has for itself."""
-        chosen = np.zeros(network.layout.size, bool)
-        for name, view in network.layout.views(chosen).items():
-            view[...] = name.startswith(self._own)
-        return chosen
-
-    def _means(self, rng):
-        """Return how the means of fresh weights are drawn: see :mod:`ibpcl.models.starts`."""
-        return starts.normal(rng, self.settings.start_spread)
-
-    def _start_own(self, network, vector, x, rng):
-        """Start what else starts in a way of its own, in place; inputs x (N, D) are the task's."""
-        vector[network.layout.block("rho")] = self.settings.start_rho
-
-    def _weighted(self, network):
-        """Return what is maximized: the ELBO, its parts weighted."""
-        weights = self.settings
-        return Weighted(Elbo(1.0, -weights.weight_kl_weight, -weights.mask_kl_weight, -weights.stick_kl_weight,
-                             -weights.stick_kl_weight))
-
-    def _useful(self, network, masks, x):
-        """Return hard masks by layer without what the task cannot use."""
-        return masks
-
-    def _used(self, network, masks):
-        """Return by layer which weights hard masks use."""
-        return masks
-
-    # The lines of the algorithm.
-
-    def _split(self, task):
-        """Take the task's coreset out of its training data."""
-        if self.settings.coreset == "none":
-            return Data(task.x_train, task.targets), None
-        return coresets.take_out("npbcl", task, self.settings.coreset, self.settings.coreset_size,
-                                 generator(self.key("coreset")))
-
-    def _known(self, network):
-        """Return by layer which weights have yesterday's posterior as their prior (Eq. 11), (D, K) bool."""
-        tasks, known = [self.masks(t) for t in range(self.learned)], {}
-        for name, layer in self.posterior.items():
-            if name in network.layers:                       # not what an autoencoder's codes have besides layers
-                used = [np.ones(layer["weight.mu"].shape, bool)]
-                if name in network.masked and self.settings.masked_prior:
-                    used = [masks[list(network.masked).index(name)] for masks in tasks]
-                known[name] = hard_masks.union(used, network.layers[name].shape)
-        return known
-
-    def _prior(self, network):
-        """Return the prior of the next task by Eq. 11; what no task has used has the initial prior, or none."""
-        settings, unused = self.settings, self.settings.unused_prior
-        sticks_prior = {
-            # The mean of a Gamma(g, h) is g / h.
-            name: (settings.alpha_prior_shape, settings.alpha_prior_shape / settings.alpha)
-            if layer.model.learns_alpha else alpha
-            for (name, layer), alpha in zip(network.masked.items(), self.alpha.astype(np.float32), strict=True)}
-        others = own_prior(unused) if ":" in unused else {"flat": Flat}.get(unused)
-        return priors.assemble(network, self.posterior, self._known(network), settings.prior_sigma, sticks_prior,
-                               unused == "gaussian", others)
-
-    def _start(self, network, x, growth=0):
-        """Start the next task: known weights at the last posterior, all others afresh."""
-        rng = generator(self.key("initial")._replace(step=growth))
-        vector = network.initial(self._means(rng), self.settings.start_sigma, self.alpha)
-        views, posterior = network.layout.layers(vector), self.posterior
-        for name, known in self._known(network).items():
-            write(views[name], priors.select(known, posterior[name], views[name]))
-        self._start_own(network, vector, x, rng)
-        return vector
-
-    def _how(self, phase, epochs, progress, **changes):
-        """Return how a phase of the next task's training goes."""
-        settings = self.settings
-        return Fit(phase, epochs, settings.batch, settings.samples, self.key(phase), self.backend, progress,
-                   settings.rate_end, tau=(settings.tau_start, settings.tau_end))._replace(**changes)
-
-    def _warm_up(self, network, vector, prior, data, progress):
-        """Maximize the likelihood before the first task, without masks (supplement B.1: "similar to VCL")."""
-        epochs = self.settings.likelihood_epochs
-        if self.learned or not epochs:
-            return vector, []
-        return objectives.maximize_likelihood(network, vector, prior, data, self._how("likelihood", epochs, progress),
-                                              self.settings.weight_rate)[1:]
-
-    def _train_masked(self, network, vector, prior, data, progress):
-        """Maximize the ELBO over weights, masks and sticks while the temperature falls, and grow if need be."""
-        settings = self.settings
-        how = self._how("masked", settings.epochs_for(len(data.x))[0], progress)
-        rates = dict.fromkeys(OF_WEIGHTS, settings.weight_rate) | dict.fromkeys(OF_MASKS, settings.mask_rate)
-        growing = (settings.expand_every, self._grow) if settings.expand else None
-        return objectives.train(network, vector, prior, data, how, rates, self._weighted(network), self._given(network),
-                                self._rest(network, vector, prior, relaxed=not self._given(network)), growing)
-
-    def _given(self, network):
-        """Return the masks of the next task by layer if it has the first one's, an ablation (Sec. 6.3); else None."""
-        if not (self.settings.shared_mask and self.learned):
-            return None
-        return dict(zip(network.masked, self.masks(0), strict=True))
-
-    def _rest(self, network, vector, prior, relaxed=False):
-        """Return where all weights are of which the data says nothing, at their prior, and with sampled masks rho at 0.
-
-        None where they are not to be there, or no divergence would keep them there.
-        """
-        settings = self.settings
-        if not (settings.weight_kl_weight and (settings.mask_kl_weight if relaxed else settings.reset_unused)):
-            return None
-        rest = packing.at_rest(network, vector, prior)
-        if relaxed:
-            rest[network.layout.block("rho")] = 0
-        return rest
-
-    def _grow(self, network, vector, step):
-        """Add units to every layer that has too few empty ones left (Sec. 4.6)."""
-        more = [expansion.growth(mask, self.settings.empty_units)
-                for mask in self._probable_masks(network, vector).values()]
-        if not any(more):
-            return None
-        self.memory[f"widths{self.learned}"] = np.array(self.hidden) + more
-        larger = self.network(network.outputs)
-        grown = self._start(larger, None, growth=step + 1)
-        grown[network.layout.within(larger.layout)] = vector
-        prior = self._prior(larger)
-        return larger, grown, prior, self._rest(larger, grown, prior, relaxed=True)
-
-    def _probable_masks(self, network, vector):
-        """Threshold the posterior probability of every mask."""
-        return hard_masks.probable(network, vector, self.settings.mask_samples, self.key("cut"), self.backend)
-
-    def _cut(self, network, vector, x):
-        """Cut the task's hard masks from the posterior, by layer.
-
-        Raises
-        ------
-        TrainingError
-            If a layer has no weight left: nothing would pass it.  (Only the codes' scale may: it is then 1.)
-        """
-        if (given := self._given(network)) is not None:
-            return given
-        masks = self._useful(network, self._probable_masks(network, vector), x)
-        for name, mask in masks.items():
-            if not mask.any() and name != "scale":
-                raise TrainingError(f"{self.name}: task {self.learned} switched off every weight of layer {name}; "
-                                    "raise alpha or epochs, or lower mask_kl_weight")
-        return masks
-
-    def _drop(self, network, vector, prior, masks):
-        """Set every weight that the masks switch off to its Gaussian prior, in place; without one it stays."""
-        if self.settings.reset_unused:
-            views, rest = map(network.layout.layers, (vector, packing.at_rest(network, vector, prior)))
-            for name, used in self._used(network, masks).items():
-                write(views[name], priors.select(used, views[name], rest[name]))
-
-    def _finetune(self, network, vector, prior, data, masks, progress):
-        """Maximize the ELBO over the weights that the masks keep."""
-        settings = self.settings
-        how = self._how("finetune", settings.epochs_for(len(data.x))[1], progress, average=settings.finetune_average)
-        return objectives.train(network, vector, prior, data, how, dict.fromkeys(OF_WEIGHTS, settings.finetune_rate),
-                                self._weighted(network), masks, self._rest(network, vector, prior))[1:]
-
-    def _keep(self, network, vector, masks, coreset):
-        """Keep what was learned: the posterior, what is the task's own, masks, coreset, and the next task's alpha."""
-        t, views = self.learned, network.layout.layers(vector)
-        self.memory["alpha"] = np.array([self._next_alpha(alpha, views[name])
-                                         for alpha, name in zip(self.alpha, network.masked, strict=True)])
-        self.memory[f"widths{t}"] = np.array(self.hidden)
-        self.memory |= {f"mask{t}.{i}": np.packbits(mask) for i, mask in enumerate(masks.values())}
-        if coreset is not None:
-            self.memory |= {f"x{t}": coreset.x, f"y{t}": coreset.y}
-        self.shared, self.refined = vector[self.places(network)].copy(), {}
-        self.own.append(vector[self._own_places(network, masks)])
-        self.outputs.append(network.outputs)
-
-    def _next_alpha(self, alpha, layer):
-        """Choose a layer's concentration for the next task (supplement E)."""
-        rule = self.settings.alpha_rule
-        if rule == "max":                                    # alpha = max(alpha, max a): it can only rise
-            (a, _), _ = sticks(layer["raw_a"], layer["raw_b"])
-            return max(alpha, float(a.max()))
-        if rule == "increment":
-            return alpha + self.settings.alpha_increment
-        if rule == "learned":
-            (k, scale), _ = sticks(layer["raw_shape"], layer["raw_scale"])
-            return float(weibull.moments(k, scale)[0][0])
-        return alpha
-
-    def _refine(self, network, vector, masks, task_id):
-        """Refine a copy of the posterior on a task's coreset, its mask fixed; used for predictions only (Sec. 4.3)."""
-        if self.settings.coreset == "none":
-            return vector
-        settings, prior = self.settings, Prior.at(network.layout, vector)
-        data = Data(self.memory[f"x{task_id}"], self.memory[f"y{task_id}"])
-        how = self._how("coreset", settings.coreset_epochs, False, key=self.key("coreset", task_id), rate_end=1.0)
-        return objectives.train(network, vector, prior, data, how,
-                                dict.fromkeys(OF_WEIGHTS, settings.coreset_rate), self._weighted(network), masks,
-                                vector)[1]
+    def load_state(self, state):
+        """Become the learner whose :meth:`state` this was."""
+        self.knowledge = State(self.settings.alphas).with_arrays(state)
+        self.inputs = self.knowledge.inputs
+        self._refined = {}

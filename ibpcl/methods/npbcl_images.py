@@ -29,14 +29,19 @@ can be undone in its encoder and decoder, so that p(x) hardly gains; what it doe
 tasks, docs/unsupervised.md says.
 """
 
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
 import numpy as np
 
 from ibpcl.continual import prior as priors
 from ibpcl.continual.learner import check_task
+from ibpcl.inference.objectives import Weighted
 from ibpcl.methods.images import Generative
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import IMAGE_PRESETS, ImageSettings
 from ibpcl.models import packing, starts
+from ibpcl.models.elbo import Elbo
 from ibpcl.models.likelihoods import of_pixels
 from ibpcl.models.network import autoencoder
 from ibpcl.models.packing import ZERO_AT_ZERO
@@ -47,87 +52,129 @@ from ibpcl.primitives.sticks import prior_log_odds
 __all__ = ["IMAGE_PRESETS", "ImageNPBCL", "ImageSettings"]
 
 
-class ImageNPBCL(Generative, NPBCL):
-    """Learn generative models one after another in one autoencoder; parameters and attributes as in :class:`NPBCL`.
+@dataclass(frozen=True)
+class ImageModel:
+    """The autoencoder of tasks of images, and which of its parameters a task has for itself.
 
     A task's own are the pixels' biases, and what is added to its codes and their log s; with ``output`` "own" the rows
-    of the pixels' weights that it uses, with ``latent_prior`` "per_task" its prior.
+    of the pixels' weights that it uses, with ``latent_prior`` "per_task" its prior.  The methods are those of
+    :class:`ibpcl.methods.npbcl_labels.LabelModel`.
+
+    Parameters
+    ----------
+    settings : ibpcl.methods.npbcl_settings.ImageSettings
     """
 
-    settings_type = ImageSettings
-    kind = "images"
-    phases = ("initial", "masked", "cut", "finetune")
+    settings: object
 
-    def _accept(self, task):
-        """Refuse a task that does not fit; note its width, and return it."""
-        check_task(self.name, task, "images", self.inputs)
-        self.inputs = task.inputs
-        return task.outputs
+    # The noise of each phase of a task: a name keeps its number, so that a new phase changes no published result.
+    streams: ClassVar = {"initial": 0, "masked": 1, "cut": 2, "finetune": 3}
+    stride = 4                                               # numbers that are set aside for a task
 
-    def network(self, outputs, widths=None):
-        """Return the autoencoder."""
+    def accept(self, task, state):
+        """Refuse a task that does not fit; return the width of its images, and the state with it."""
+        check_task(self.settings.method, task, "images", state.inputs)
+        return task.outputs, replace(state, inputs=task.inputs)
+
+    def network(self, inputs, hidden, outputs, regression=False):
+        """Return the autoencoder with given widths; its outputs are as wide as its inputs."""
         settings = self.settings
-        return autoencoder(self.inputs, widths or self.hidden, settings.latent,
-                           of_pixels(settings.likelihood, settings.pixel_sigma), None, settings.activation,
-                           settings.latent_prior != "standard", model=settings.mask_model)
+        return autoencoder(inputs, hidden, settings.latent, of_pixels(settings.likelihood, settings.pixel_sigma), None,
+                           settings.activation, settings.latent_prior != "standard", model=settings.mask_model)
 
-    @property
-    def _own(self):
-        """How the names begin of parameters that each task has for itself."""
-        settings = self.settings
-        return ("codes.", "pixels.bias.", *["pixels.weight."] * (settings.output == "own"),
-                *["prior."] * (settings.latent_prior == "per_task"))
+    def hidden(self, network):
+        """Return the units of each hidden layer of the encoder."""
+        return tuple(layer.units for name, layer in network.layers.items() if name.startswith("encoder"))
 
-    def _own_places(self, network, masks):
+    def is_own(self, name):
+        """Return whether each task has a parameter of this name for itself."""
+        own = ["codes.", "pixels.bias."]
+        if self.settings.output == "own":
+            own.append("pixels.weight.")
+        if self.settings.latent_prior == "per_task":
+            own.append("prior.")
+        return name.startswith(tuple(own))
+
+    def shares(self, name):
+        """Return whether all tasks share the parameters of a name."""
+        return name.endswith(("mu", "log_sigma")) and not self.is_own(name)
+
+    def own_places(self, network, masks):
         """Return which parameters (P,) a task has for itself: of the pixels' weights the rows that it uses."""
-        chosen = super()._own_places(network, masks)
+        chosen = np.zeros(network.layout.size, bool)
+        for name, view in network.layout.views(chosen).items():
+            view[...] = self.is_own(name)
         for part in ("weight.mu", "weight.log_sigma"):
             network.layout.layers(chosen)["pixels"][part][~_speaking(network, masks)] = False
         return chosen
 
-    def _known(self, network):
+    def known(self, network, known):
         """Return by layer which weights earlier tasks use; of the pixels' the rows of units that any uses."""
-        known = super()._known(network)
-        return self._used(network, known) if "pixels" in known else known
+        return self.used(network, known) if "pixels" in known else known
 
-    def _means(self, rng):
+    def means(self, rng):
         """Return how the means of fresh weights are drawn."""
         return starts.he(rng, self.settings.start_spread, starts.QUIET)
 
-    def _start_own(self, network, vector, x, rng):
-        """Start masks at unused columns, pixels at their means, and codes where the task's prior is, in place."""
-        views, settings, known = network.layout.layers(vector), self.settings, self._known(network)
+    def start_own(self, network, vector, x, rng, known, alpha, posterior):
+        """Start masks at unused columns, pixels at their means, and codes where the task's prior is, in place.
+
+        Parameters
+        ----------
+        network : Network
+        vector : ndarray, shape (P,)
+            Changed.
+        x : ndarray, shape (N, D)
+            The task's images.
+        rng : numpy.random.Generator
+        known : dict of str to ndarray of bool
+            Which weights earlier tasks use, by layer.
+        alpha : ndarray, shape (L,)
+            The concentration of each masked layer.
+        posterior : dict of str to dict
+            What tasks share, by layer and name.
+        """
+        views, settings = network.layout.layers(vector), self.settings
         if settings.first_columns == "unused":
-            for (name, layer), concentration in zip(network.masked.items(), self.alpha, strict=True):
+            for (name, layer), concentration in zip(network.masked.items(), alpha, strict=True):
                 if name not in ("mean", "scale"):            # codes are shared
                     used = known.get(name, np.zeros(layer.shape, bool))
                     views[name]["rho"][...] = _towards_unused(used, concentration, settings.mask_model)
         views["pixels"]["bias.mu"][...] = pixel_biases(x, network.likelihood)
         views["pixels"]["bias.log_sigma"][...] = np.log(settings.start_sigma)
-        write(views.get("prior", {}), self.posterior.get("prior", {}))
+        write(views.get("prior", {}), posterior.get("prior", {}))
         if settings.latent_prior == "per_task":              # each task's codes start at a place of their own
-            views["prior"]["mu"][...] = views["codes"]["mu"][...] = rng.standard_normal(network.codes.units)
+            place = rng.standard_normal(network.codes.units)
+            views["prior"]["mu"][...] = place
+            views["codes"]["mu"][...] = place
 
-    def _weighted(self, network):
+    def weighted(self, network, known):
         """Return what is maximized: the weight of the codes' divergence rises, and used weights may be held."""
-        settings, weighted = self.settings, super()._weighted(network)
-        held = None
+        settings, held = self.settings, None
         if settings.hold_used:
             held = np.zeros(network.layout.size, bool)
             views = network.layout.layers(held)
-            for name, known in self._known(network).items():
-                unit = known.any(axis=0) & (name != "pixels")
-                write(views[name], {part: known if part.startswith("weight") else unit for part in priors.GAUSSIAN})
-        return weighted._replace(weights=weighted.weights._replace(kl_latent=-settings.beta), warm_up=settings.warm_up,
-                                 held=held)
+            for name, used in known.items():
+                unit = used.any(axis=0) & (name != "pixels")
+                write(views[name], {part: used if part.startswith("weight") else unit for part in priors.GAUSSIAN})
+        weights = Elbo(1.0, -settings.weight_kl_weight, -settings.mask_kl_weight, -settings.stick_kl_weight,
+                       -settings.stick_kl_weight, -settings.beta)
+        return Weighted(weights, settings.warm_up, held)
 
-    def _useful(self, network, masks, x):
+    def useful(self, network, masks, x):
         """Return hard masks without the weights that change nothing."""
         return packing.useful(network, masks, x)
 
-    def _used(self, network, masks):
+    def used(self, network, masks):
         """Return by layer which weights hard masks use: of the pixels' the rows of units with any weight."""
         return masks | {"pixels": np.repeat(_speaking(network, masks)[:, None], network.outputs, axis=1)}
+
+
+class ImageNPBCL(Generative, NPBCL):
+    """Learn generative models one after another in one autoencoder; parameters and attributes as in :class:`NPBCL`."""
+
+    settings_type = ImageSettings
+    model_type = ImageModel
 
 
 def _towards_unused(known, alpha, mask_model):

@@ -9,6 +9,7 @@ of the seed and of the task's number, so methods are compared on the same miniba
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from ibpcl.methods import OneRate
 from ibpcl.models import plain
 from ibpcl.models.elbo import GRADIENT
 from ibpcl.models.starts import STARTS
-from ibpcl.noise import Key, generator
+from ibpcl.noise import generator
 from ibpcl.options import option
 from ibpcl.primitives import quadratic
 
@@ -54,7 +55,7 @@ class Sequential(Saved):
     settings_type = SequentialSettings
     kind = "classification"                                  # of task
     layer = "plain"                                          # kind of the layers that tasks share
-    phases = ("initial", "fisher", "buffer", "gates")
+    streams: ClassVar = {"initial": 0, "fisher": 1, "buffer": 2, "gates": 3}
 
     def __init__(self, settings=None, seed=0, backend_name="numba"):
         super().__init__(settings, seed, backend_name)
@@ -162,10 +163,6 @@ class Sequential(Saved):
         self.remember(task, vector)
 
     # What they are made of.
-
-    def key(self, phase="initial", task_id=None):
-        """Return the key of the noise of the next task, or of another: plain networks leave all streams to phases."""
-        return Key(self.seed, self.learned if task_id is None else task_id, 0, self.phases.index(phase))
 
     def begin(self, task):
         """Return the parameters before training on a task: a fresh part of its own on what is shared."""

@@ -23,11 +23,12 @@ the prior's, and means could be slow to move.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ibpcl.continual import coresets
-from ibpcl.continual.learner import Saved, check_inputs
+from ibpcl.continual.learner import check_inputs
 from ibpcl.inference import objectives
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data, Weighted
@@ -77,8 +78,8 @@ class VCL(Sequential):
 
     settings_type = Settings
     layer = "gaussian"
-    phases = ("initial", "likelihood", "elbo", "coreset", "predict")
-    key = Saved.key                                          # what is sampled draws noise
+    streams: ClassVar = {"initial": 0, "likelihood": 1, "elbo": 2, "coreset": 3, "predict": 4}
+    stride = 5
     samples_masks = False                                    # in predictions
 
     def network(self, outputs, kind=Gaussian):

@@ -42,8 +42,29 @@ class Draw(NamedTuple):
     shape: tuple
 
 
-class Sampled(tuple):
-    """What a pass with sampled masks leaves for the way back; with given masks it is what a Gaussian layer leaves."""
+class Kept(NamedTuple):
+    """What a pass of a layer with masks leaves for the way back: one of the two.
+
+    Attributes
+    ----------
+    given : tuple or None
+        With given masks: what a :class:`Gaussian` layer leaves.
+    sampled : tuple or None
+        With sampled masks: the named tuple of the layer's module.
+    """
+
+    given: tuple | None = None
+    sampled: tuple | None = None
+
+
+class DrawnPass(NamedTuple):
+    """What a pass with drawn weights leaves for the way back, by the functions that it called."""
+
+    weight: tuple
+    bias: tuple
+    linear: tuple
+    activation: tuple | None
+    backend: object
 
 
 @dataclass(frozen=True)
@@ -221,14 +242,14 @@ class Drawn(Gaussian):
         weight, weight_cache = gaussian.sample(drawn["weight"], own["weight.mu"], own["weight.log_sigma"])
         bias, bias_cache = gaussian.sample(drawn["bias"], own["bias.mu"], own["bias.log_sigma"])
         h, linear_cache = how.backend.linear.apply(x, weight, bias)
-        h, active = activate(self.activation, h, how.backend)
-        return (h, {}), (weight_cache, bias_cache, linear_cache, active, how.backend)
+        h, activation_cache = activate(self.activation, h, how.backend)
+        return (h, {}), DrawnPass(weight_cache, bias_cache, linear_cache, activation_cache, how.backend)
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradient at the outputs back."""
-        weight_cache, bias_cache, linear_cache, active, backend = cache
-        dx, dweight, dbias = backend.linear.apply_vjp(activate_vjp(dout[0], active), linear_cache, needs_dx)
-        found = (*gaussian.sample_vjp(dweight, weight_cache), *gaussian.sample_vjp(dbias, bias_cache))
+        dh = activate_vjp(dout[0], cache.activation)
+        dx, dweight, dbias = cache.backend.linear.apply_vjp(dh, cache.linear, needs_dx)
+        found = (*gaussian.sample_vjp(dweight, cache.weight), *gaussian.sample_vjp(dbias, cache.bias))
         return dx, {self.name: dict(zip(GAUSSIAN, found, strict=True))}
 
 

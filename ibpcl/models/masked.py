@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from math import gamma
 from typing import NamedTuple
 
-from ibpcl.models.layers import Draw, Gaussian, Sampled, activate, activate_vjp
+import numpy as np
+
+from ibpcl.models.layers import Draw, Gaussian, Kept, activate, activate_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.numerics import inverse_softplus, sigmoid, softplus
 from ibpcl.primitives import gaussian, kumaraswamy, masked_linear, weibull
@@ -67,6 +69,30 @@ def sticks(raw_a, raw_b):
 def sticks_vjp(dout, cache):
     r"""Pull gradients at (a, b) back through the softplus: :math:`d\,raw = \sigma(raw)\, da`."""
     return dout[0] * sigmoid(cache[0]), dout[1] * sigmoid(cache[1])
+
+
+class SampledPass(NamedTuple):
+    """What a pass with sampled masks leaves for the way back: results, and what the functions that it called need."""
+
+    sticks: tuple                                            # of the log-odds of the prior
+    weights: tuple                                           # of masked weights
+    largest: tuple | None                                    # of each column's largest mask, with sticks of each row
+    bias: np.ndarray                                         # drawn, (S, K)
+    activity: np.ndarray                                     # of the units, (S, K)
+    bias_draw: tuple
+    linear: tuple
+    activation: tuple | None
+    backend: object
+
+
+class LearnedAlpha(NamedTuple):
+    """What the divergences of sticks and of a learned alpha leave for the way back."""
+
+    raw: tuple                                               # of the sticks' shape parameters
+    divergence: tuple                                        # of the sticks
+    raw_alpha: tuple
+    moments: tuple                                           # of alpha
+    divergence_of_alpha: tuple
 
 
 @dataclass(frozen=True)
@@ -131,46 +157,46 @@ class Masked(Gaussian):
     def forward(self, views, x, noise, how):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
         if how.masks is not None:
-            return super().forward(views, x, noise, how)
+            out, cache = super().forward(views, x, noise, how)
+            return out, Kept(given=cache)
         own, drawn, model, backend = views[self.name], noise[self.name], self.model, how.backend
         logit_pi, stick_cache = backend.sticks.log_odds(drawn["stick"], own["raw_a"], own["raw_b"], model.link)
         sample = (backend.masked_weights.sample if model.structured
                   else backend.masked_weights.sample_mean_field)
         arrays = (drawn["weight"], drawn["mask"], own["weight.mu"], own["weight.log_sigma"], own["rho"])
+        largest = None
         if model.row_sticks:                                 # D K columns of one row; then its masks are the activity
             (w, z, divergence), weights_cache = sample(*map(_one_row, arrays), _one_row(logit_pi)[:, 0], how.tau,
                                                        model.kl)
             w = w.reshape(drawn["weight"].shape)
             activity, largest = masked_linear.column_activity(z.reshape(w.shape))
-            weights_cache = weights_cache, largest
         else:
             (w, activity, divergence), weights_cache = sample(*arrays, logit_pi, how.tau, model.kl)
         bias, bias_cache = gaussian.sample(drawn["bias"], own["bias.mu"], own["bias.log_sigma"])
         h, linear_cache = backend.linear.apply(x, w, bias * activity)
-        h, active = activate(self.activation, h, backend)
-        return (h, {"kl_masks": divergence}), Sampled((
-            stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, active, backend))
+        h, activation_cache = activate(self.activation, h, backend)
+        return (h, {"kl_masks": divergence}), Kept(sampled=SampledPass(
+            stick_cache, weights_cache, largest, bias, activity, bias_cache, linear_cache, activation_cache, backend))
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the masks' divergence back."""
-        if not isinstance(cache, Sampled):
-            return super().forward_vjp(dout, cache, needs_dx)
-        (dh, ddivergences), model = dout, self.model
-        stick_cache, weights_cache, bias, activity, bias_cache, linear_cache, active, backend = cache
-        dx, dw, dscaled_bias = backend.linear.apply_vjp(activate_vjp(dh, active), linear_cache, needs_dx)
-        dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * activity, bias_cache)
+        if cache.sampled is None:
+            return super().forward_vjp(dout, cache.given, needs_dx)
+        (dh, ddivergences), model, run = dout, self.model, cache.sampled
+        backend = run.backend
+        dx, dw, dscaled_bias = backend.linear.apply_vjp(activate_vjp(dh, run.activation), run.linear, needs_dx)
+        dbias_mu, dbias_log_sigma = gaussian.sample_vjp(dscaled_bias * run.activity, run.bias_draw)
         sample_vjp = (backend.masked_weights.sample_vjp if model.structured
                       else backend.masked_weights.sample_mean_field_vjp)
-        dactivity, ddivergence = dscaled_bias * bias, ddivergences["kl_masks"]
+        dactivity, ddivergence = dscaled_bias * run.bias, ddivergences["kl_masks"]
         if model.row_sticks:
-            weights_cache, largest = weights_cache
-            dz = masked_linear.column_activity_vjp(dactivity, largest)
-            found = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), weights_cache)
+            dz = masked_linear.column_activity_vjp(dactivity, run.largest)
+            found = sample_vjp((_one_row(dw), _one_row(dz)[:, 0], ddivergence), run.weights)
             dmu, dlog_sigma, drho, dlogit_pi = (part.reshape(*part.shape[:-2], *dw.shape[1:]) for part in (
                 *found[:3], found[3][:, None]))
         else:
-            dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dactivity, ddivergence), weights_cache)
-        draw_a, draw_b = backend.sticks.log_odds_vjp(dlogit_pi, stick_cache)
+            dmu, dlog_sigma, drho, dlogit_pi = sample_vjp((dw, dactivity, ddivergence), run.weights)
+        draw_a, draw_b = backend.sticks.log_odds_vjp(dlogit_pi, run.sticks)
         return dx, {self.name: {"weight.mu": dmu, "weight.log_sigma": dlog_sigma, "bias.mu": dbias_mu,
                                 "bias.log_sigma": dbias_log_sigma, "rho": drho, "raw_a": draw_a, "raw_b": draw_b}}
 
@@ -189,7 +215,7 @@ class Masked(Gaussian):
         (mean, mean_log), moments_cache = weibull.moments(k, scale)
         kl, cache = kumaraswamy.expected_kl_to_beta(a, b, mean, mean_log)
         kl_alpha, gamma_cache = weibull.kl_to_gamma(k, scale, *prior)
-        return (kl, kl_alpha), (raw_cache, cache, raw_alpha, moments_cache, gamma_cache)
+        return (kl, kl_alpha), LearnedAlpha(raw_cache, cache, raw_alpha, moments_cache, gamma_cache)
 
     def kl_sticks_vjp(self, dout, cache):
         """Pull the gradients at both divergences back to the layer's parameters, a dict by name."""
@@ -198,12 +224,11 @@ class Masked(Gaussian):
             inner, backend = cache
             draw_a, draw_b, _ = backend.sticks.divergence_vjp(dkl, inner)
             return {"raw_a": draw_a, "raw_b": draw_b}
-        raw_cache, inner, raw_alpha, moments_cache, gamma_cache = cache
-        da, db, dmean, dmean_log = kumaraswamy.expected_kl_to_beta_vjp(dkl, inner)
-        by_sticks = weibull.moments_vjp((dmean, dmean_log), moments_cache)
-        by_prior = weibull.kl_to_gamma_vjp(dkl_alpha, gamma_cache)
+        da, db, dmean, dmean_log = kumaraswamy.expected_kl_to_beta_vjp(dkl, cache.divergence)
+        by_sticks = weibull.moments_vjp((dmean, dmean_log), cache.moments)
+        by_prior = weibull.kl_to_gamma_vjp(dkl_alpha, cache.divergence_of_alpha)
         dalpha = [one + other for one, other in zip(by_sticks, by_prior, strict=True)]
-        values = (*sticks_vjp((da, db), raw_cache), *sticks_vjp(dalpha, raw_alpha))
+        values = (*sticks_vjp((da, db), cache.raw), *sticks_vjp(dalpha, cache.raw_alpha))
         return dict(zip(("raw_a", "raw_b", "raw_shape", "raw_scale"), values, strict=True))
 
 

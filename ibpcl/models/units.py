@@ -12,14 +12,31 @@ say, and cost nothing.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from ibpcl.models.layers import GAUSSIAN, Draw, Gaussian, Sampled, activate, activate_vjp
+import numpy as np
+
+from ibpcl.models.layers import GAUSSIAN, Draw, Gaussian, Kept, activate, activate_vjp
 from ibpcl.models.masked import sticks, sticks_vjp
 from ibpcl.models.parameters import Entry
 from ibpcl.primitives import bernoulli, concrete, stick_divergence
 
 DIVERGENCES = {"bernoulli": bernoulli, "concrete": concrete}
 UNITS = ("rho", "raw_a", "raw_b")
+
+
+class SampledPass(NamedTuple):
+    """What a pass with sampled masks leaves for the way back: results, and what the functions that it called need."""
+
+    linear: tuple                                            # of the pre-activations
+    activation: tuple | None
+    active: np.ndarray                                       # outputs before the masks, (S, N, K)
+    z: np.ndarray                                            # relaxed masks, (S, N, K)
+    sticks: tuple
+    mask: tuple
+    divergence: tuple
+    examples: float                                          # how many the masks' divergence counts for
+    backend: object
 
 
 @dataclass(frozen=True)
@@ -49,7 +66,8 @@ class Units(Gaussian):
     def forward(self, views, x, noise, how):
         """Evaluate the layer; with sampled masks their divergence is ``kl_masks``."""
         if how.masks is not None:
-            return super().forward(views, x, noise, how)
+            out, cache = super().forward(views, x, noise, how)
+            return out, Kept(given=cache)
         drawn, own, backend = noise[self.name], views[self.name], how.backend
         means_and_scales = (own[name] for name in GAUSSIAN)
         # The activation is apart from the layer: the mask's gradient needs what goes through it.
@@ -62,20 +80,20 @@ class Units(Gaussian):
         z, mask_cache = concrete.sample(drawn["mask"], logit_theta, how.tau)
         kl, kl_cache = DIVERGENCES[self.kl].kl(logit_theta, logit_pi)
         examples = how.scale * active.shape[1]
-        return (active * z, {"kl_masks": examples * kl}), Sampled((
+        return (active * z, {"kl_masks": examples * kl}), Kept(sampled=SampledPass(
             linear_cache, active_cache, active, z, stick_cache, mask_cache, kl_cache, examples, backend))
 
     def forward_vjp(self, dout, cache, needs_dx=True):
         """Pull the gradients at the outputs and at the masks' divergence back."""
-        if not isinstance(cache, Sampled):
-            return super().forward_vjp(dout, cache, needs_dx)
-        dh, ddivergences = dout
-        linear_cache, active_cache, active, z, stick_cache, mask_cache, kl_cache, examples, backend = cache
-        by_mask = concrete.sample_vjp(dh * active, mask_cache).sum(axis=1)   # log-odds served all examples
-        by_theta, dlogit_pi = DIVERGENCES[self.kl].kl_vjp(examples * ddivergences["kl_masks"], kl_cache)
+        if cache.sampled is None:
+            return super().forward_vjp(dout, cache.given, needs_dx)
+        (dh, ddivergences), run = dout, cache.sampled
+        by_mask = concrete.sample_vjp(dh * run.active, run.mask).sum(axis=1)     # log-odds served all examples
+        by_theta, dlogit_pi = DIVERGENCES[self.kl].kl_vjp(run.examples * ddivergences["kl_masks"], run.divergence)
         drho = by_mask + by_theta[:, 0]
-        raw = backend.sticks.log_odds_vjp(drho + dlogit_pi, stick_cache)
-        dx, *gaussian = backend.local_linear.sample_vjp(activate_vjp(dh * z, active_cache), linear_cache, needs_dx)
+        raw = run.backend.sticks.log_odds_vjp(drho + dlogit_pi, run.sticks)
+        dlinear = activate_vjp(dh * run.z, run.activation)
+        dx, *gaussian = run.backend.local_linear.sample_vjp(dlinear, run.linear, needs_dx)
         values = (*gaussian, drho.sum(axis=0), *raw)                         # rho was broadcast over S
         return dx, {self.name: dict(zip(GAUSSIAN + UNITS, values, strict=True))}
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ibpcl.continual.task import Task
-from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.npbcl import NPBCL, learn_task, next_alpha, refine
 from ibpcl.methods.npbcl_settings import FIRST, Settings
 from ibpcl.models.elbo import Prior
 from ibpcl.models.masked import sticks
@@ -23,7 +23,7 @@ SETTINGS = Settings(**{
     "mask_kl_weight": 1.0})
 
 
-class Turn(NamedTuple):
+class Notes(NamedTuple):
     """One turn of the algorithm: data, prior, parameters after each phase, mask, the sticks' a, alpha around it."""
 
     x: np.ndarray
@@ -36,28 +36,6 @@ class Turn(NamedTuple):
     alpha: float
 
 
-class Watched(NPBCL):
-    """The learner, taking notes between its phases; ``lower`` makes every stick's a fall in training."""
-
-    def __init__(self, settings, seed, lower=False):
-        super().__init__(settings, seed, "numpy")
-        self.turns, self.lower = [], lower
-
-    def _train_masked(self, network, vector, prior, data, progress):
-        network, vector, records = super()._train_masked(network, vector, prior, data, progress)
-        raw_a = network.layout.view(vector, "hidden0.raw_a")
-        if self.lower:
-            raw_a[...] = 0.8 * self.alpha[0]                 # so far from 0 the softplus changes little
-        self.notes = (data.x, self._prior(network), vector.copy(), sticks(raw_a, raw_a)[0][0])
-        return network, vector, records
-
-    def _keep(self, network, vector, masks, coreset):
-        before = float(self.alpha[0])
-        super()._keep(network, vector, masks, coreset)
-        x, prior, trained, a = self.notes
-        self.turns.append(Turn(x, prior, trained, vector.copy(), masks["hidden0"], a, before, float(self.alpha[0])))
-
-
 def tiny_task(seed, t):
     """Make a task of 48 examples in five dimensions that a plane separates."""
     rng = np.random.default_rng((seed, t))
@@ -67,18 +45,32 @@ def tiny_task(seed, t):
 
 
 @cache
-def learn(seed, tasks=2, lower=False, **changes):
-    """Learn a few tasks and return the learner; computed once for each choice."""
-    learner = Watched(replace(SETTINGS, **changes), seed, lower)
+def learn(seed, tasks=2, **changes):
+    """Learn a few tasks; return the learner, and notes on each turn.  Computed once for each choice."""
+    learner, notes = NPBCL(replace(SETTINGS, **changes), seed, "numpy"), []
     for t in range(tasks):
-        learner.learn(tiny_task(seed, t))
-    return learner
+        before = learner.state()
+        turn = learn_task(replace(learner.context, progress=False), tiny_task(seed, t))
+        learner.load_state(turn.state.arrays())
+        raw_a = turn.network.layout.view(turn.trained, "hidden0.raw_a")
+        alpha_before = float(before["memory.alpha"][0]) if before else learner.settings.alpha
+        notes.append(Notes(turn.data.x, turn.prior, turn.trained, turn.tuned, turn.masks["hidden0"],
+                           sticks(raw_a, raw_a)[0][0], alpha_before, float(turn.state.alpha[0])))
+    return learner, tuple(notes)
+
+
+def lowered(seed):
+    """Return the turn of one task as it would be if training had lowered every stick's a."""
+    _, (turn,) = learn(seed, 1)
+    raw_a = np.full_like(turn.a, 0.8 * turn.alpha_before)    # so far from 0 the softplus changes little
+    alpha = next_alpha(SETTINGS, turn.alpha_before, {"raw_a": raw_a, "raw_b": raw_a})
+    return turn._replace(a=sticks(raw_a, raw_a)[0][0], alpha=alpha)
 
 
 @proves("definitions", "algorithm.prior")
 def prior(seed):
     """The first task's prior is p_0; the second's is Eq. 11 with the first task's mask, and p_0 at the head."""
-    first, second = learn(seed).turns
+    _, (first, second) = learn(seed)
     used = np.concatenate([first.mask.ravel(), first.mask.any(axis=0)])
     gaussian = len(second.prior.mu)
     used = np.concatenate([used, np.zeros(gaussian - len(used), bool)])
@@ -96,7 +88,7 @@ def prior(seed):
 def finetuning(seed):
     """Fine-tuning moves used weights alone: mask offsets, sticks and unused weights stay bit for bit."""
     moved = still = 0
-    for turn in (*learn(seed).turns, *learn(seed, unused_prior="gaussian").turns):
+    for turn in (*learn(seed)[1], *learn(seed, unused_prior="gaussian")[1]):
         gaussian, unused = len(turn.prior.mu), np.flatnonzero(~turn.mask.ravel())
         still += np.count_nonzero(turn.tuned[2 * gaussian:] != turn.trained[2 * gaussian:])
         # What the mask leaves out is at its prior, if it has one: given the mask, that is its best posterior.
@@ -112,7 +104,7 @@ def finetuning(seed):
 @proves("definitions", "algorithm.alpha")
 def alpha(seed):
     """After each task alpha is the larger of what it was and the largest a."""
-    turns = (*learn(seed).turns, *learn(seed, 1, lower=True).turns)
+    turns = (*learn(seed)[1], lowered(seed))
     gap = max(abs(turn.alpha - max(turn.alpha_before, float(turn.a.max()))) for turn in turns)
     return Outcome(gap < 1e-5, f"max(alpha, max a) to {gap:.0e} in {len(turns)} turns", {"gap": gap})
 
@@ -121,7 +113,7 @@ def alpha(seed):
 def alpha_increment(seed):
     """Supplement E.1: alpha grows by its increment a task."""
     gaps = [turn.alpha - turn.alpha_before - 2.5
-            for turn in learn(seed, alpha_rule="increment", alpha_increment=2.5).turns]
+            for turn in learn(seed, alpha_rule="increment", alpha_increment=2.5)[1]]
     gap = max(map(abs, gaps))
     return Outcome(gap < 1e-5, f"+2.5 a task, to {gap:.0e}", {"gap": gap})
 
@@ -129,7 +121,7 @@ def alpha_increment(seed):
 @proves("definitions", "algorithm.prediction")
 def prediction(seed):
     """Predictions are softmax averages over weight samples: they sum to 1, and repeat bit for bit."""
-    learner = learn(seed)
+    learner, _ = learn(seed)
     x = tiny_task(seed, 0).x_train
     one, other = (learner.predict(x, 0) for _ in range(2))
     gap = float(np.abs(one.sum(axis=1) - 1).max())
@@ -139,16 +131,16 @@ def prediction(seed):
 @proves("definitions", "algorithm.coresets")
 def coresets(seed):
     """Coresets are no training data; refining on them moves used weights alone, and what was learned stays."""
-    learner = learn(seed, coreset="random", coreset_size=8, coreset_epochs=3, coreset_rate=0.01)
+    learner, turns = learn(seed, coreset="random", coreset_size=8, coreset_epochs=3, coreset_rate=0.01)
     overlap = moved = still = 0
     before = {name: np.array(value) for name, value in learner.state().items()}
-    for t, turn in enumerate(learner.turns):
+    for t, turn in enumerate(turns):
         task = tiny_task(seed, t)
-        kept = learner.memory[f"x{t}"]
+        kept = learner.knowledge.coresets[t].x
         joined = np.concatenate([turn.x, kept])
         overlap += 48 - len(np.unique(joined, axis=0)) + abs(len(joined) - len(task.x_train))
         network, vector, masks = learner.assemble(t)
-        refined = learner._refine(network, vector, masks, t)
+        refined = refine(learner.context, network, vector, masks, t)
         learner.predict(task.x_train, t)
         changed = refined[:turn.mask.size] != vector[:turn.mask.size]
         moved += np.count_nonzero(changed & turn.mask.ravel())
@@ -162,8 +154,8 @@ def coresets(seed):
 @proves("definitions", "algorithm.growth")
 def growth(seed):
     """Sec. 4.6: with five units that must stay empty a layer of four grows, and its old tasks predict on."""
-    learner = learn(seed, hidden=(4,), expand=True, empty_units=5, expand_every=2)
-    units = [turn.mask.shape[1] for turn in learner.turns]
+    learner, turns = learn(seed, hidden=(4,), expand=True, empty_units=5, expand_every=2)
+    units = [turn.mask.shape[1] for turn in turns]
     finite = bool(np.isfinite(learner.predict(tiny_task(seed, 0).x_train, 0)).all())
     return Outcome(units[0] > 4 and units == sorted(units) and finite, f"4 units grew to {units[0]}, then {units[1]}",
                    {"units": units})

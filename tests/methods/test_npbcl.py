@@ -8,6 +8,7 @@ import pytest
 from ibpcl.continual.loop import learn_stream
 from ibpcl.continual.task import Task
 from ibpcl.errors import NonFiniteError, TrainingError
+from ibpcl.methods import npbcl
 from ibpcl.methods.npbcl import NPBCL, Settings
 from ibpcl.methods.npbcl_settings import FIRST
 
@@ -278,7 +279,7 @@ def test_with_one_head_each_regression_keeps_its_noise():
     learner = NPBCL(settings, seed=0)
     run(learner, [sine(0, 0.5), sine(0, 0.1)])
     first, second = (learner.predict_with_uncertainty(sine(0).x_test, t) for t in range(2))
-    assert [own.shape for own in learner.own] == [(1,)] * 2 and "head" in learner.posterior
+    assert [own.shape for own in learner.knowledge.own] == [(1,)] * 2 and "head" in learner.posterior
     quiet, loud = ((p.sigma**2 - p.model_sigma**2).mean() for p in (second, first))
     assert 4 * quiet < loud                                  # the noise alone, a variance
 
@@ -326,18 +327,13 @@ def test_settings_that_make_no_sense_are_refused(change, message):
 
 def test_one_head_that_grows_has_new_rows_like_a_new_head():
     """Their prior is p0 and they start afresh; those of old units are where they were."""
-    class Watched(NPBCL):
-        def _train_masked(self, model, vector, prior, data, progress):
-            larger = self.network(model.outputs, (self.hidden[0] + 5,))  # as if it grew by five units now
-            self.begun = self._prior(larger), larger.layout.layers(self._start(larger, None))["head"]
-            return super()._train_masked(model, vector, prior, data, progress)
-
     settings = dataclasses.replace(SMALL, single_head=True, expand=True, hidden=(6,), prior_sigma=0.3, start_sigma=0.05)
-    learner = Watched(settings, seed=1)
+    learner = NPBCL(settings, seed=1)
     learner.learn(Blobs(2)[0], progress=False)
     rows, before = learner.hidden[0], learner.posterior["head"]
-    learner.learn(Blobs(2)[1], progress=False)
-    prior, start = learner.begun
+    larger = learner.context.next_network(2, (rows + 5,))            # as if the second task grew by five units
+    prior = npbcl.masked_prior(learner.context, larger)
+    start = larger.layout.layers(npbcl.start(learner.context, larger, None))["head"]
     sigma = np.exp(start["weight.log_sigma"])
     np.testing.assert_array_equal(start["weight.mu"][:rows], before["weight.mu"])
     np.testing.assert_array_equal(start["weight.log_sigma"][:rows], before["weight.log_sigma"])

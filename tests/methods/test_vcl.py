@@ -197,4 +197,4 @@ def test_it_refuses_what_it_cannot_learn(make_task):
     for wrong in ({"hidden": ()}, {"samples": 0}, {"rate": -1.0}, {"prior_sigma": 0.0}, {"coreset": "best"}):
         with pytest.raises(ValueError, match=f"vcl: {next(iter(wrong))} must"):
             Settings(**wrong)
-    assert len(set(VCL.phases)) == len(VCL.phases) and method("vcl").learner is VCL
+    assert len(set(VCL.streams.values())) == len(VCL.streams) <= VCL.stride and method("vcl").learner is VCL

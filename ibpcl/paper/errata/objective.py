@@ -122,7 +122,7 @@ def expansion_negative(seed):
          "alpha <- max(alpha, max a) (E): it never falls")
 def alpha_maximum(seed):
     """Both rules after a task whose sticks' a have all fallen, in a learner that runs Algorithm 1; alpha was 5."""
-    turn, = algorithm.learn(seed, 1, lower=True).turns
+    turn = algorithm.lowered(seed)
     return equal(turn.a.max(), turn.alpha, max(turn.alpha_before, turn.a.max()), 1e-6)
 
 
