@@ -4,6 +4,7 @@ How it behaves when it is called again is the matter of :mod:`ibpcl.verify.uses`
 """
 
 import ast
+from numbers import Number
 
 import numpy as np
 
@@ -38,6 +39,8 @@ def require_gradients(problem, w, wrt):
         raise
     chosen, count = [problem.names[j] for j in problem.wrt], sum(g is not None for g in gradients)
     stacked = _stacked(problem, gradients)
+    for name, gradient in zip(chosen, gradients, strict=False):
+        _refuse_objects(name, gradient)
     if len(gradients) == len(chosen) and not stacked:
         return
     words = f"f_vjp returned {count} gradient{'s' * (count != 1)}"
@@ -47,6 +50,18 @@ def require_gradients(problem, w, wrt):
         raise ValueError(f"check: wrt names {len(chosen)} inputs ({', '.join(chosen)}), but {words}{hint}")
     hint = hint or "; pass wrt=(...) with the names of those that f_vjp differentiates, in its order"
     raise ValueError(f"check: {words}, but f has {len(chosen)} floating-point inputs ({', '.join(chosen)}){hint}")
+
+
+def _refuse_objects(name, gradient):
+    """Refuse an array of Python objects that are no numbers."""
+    if not isinstance(gradient, np.ndarray) or gradient.dtype.kind not in "OUSV":
+        return
+    try:
+        gradient.astype(complex)
+    except (TypeError, ValueError):
+        other = next((item for item in gradient.flat if not isinstance(item, Number)), gradient.flat[0])
+        raise TypeError(f"check: f_vjp must return numbers, but its gradient of {name} is an array of {gradient.dtype} "
+                        f"with {other!r} in it") from None
 
 
 def _stacked(problem, gradients):

@@ -40,3 +40,9 @@ def test_an_output_that_is_a_number_stays_one():
         return dout * 2 * x
 
     assert check(lambda x: ((x ** 2).sum(), x), vector_only, (X,)).ok
+
+
+@pytest.mark.parametrize("returned", [np.array([1, "a", None], object), np.array(["a", "b", "c"])])
+def test_gradients_that_are_no_numbers_are_refused_by_the_input_s_name(returned):
+    with pytest.raises(TypeError, match=r"gradient of x.*'a'"):
+        check(lambda x: (x ** 2, x), lambda dout, x: returned, (X[0],))

@@ -406,3 +406,16 @@ def test_methods_are_followed_and_left_as_they_were():
     assert "`h ** 2` belongs where `h` stands" in report["x"].words
     assert "da = dout * (1 - h)" in report["x"].numbers["where"]
     assert Scaled.backward is backward
+
+
+def test_a_regularizer_that_the_forward_lacks_is_a_term_too_many():
+    def backward(dout, cache):
+        x, w = cache
+        dw = x.T @ dout
+        dw += 2 * 0.01 * w
+        return dout @ w.T, dw
+
+    report = check(lambda x, w: (x @ w, (x, w)), backward, POINT[:2])
+    assert "too many" in report["w"].words
+    assert "0.01 * w" in report["w"].words
+    assert "dw += 2 * 0.01 * w" in report["w"].numbers["where"]

@@ -71,6 +71,8 @@ RULES = [               # rank, kind, what stands there, what belongs there, why
      "each earlier one is missing)"),
     (1, "sign", "A += B", "A -= B", "the sign is wrong"),
     (1, "sign", "A -= B", "A += B", "the sign is wrong"),
+    (3, "term", "A += B", "pass", "a term too many, `{B}`"),
+    (3, "term", "A -= B", "pass", "a term too many, `{B}`"),
     (0, "few_entries", "A[B] = 0", "pass", "a step too many overwrites what must stay"),
     *((2, "few_entries", f"A[B] {sign} C", "np.add.at(A, B, C)", "repeated indices keep the last contribution only: "
        "accumulate with np.add.at") for sign in ("=", "+=")),
