@@ -48,10 +48,11 @@ def pytest_xdist_auto_num_workers():
 
 @pytest.hookimpl(tryfirst=True)                              # before ``-m`` chooses
 def pytest_collection_modifyitems(items):
-    """Mark what ``slow.txt`` lists, but for the share of its cases that it keeps."""
+    """Mark what ``slow.txt`` lists, a test or all tests of a file, but for the share of its cases that it keeps."""
     kept, seen = slow_tests(), {}
     for item in items:
         name = item.nodeid.removeprefix("tests/").partition("[")[0]
+        name = name if name in kept else name.partition("::")[0]
         if name in kept:
             at = seen[name] = seen.get(name, -1) + 1
             if kept[name] == 0 or at % kept[name]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ibpcl.adam import start
 from ibpcl.data import registry
-from ibpcl.models import packing, starts
+from ibpcl.models import starts, subnetwork
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
 from ibpcl.models.likelihoods import Softmax
 from ibpcl.models.masked import Masked
@@ -86,7 +86,7 @@ class Problem:
         rows = np.linspace(0, len(images.x) - 1, self.sizes.N).astype(int)
         self.x, self.labels = (images.x[rows] / scale).astype(dtype), images.labels[rows]
         self.whole = classifier(self.sizes.D, (sizes.K,), Softmax(), sizes.C, Masked)
-        self.part = packing.part(self.whole, images.x) if pack else packing.cut(self.whole, {})
+        self.part = subnetwork.usable(self.whole, images.x) if pack else subnetwork.cut(self.whole, {})
         self.model, self.read = self.part.network, self.part.columns(self.x)
         self.vector = self.model.initial(starts.normal(np.random.default_rng(0), SPREAD), SIGMA, (ALPHA,), dtype)
         count = self.model.layout.block("mu").stop

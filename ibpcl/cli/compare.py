@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ibpcl.cli.runs import assignments, data_dir, listed, tabulate, target
+from ibpcl.cli.making_runs import assignments, data_dir, listed, tabulate, target
 from ibpcl.experiments import compare as comparison
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.report import duration

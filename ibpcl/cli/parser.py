@@ -207,7 +207,7 @@ def _add_what_shows(commands):
         commands, "runs", "list the runs of a folder, or compare two of them",
         "List the runs of a folder, the oldest first: experiment, method, seed, result, date, and whether each is "
         "finished or where it stopped. With --compare, list the settings and results in which two runs differ.",
-        "folders")
+        "listing")
     runs.add_argument("folder", nargs="?", default="runs", metavar="DIR",
                       help="folder with runs, or of a comparison (default: runs)")
     runs.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, by their folders or their names in DIR")

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ibpcl.cli.runs import assignments, data_dir, listed, tabulate
+from ibpcl.cli.making_runs import assignments, data_dir, listed, tabulate
 from ibpcl.experiments.choice import Choice
 from ibpcl.paper.reproduce import GENERATIVE_TARGETS
 from ibpcl.paper.reproduce.target import reproduce

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ibpcl import console
-from ibpcl.cli.runs import assignments, target
+from ibpcl.cli.making_runs import assignments, target
 from ibpcl.cli.table import AccuracyTable, LikelihoodTable, percent
 from ibpcl.errors import UserError
 from ibpcl.evaluation import structure

@@ -5,7 +5,7 @@ import math
 from tqdm import tqdm
 
 from ibpcl import shell, storage
-from ibpcl.cli.runs import assignments, data_dir, hired, target
+from ibpcl.cli.making_runs import assignments, data_dir, hired, target
 from ibpcl.cli.table import percent
 from ibpcl.experiments import values
 from ibpcl.experiments.record import recorded

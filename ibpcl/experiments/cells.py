@@ -16,7 +16,7 @@ import ibpcl
 from ibpcl import checkpoints, storage
 from ibpcl.continual.learner import check_form
 from ibpcl.errors import TrainingError
-from ibpcl.experiments import runs
+from ibpcl.experiments import finished_runs
 from ibpcl.experiments.benchmarks import Benchmark, Row
 from ibpcl.experiments.config import RunConfig, as_table
 from ibpcl.experiments.folder import LEARNER, RESULT, at_work, portable
@@ -80,7 +80,7 @@ def finished(cell):
 
 
 def _found(config, folder):
-    found = runs.finished(folder, config)
+    found = finished_runs.finished(folder, config)
     if found is None:
         return None
     try:

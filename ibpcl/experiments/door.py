@@ -18,10 +18,10 @@ from ibpcl.experiments import run as one_run
 from ibpcl.experiments import values
 from ibpcl.experiments.choice import Choice
 from ibpcl.experiments.config import configure, run_keys
+from ibpcl.experiments.finished_runs import Run, finished, load
 from ibpcl.experiments.folder import CONFIG, table_of
 from ibpcl.experiments.presets import DEFAULT
 from ibpcl.experiments.report import Report
-from ibpcl.experiments.runs import Run, finished, load
 from ibpcl.experiments.sweep import Workers
 from ibpcl.methods import GENERATIVE
 from ibpcl.methods.own import name_of

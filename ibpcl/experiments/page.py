@@ -13,7 +13,7 @@ from ibpcl import shell, storage
 from ibpcl.errors import UserError
 from ibpcl.experiments import captions, sections
 from ibpcl.experiments.folder import REPORT, table_of
-from ibpcl.experiments.folders import command, read, runs_in
+from ibpcl.experiments.inspection import command, read, runs_in
 from ibpcl.experiments.journal import HISTORY
 from ibpcl.experiments.markup import figures, page, section, table, tag
 from ibpcl.experiments.presets import PRESETS

@@ -11,9 +11,9 @@ from ibpcl.evaluation import structure
 from ibpcl.experiments import generative, page, run_figures
 from ibpcl.experiments import result as results
 from ibpcl.experiments.config import as_table
+from ibpcl.experiments.finished_runs import Run, finished
 from ibpcl.experiments.folder import RESULT, begin, claimed
 from ibpcl.experiments.journal import RunJournal, forget
-from ibpcl.experiments.runs import Run, finished
 from ibpcl.experiments.streams import make_stream, survey
 from ibpcl.methods import method
 

@@ -8,7 +8,7 @@ import numpy as np
 from ibpcl import shell
 from ibpcl.evaluation.figures.training import weighted
 from ibpcl.experiments import values
-from ibpcl.experiments.folders import at_hand, changed, known_keys
+from ibpcl.experiments.inspection import at_hand, changed, known_keys
 from ibpcl.experiments.markup import join, section, table, tag
 from ibpcl.experiments.result import covered
 from ibpcl.methods import ABOUT, method

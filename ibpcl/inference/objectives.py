@@ -6,7 +6,7 @@ import numpy as np
 
 from ibpcl.adam import State
 from ibpcl.inference.loop import Step, fit, geometric
-from ibpcl.models import packing
+from ibpcl.models import subnetwork
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 
 
@@ -54,7 +54,7 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
         Hard masks by layer, empty for a network without; if not given, masks are sampled, and relaxed.
     rest : ndarray, shape (P,), optional
         The optimum of all parameters that the task does not say anything of: these are left out of training and set to
-        it, see :mod:`ibpcl.models.packing`.  If not given, all are trained.
+        it, see :mod:`ibpcl.models.subnetwork`.  If not given, all are trained.
     growing : (int, callable), optional
         ``every`` and ``look``: after every so many steps ``look(network, vector, step)`` may return a larger network,
         with its vector, its prior and its ``rest``; or None.
@@ -68,13 +68,16 @@ def train(network, vector, prior, data, how, rates, weighted, masks=None, rest=N
     """
     # What is trained of a network: the part that takes part in the task, its prior, where it starts, and its rates.
     def begin(network, vector, prior, rest):
-        part = packing.cut(network, {})._replace(masks=masks) if rest is None else packing.part(network, data.x, masks)
+        if rest is None:
+            part = subnetwork.cut(network, {})._replace(masks=masks)
+        else:
+            part = subnetwork.usable(network, data.x, masks)
         element_rates = np.zeros(network.layout.size, np.float32)
         for block in rates.keys() & set(network.layout.blocks):
             element_rates[network.layout.block(block)] = rates[block]
         if weighted.held is not None:
             element_rates[weighted.held] = 0
-        return part, packing.cut_prior(part, network, prior), vector[part.index], element_rates[part.index]
+        return part, subnetwork.cut_prior(part, network, prior), vector[part.index], element_rates[part.index]
 
     part, prior, start, element_rates = begin(network, vector, prior, rest)
     # A network that grows reads the same; row after row, or each minibatch would be taken from a copy of all.

@@ -31,7 +31,7 @@ from ibpcl.inference.objectives import Data
 from ibpcl.methods.npbcl_labels import LabelModel
 from ibpcl.methods.npbcl_settings import PRESETS, Settings
 from ibpcl.methods.own import own_prior
-from ibpcl.models import packing, prediction
+from ibpcl.models import prediction, subnetwork
 from ibpcl.models.elbo import Flat, Prior
 from ibpcl.models.masked import sticks
 from ibpcl.models.parameters import Layout, write
@@ -301,7 +301,7 @@ def rest(context, network, vector, prior, relaxed=False):
     settings = context.settings
     if not (settings.weight_kl_weight and (settings.mask_kl_weight if relaxed else settings.reset_unused)):
         return None
-    values = packing.at_rest(network, vector, prior)
+    values = subnetwork.at_rest(network, vector, prior)
     if relaxed:
         values[network.layout.block("rho")] = 0
     return values
@@ -349,7 +349,7 @@ def drop(context, network, vector, prior, masks):
     vector = vector.copy()
     if context.settings.reset_unused:
         views = network.layout.layers(vector)
-        at_rest = network.layout.layers(packing.at_rest(network, vector, prior))
+        at_rest = network.layout.layers(subnetwork.at_rest(network, vector, prior))
         for name, used in context.model.used(network, masks).items():
             write(views[name], priors.select(used, views[name], at_rest[name]))
     return vector

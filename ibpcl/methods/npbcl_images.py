@@ -12,7 +12,7 @@ earlier task uses are known and have its posterior as their prior, all others ar
 each task's own in both, one number a pixel: no other task needs this task's mean image.
 
 **Useless weights.**  First columns are on for all rows, also where inputs are always zero; a mask is cut without what
-changes nothing (:func:`ibpcl.models.packing.useful`), so that it is free for the next task.
+changes nothing (:func:`ibpcl.models.subnetwork.useful`), so that it is free for the next task.
 
 **Used weights.**  By Eq. 11 the posterior of a weight that an earlier task uses is its prior: a later task may move it,
 and the earlier one pays.  With ``hold_used`` it stays exactly where it is, the limit of a posterior that is certain.
@@ -40,13 +40,13 @@ from ibpcl.inference.objectives import Weighted
 from ibpcl.methods.images import Generative
 from ibpcl.methods.npbcl import NPBCL
 from ibpcl.methods.npbcl_settings import IMAGE_PRESETS, ImageSettings
-from ibpcl.models import packing, starts
+from ibpcl.models import starts, subnetwork
 from ibpcl.models.elbo import Elbo
 from ibpcl.models.likelihoods import of_pixels
 from ibpcl.models.network import autoencoder
-from ibpcl.models.packing import ZERO_AT_ZERO
 from ibpcl.models.parameters import write
 from ibpcl.models.point_autoencoder import pixel_biases
+from ibpcl.models.subnetwork import ZERO_AT_ZERO
 from ibpcl.primitives.sticks import prior_log_odds
 
 __all__ = ["IMAGE_PRESETS", "ImageNPBCL", "ImageSettings"]
@@ -163,7 +163,7 @@ class ImageModel:
 
     def useful(self, network, masks, x):
         """Return hard masks without the weights that change nothing."""
-        return packing.useful(network, masks, x)
+        return subnetwork.useful(network, masks, x)
 
     def used(self, network, masks):
         """Return by layer which weights hard masks use: of the pixels' the rows of units with any weight."""

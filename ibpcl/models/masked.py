@@ -102,12 +102,12 @@ class Masked(Gaussian):
     .. math:: h = f\bigl(x\,(z \odot V) + u \odot b\bigr), \qquad
               z \sim \mathrm{Concrete}(\rho + \operatorname{logit}\pi, \tau), \quad u_k = \max_d z_{dk}
 
-    Parameters beyond those of every layer: ``model``, how the masks are modelled; ``kept``: if only the weights that a
-    hard mask keeps are there, how many; there are then no parameters of masks, sticks and alphas.
+    Parameters beyond those of every layer: ``model``, how the masks are modelled; ``weight_count``: if only the weights
+    that a hard mask keeps are there, how many; there are then no parameters of masks, sticks and alphas.
     """
 
     model: MaskModel = STANDARD_MASKS
-    kept: int | None = field(default=None, kw_only=True)
+    weight_count: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
@@ -119,12 +119,12 @@ class Masked(Gaussian):
     @property
     def weights(self):
         """The shape of the weights' means in the vector: (D, K), or (M,) of those that a hard mask keeps."""
-        return self.shape if self.kept is None else (self.kept,)
+        return self.shape if self.weight_count is None else (self.weight_count,)
 
     def entries(self):
         """Return the Gaussian entries, the masks' offsets, the sticks, and alpha if it is learned."""
         found = super().entries()
-        if self.kept is not None:
+        if self.weight_count is not None:
             return found
         found.append(Entry(f"{self.name}.rho", self.shape, "rho"))
         found += [Entry(f"{self.name}.{raw}", self.model.stick_shape(self.shape), "sticks")

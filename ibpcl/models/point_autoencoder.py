@@ -8,7 +8,7 @@ import numpy as np
 
 from ibpcl import primitives
 from ibpcl.blas_threads import on_one_thread
-from ibpcl.models import packing
+from ibpcl.models import subnetwork
 from ibpcl.models.codes import PARTS
 from ibpcl.models.layers import activate
 from ibpcl.models.likelihoods import Bernoulli
@@ -26,7 +26,7 @@ class PointAutoencoder:
     def __init__(self, network, vector, masks=None, backend=primitives):
         masks = masks or {}
         self.network, self.backend, self.views = network, backend, network.layout.layers(vector.copy())
-        for name, (rows, columns) in packing.sides(network, packing.live_units(network, masks)).items():
+        for name, (rows, columns) in subnetwork.sides(network, subnetwork.live_units(network, masks)).items():
             weight, bias = self.views[name]["weight.mu"], self.views[name]["bias.mu"]
             if name in masks:
                 weight, bias = weight * masks[name], bias * masks[name].any(axis=0)

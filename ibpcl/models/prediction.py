@@ -8,7 +8,7 @@ Kumar et al. (2021), Sec. 4.5 and supplement D (100 samples at test time).
 import numpy as np
 
 from ibpcl.blas_threads import on_one_thread
-from ibpcl.models import packing
+from ibpcl.models import subnetwork
 from ibpcl.models.layers import Pass
 
 CHUNK = 16384                                                # rows (sample times example) at once: bounds the memory
@@ -44,7 +44,7 @@ def predict(network, vector, masks, x, samples, key, backend, chunk=CHUNK):
     prediction : ibpcl.models.likelihoods.Classes or Values
         As the network's likelihood predicts.
     """
-    part, sticks = packing.part(network, x, masks), {}       # nothing else can be seen in the outputs
+    part, sticks = subnetwork.usable(network, x, masks), {}       # nothing else can be seen in the outputs
     small, vector = part.network, vector[part.index]
     views, rows, found = small.layout.layers(vector), max(1, chunk // samples), []
     for i, start in enumerate(range(0, max(1, len(x)), rows)):

@@ -24,10 +24,12 @@ def sample(name):
 
 
 @pytest.fixture(scope="module")
-def sampled():
-    """Judge the samples of all assignments, several at the same time: {name: outcomes}."""
-    jobs = [(name, case) for name in names() for case in sample(name)]
-    found = {name: [] for name in names()}
+def sampled(request):
+    """Judge the samples of the assignments that are asked for, several at the same time: {name: outcomes}."""
+    asked = [item.callspec.params["name"] for item in request.session.items
+             if item.function is test_a_sample_of_the_gate]
+    jobs = [(name, case) for name in asked for case in sample(name)]
+    found = {name: [] for name in asked}
     for (name, _), each in zip(jobs, parallel.over(outcome, jobs), strict=True):
         found[name].append(each)
     return found

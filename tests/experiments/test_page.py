@@ -18,7 +18,7 @@ from ibpcl import storage
 from ibpcl.cli import main
 from ibpcl.errors import UserError
 from ibpcl.evaluation.figures.training import weighted
-from ibpcl.experiments import folders, markup, page, sections
+from ibpcl.experiments import inspection, markup, page, sections
 from ibpcl.experiments.captions import OF_RUNS, of_table
 from ibpcl.experiments.config import configure
 from ibpcl.experiments.generative import learn_stages
@@ -148,7 +148,7 @@ def test_colours_follow_the_values(finished):
 
 
 def test_the_objective_is_told_by_phases(finished):
-    read, history = Read(finished.folder / "report.html"), folders.read(finished.folder).history
+    read, history = Read(finished.folder / "report.html"), inspection.read(finished.folder).history
     trained, _ = weighted(history, {"mask_kl_weight": finished.config.settings.mask_kl_weight})
     for t, name in enumerate(finished.result["tasks"]):
         rows = [row for row in read.rows if row[:1] == [name] and len(row) > 5]
@@ -161,7 +161,7 @@ def test_the_objective_is_told_by_phases(finished):
 
 
 def test_settings_that_differ_come_first(finished):
-    known = folders.known_keys("npbcl")
+    known = inspection.known_keys("npbcl")
     rows = [row for row in Read(finished.folder / "report.html").rows if len(row) == 4 and row[0] in known]
     names = [row[0] for row in rows]
     first = [row for row in rows if row[1] != row[2]]

@@ -11,7 +11,6 @@ from ibpcl.methods.sequential import Sequential
 # What each method changes in the common small settings; the ones here are all of the base class.
 OWN = {name: {} for name in METHODS if issubclass(method(name).learner, Sequential)}
 del OWN["independent"]                                       # nothing is shared, so nothing has to fit
-del OWN["npbcl"]                                             # it has rates and phases of its own
 OWN |= {"rcl": {"trials": 4, "controller_units": 5}}         # it keeps a trial where the others keep an epoch
 SMALL = {"hidden": (8,), "epochs": 4, "batch": 20, "rate": 0.02}
 

@@ -14,7 +14,7 @@ from ibpcl.inference.backend import backend
 from ibpcl.inference.loop import Fit
 from ibpcl.inference.objectives import Data
 from ibpcl.methods import method
-from ibpcl.methods.npbcl import NPBCL
+from ibpcl.methods.npbcl import NPBCL, masked_prior
 from ibpcl.methods.npbcl import Settings as NPBCLSettings
 from ibpcl.methods.vcl import VCL, Settings
 from ibpcl.models.elbo import Elbo, Prior, elbo, elbo_vjp
@@ -70,21 +70,25 @@ def test_npbcl_with_all_masks_on_is_vcl_when_weights_are_sampled():
                                atol=1e-9)
 
 
+def context_of(task, **settings):
+    """Return what NPBCL's steps read before its first task, with eight hidden units."""
+    context = NPBCL(NPBCLSettings(hidden=(8,), **settings), 1, "numpy").context
+    return dataclasses.replace(context, state=context.model.accept(task, context.state)[1])
+
+
 def test_npbcls_own_objective_with_all_masks_on_is_vcls(make_task):
     """The prior of the first task, all parts of the ELBO, and its gradient are the same, bit by bit."""
     task = make_task(0)
     vcl = learner_of(likelihood_epochs=0, epochs=0)
-    npbcl = NPBCL(NPBCLSettings(hidden=(8,), epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian",
-                                alpha=4.0), 1, "numpy")
-    npbcl._accept(task)
+    context = context_of(task, epochs=0, finetune_epochs=0, prior_sigma=1.0, unused_prior="gaussian", alpha=4.0)
     vcl.inputs = task.inputs
-    ours, theirs = npbcl.network(2), vcl.network(2)
-    for a, b in zip(npbcl._prior(ours)[:2], vcl.prior(theirs)[:2], strict=True):
+    ours, theirs = context.next_network(2), vcl.network(2)
+    for a, b in zip(masked_prior(context, ours)[:2], vcl.prior(theirs)[:2], strict=True):
         np.testing.assert_array_equal(a, b)
     vector, noise = vcl.begin(task), ours.noise(Key(1, 0, 0, 0), 2, 120, NUMPY, relaxed=False)
     masked = np.concatenate([vector, np.zeros(ours.layout.size - len(vector), np.float32)])
     found = [elbo(model, own, prior, task.x_train, task.y_train, noise, 120, NUMPY, masks) for model, own, prior, masks
-             in ((ours, masked, npbcl._prior(ours), {"hidden0": np.ones((6, 8), bool)}),
+             in ((ours, masked, masked_prior(context, ours), {"hidden0": np.ones((6, 8), bool)}),
                  (theirs, vector, vcl.prior(theirs), {}))]
     assert found[0][0] == found[1][0]
     ours, theirs = (elbo_vjp(Elbo(-1.0, 1.0), cache) for _, cache in found)
@@ -97,13 +101,13 @@ def test_npbcls_finetuning_with_all_masks_on_is_vcls_training(make_task):
     fresh = learner_of()
     fresh.inputs = task.inputs
     how = Fit("finetune", 4, 20, 1, fresh.key("elbo", 0), NUMPY, False)
-    npbcl = NPBCL(NPBCLSettings(hidden=(8,), prior_sigma=1.0), 1, "numpy")
-    npbcl._accept(task)
-    network, start = npbcl.network(2), fresh.begin(task)
+    context = context_of(task, prior_sigma=1.0)
+    network, start = context.next_network(2), fresh.begin(task)
     start = np.concatenate([start, np.zeros(network.layout.size - len(start), np.float32)])
     prior, masks = fresh.prior(fresh.network(2)), {"hidden0": np.ones((6, 8), bool)}
     _, vector, _ = objectives.train(network, start, prior, Data(task.x_train, task.y_train), how,
-                                    dict.fromkeys(("mu", "log_sigma"), SMALL.rate), npbcl._weighted(network), masks)
+                                    dict.fromkeys(("mu", "log_sigma"), SMALL.rate), context.model.weighted(network, {}),
+                                    masks)
     _, expected = learner.assemble(0)
     np.testing.assert_array_equal(vector[: len(expected)], expected)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ibpcl.inference.backend import backend
-from ibpcl.models import packing, starts
+from ibpcl.models import starts, subnetwork
 from ibpcl.models.elbo import GRADIENT, Elbo, Flat, Prior, elbo, elbo_vjp
 from ibpcl.models.layers import Pass
 from ibpcl.models.likelihoods import Softmax
@@ -161,10 +161,10 @@ def test_an_input_that_is_always_zero_may_rest_with_its_own_sticks():
     gradient = hidden(model, elbo_vjp(GRADIENT._replace(kl_weights=0.0), cache))
     for name in ("rho", "raw_a", "raw_b"):
         np.testing.assert_allclose(gradient[name][dead], 0, atol=1e-9)
-    part = packing.part(model, x)
-    kept, drawn = part.kept["hidden0"][0], noise["hidden0"]
+    part = subnetwork.usable(model, x)
+    kept, drawn = part.sides["hidden0"][0], noise["hidden0"]
     smaller = noise | {"hidden0": drawn | {name: drawn[name][:, kept] for name in ("weight", "stick", "mask")}}
-    without, _ = elbo(part.network, vector[part.index], packing.cut_prior(part, model, prior), part.columns(x), labels,
-                      smaller, 70, NUMPY, None, 0.7)
+    without, _ = elbo(part.network, vector[part.index], subnetwork.cut_prior(part, model, prior), part.columns(x),
+                      labels, smaller, 70, NUMPY, None, 0.7)
     assert kept.tolist() == [True, True, False, True, True, True]
     np.testing.assert_allclose((without[0], *without[2:]), (parts[0], *parts[2:]), rtol=1e-9)

@@ -10,7 +10,7 @@ import numpy as np
 from fingerprints import rng, values
 
 from ibpcl.continual import fisher
-from ibpcl.models import likelihoods, packing
+from ibpcl.models import likelihoods, subnetwork
 from ibpcl.models.elbo import Elbo, Flat, Prior, elbo, elbo_vjp
 from ibpcl.models.gated import Gated, freedom, gates, gates_vjp, prices
 from ibpcl.models.layers import Drawn, Gaussian
@@ -85,8 +85,8 @@ def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_
         hard = hard_masks(model)
         hard["hidden1"][:, 3] = False
     if masks == "packed":
-        part = packing.part(model, x, hard)
-        belief, vector = packing.cut_prior(part, model, belief), vector[part.index]
+        part = subnetwork.usable(model, x, hard)
+        belief, vector = subnetwork.cut_prior(part, model, belief), vector[part.index]
         x, hard, model = part.columns(x), part.masks, part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, relaxed=False)
     if masks == "none":
@@ -96,9 +96,9 @@ def supervised(kind, mask_model, activation, who, dtype, *, prior="all", learns_
 
 def masked_part(who, dtype):
     model, x = classifier(INPUTS, HIDDEN, likelihoods.Softmax(), OUTPUTS, Masked), inputs(dtype)
-    part, vector = packing.part(model, x), point(model, dtype)
+    part, vector = subnetwork.usable(model, x), point(model, dtype)
     drawn = part.network.noise(KEY, SAMPLES, EXAMPLES, who, dtype)
-    belief = packing.cut_prior(part, model, prior_of(model, dtype, (4.0, 2.5)))
+    belief = subnetwork.cut_prior(part, model, prior_of(model, dtype, (4.0, 2.5)))
     y = rng("y").integers(0, OUTPUTS, EXAMPLES)
     return answer(part.network, vector[part.index], belief, part.columns(x), y, drawn, TASK, who, None, 0.7)
 
@@ -134,8 +134,8 @@ def autoencoder(kinds, pixels, masked, who, dtype, *, packed=False, **options):
         tau = None
     read, whole = x, model
     if packed:
-        part = packing.part(model, x, masks)
-        belief, vector, read = packing.cut_prior(part, model, belief), vector[part.index], part.columns(x)
+        part = subnetwork.usable(model, x, masks)
+        belief, vector, read = subnetwork.cut_prior(part, model, belief), vector[part.index], part.columns(x)
         masks, model = part.masks, part.network
     drawn = model.noise(KEY, SAMPLES, EXAMPLES, who, dtype, masked)
     found = answer(model, vector, belief, read, x, drawn, TASK, who, masks, tau)

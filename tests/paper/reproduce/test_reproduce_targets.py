@@ -8,7 +8,7 @@ import pytest
 
 from ibpcl import storage
 from ibpcl.cli import main
-from ibpcl.cli.runs import assignments, listed
+from ibpcl.cli.making_runs import assignments, listed
 from ibpcl.data import registry
 from ibpcl.data.overlap import blank, duplicates_of_training
 from ibpcl.errors import TrainingError, UserError
@@ -333,7 +333,7 @@ def test_an_interrupt_is_one_line_and_the_next_time_goes_on(tmp_path, tiny, caps
     learn = NPBCL.learn
 
     def interrupted(self, task, *rest, **options):
-        if len(self.own) == 1:
+        if self.learned == 1:
             raise KeyboardInterrupt
         return learn(self, task, *rest, **options)
 

@@ -31,22 +31,29 @@ from ibpcl.models.network import INPUTS
 ZERO_AT_ZERO = ("relu", "leaky_relu", "tanh")
 
 
-class Part(NamedTuple):
+class Subnetwork(NamedTuple):
     """A part of a network, smaller but of the same kind.
 
-    ``network``: the smaller one; element i of its vector is element ``index[i]`` of the larger one's.  ``kept``: which
-    rows (D,) and columns (K,) of each layer of the larger one it has, boolean arrays by name.  ``masks``: what is left
-    between them of the hard masks by layer; None if there are none, and masks are sampled.
+    Attributes
+    ----------
+    network : ibpcl.models.network.Network
+        The smaller network.
+    index : ndarray of int, shape (P,)
+        Element i of its vector is element ``index[i]`` of the larger one's.
+    sides : dict of str to tuple
+        Which rows (D,) and columns (K,) of each layer of the larger network it has, boolean arrays by name.
+    masks : dict of str to ndarray of bool, or None
+        What is left between them of the hard masks by layer; None if there are none, and masks are sampled.
     """
 
     network: object
     index: np.ndarray
-    kept: dict
+    sides: dict
     masks: dict | None
 
     def columns(self, x):
         """Return the kept columns of inputs (N, D)."""
-        inputs, _ = next(iter(self.kept.values()))
+        inputs, _ = next(iter(self.sides.values()))
         return x if inputs.all() else np.compress(inputs, x, axis=1)
 
     def write_back(self, vector, rest):
@@ -72,24 +79,25 @@ def cut(network, outputs, masks=None):
     >>> small.network.inputs, small.index[:6].tolist()
     (2, [0, 1, 2, 9, 10, 11])
     """
-    kept = sides(network, outputs)
-    on = {name: mask[kept[name][0]][:, kept[name][1]] for name, mask in (masks or {}).items()}
+    chosen = sides(network, outputs)
+    on = {name: mask[chosen[name][0]][:, chosen[name][1]] for name, mask in (masks or {}).items()}
     layers = {}
     for name, layer in network.layers.items():
-        rows, columns = (int(side.sum()) for side in kept[name])
-        layers[name] = replace(layer, inputs=rows, units=columns,
-                               **({"kept": int(on[name].sum())} if name in on else {}))
+        rows, columns = (int(side.sum()) for side in chosen[name])
+        layers[name] = replace(layer, inputs=rows, units=columns)
+        if name in on:
+            layers[name] = replace(layers[name], weight_count=int(on[name].sum()))
     smaller = replace(network, stages=tuple(
         replace(stage, mean=layers["mean"], scale=layers["scale"]) if isinstance(stage, Codes) else layers[stage.name]
         for stage in network.stages))
     views, index = network.layout.views(np.arange(network.layout.size)), []
     for entry in smaller.layout.entries:
         layer, places = entry.name.split(".", 1)[0], views[entry.name]
-        if layer in kept and places.ndim > 0:
-            rows, columns = kept[layer]
+        if layer in chosen and places.ndim > 0:
+            rows, columns = chosen[layer]
             places = (places[rows] if places.ndim == 2 else places)[..., columns]
         index.append(places[on[layer]] if layer in on and places.ndim == 2 else places.ravel())
-    return Part(smaller, np.concatenate(index), kept, None if masks is None else on)
+    return Subnetwork(smaller, np.concatenate(index), chosen, None if masks is None else on)
 
 
 def sides(network, outputs):
@@ -105,9 +113,9 @@ def cut_prior(part, network, prior):
     """Return the prior of a part of a network; None if it has none."""
     if prior is None:
         return None
-    kept = part.index[part.network.layout.block("mu")] - network.layout.block("mu").start
-    informative = None if prior.informative is None else np.flatnonzero(np.isin(kept, prior.informative))
-    return prior._replace(mu=prior.mu[kept], log_sigma=prior.log_sigma[kept], informative=informative)
+    places = part.index[part.network.layout.block("mu")] - network.layout.block("mu").start
+    informative = None if prior.informative is None else np.flatnonzero(np.isin(places, prior.informative))
+    return prior._replace(mu=prior.mu[places], log_sigma=prior.log_sigma[places], informative=informative)
 
 
 def at_rest(network, vector, prior):
@@ -130,7 +138,7 @@ def live_units(network, masks):
     return {name: live(mask) for name, mask in masks.items() if network.layers[name].activation in ZERO_AT_ZERO}
 
 
-def part(network, x, masks=None):
+def usable(network, x, masks=None):
     """Return the part of a network that a task with inputs (N, D) can use, under hard masks (D, K) by layer if given.
 
     A unit that is connected, but to dropped inputs only, outputs its bias: it keeps one of them.
@@ -160,14 +168,14 @@ def useful(network, masks, x):
     model, but for units that dead inputs alone lead to: those said their bias, a constant that the next layer's biases
     can say.
     """
-    kept, reached = {}, {INPUTS: live(x)}
+    found, reached = {}, {INPUTS: live(x)}
     for name, mask in masks.items():                         # from the inputs on
         layer, source = network.layers[name], network.sources[name]
-        kept[name] = mask & reached.get(source, np.ones(layer.inputs, bool))[:, None]
+        found[name] = mask & reached.get(source, np.ones(layer.inputs, bool))[:, None]
         if layer.activation in ZERO_AT_ZERO:                 # else a unit without weights still says something
-            reached[name] = kept[name].any(axis=0)
-    for name in reversed(kept):
+            reached[name] = found[name].any(axis=0)
+    for name in reversed(found):
         readers = [reader for reader, source in network.sources.items() if source == name]
-        if readers and all(reader in kept for reader in readers):     # an output layer without masks reads all
-            kept[name] &= np.logical_or.reduce([kept[reader].any(axis=1) for reader in readers])
-    return kept
+        if readers and all(reader in found for reader in readers):     # an output layer without masks reads all
+            found[name] &= np.logical_or.reduce([found[reader].any(axis=1) for reader in readers])
+    return found

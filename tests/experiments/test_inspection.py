@@ -13,7 +13,7 @@ from ibpcl import storage
 from ibpcl.cli import main
 from ibpcl.cli.parser import parser
 from ibpcl.cli.run import chosen
-from ibpcl.experiments import folders
+from ibpcl.experiments import inspection
 from ibpcl.experiments.config import as_table, configure
 from ibpcl.experiments.folder import LOCK, begin
 from ibpcl.experiments.run import run
@@ -123,24 +123,24 @@ def test_the_same_run_again_has_the_same_settings_and_results(capsys):
         made(capsys, "--out", folder, "--method", "naive")
     _, out, _ = typed(capsys, "runs", "--compare", "a", "b")
     assert "the same settings\nthe same results" in out and "results:" not in out
-    first, second = map(folders.read, ("a", "b"))
-    found = folders.differences(first, second)
+    first, second = map(inspection.read, ("a", "b"))
+    found = inspection.differences(first, second)
     assert found["settings"] == found["results"] == {} and found["other_results"] == []
     assert found["circumstances"].keys() <= {"seconds.train", "seconds.test", "seconds.total", "peak_memory_mb"}
     assert all(key in out for key in found["circumstances"])          # two quick runs may take the same milliseconds
     slower = second._replace(result=second.result | {"seconds": {"total": 1e6}})
-    assert folders.differences(first, slower)["circumstances"]["seconds.total"][1] == 1e6
+    assert inspection.differences(first, slower)["circumstances"]["seconds.total"][1] == 1e6
 
 
 def test_an_unfinished_run_is_compared_as_far_as_it_came(capsys, interrupted):
     made(capsys, "--out", "a", "--method", "naive")
     with interrupted(5):
         typed(capsys, "run", "--out", "b", "--method", "naive", *SET)
-    found = folders.differences(folders.read("a"), folders.read("b"))
+    found = inspection.differences(inspection.read("a"), inspection.read("b"))
     assert found["settings"] == {} and found["results"]["accuracy of E/F"][1] is None
-    assert folders.read("b").result["tasks"] == ["A/B", "C/D"]
+    assert inspection.read("b").result["tasks"] == ["A/B", "C/D"]
     done = np.array(storage.read_json("a/result.json")["accuracy_matrix"], float)[:2, :2]
-    np.testing.assert_array_equal(folders.read("b").matrix, done)
+    np.testing.assert_array_equal(inspection.read("b").matrix, done)
 
 
 def test_orders_to_the_terminal_in_a_name_are_not_printed(capsys, workplace):
@@ -159,7 +159,7 @@ def test_orders_to_the_terminal_in_a_name_are_not_printed(capsys, workplace):
 
 def repeated(folder):
     """Return the configuration that the command of a folder's run asks for."""
-    options = parser().parse_args(folders.command(folders.read(folder))[1:])
+    options = parser().parse_args(inspection.command(inspection.read(folder))[1:])
     return as_table(chosen(options)[0])
 
 
@@ -183,7 +183,7 @@ def test_the_command_makes_the_same_run(target, keys, tmp_path):
 def test_defaults_make_a_short_command(tmp_path):
     (tmp_path / "folder").mkdir()
     begin(tmp_path / "folder", configure("vae-glyphs", seed=2))
-    assert folders.command(folders.read(tmp_path / "folder")) == ["ibpcl", "run", "vae-glyphs", "--seed", "2"]
+    assert inspection.command(inspection.read(tmp_path / "folder")) == ["ibpcl", "run", "vae-glyphs", "--seed", "2"]
 
 
 def test_a_file_with_an_experiment_of_ones_own_is_repeated_without_the_file(workplace):
@@ -210,7 +210,7 @@ def test_own_data_are_named(workplace):
         config, _ = chosen(options)
         (workplace / config.experiment).mkdir()
         begin(workplace / config.experiment, config)
-        words = folders.command(folders.read(config.experiment))
+        words = inspection.command(inspection.read(config.experiment))
         assert words[2:4] == ["--data", str(workplace / name)] and repeated(config.experiment) == as_table(config)
         assert ("experiment=my-data" in words) == (name == "my data.npz")      # a name that is not the file's
 
@@ -218,7 +218,7 @@ def test_own_data_are_named(workplace):
 def test_tasks_from_python_have_no_command(workplace):
     inputs, labels = own("x.npz")
     ibpcl.run(ibpcl.tasks_from_arrays(inputs, labels), "folder", method="naive", hidden=5, epochs=1, backend="numpy")
-    assert folders.command(folders.read("folder")) == []
+    assert inspection.command(inspection.read("folder")) == []
 
 
 def test_a_method_that_is_not_at_hand_is_repeated_from_the_file_and_not_imported(workplace, capsys):
@@ -226,8 +226,8 @@ def test_a_method_that_is_not_at_hand_is_repeated_from_the_file_and_not_imported
     path = workplace / "folder/config.toml"
     path.write_text(path.read_text(encoding="utf-8").replace('"naive"', '"nowhere_at_all:Mine"'), encoding="utf-8")
     (workplace / "nowhere_at_all.py").write_text("raise SystemExit('imported')", encoding="utf-8")
-    found = folders.read("folder")
-    assert folders.command(found) == ["ibpcl", "run", "folder/config.toml"]
-    assert "hidden" in folders.changed(found.table) and "tasks" in folders.changed(found.table)
+    found = inspection.read("folder")
+    assert inspection.command(found) == ["ibpcl", "run", "folder/config.toml"]
+    assert "hidden" in inspection.changed(found.table) and "tasks" in inspection.changed(found.table)
     assert typed(capsys, "report", "folder")[0] == 0
     assert "Method nowhere_at_all:Mine." in Path("folder/report.html").read_text(encoding="utf-8")

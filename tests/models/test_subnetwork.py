@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ibpcl.inference.backend import backend
-from ibpcl.models import packing
+from ibpcl.models import subnetwork
 from ibpcl.models.elbo import Elbo, elbo, elbo_vjp
 from ibpcl.models.likelihoods import Bernoulli, Gaussian
 from ibpcl.models.masked import Masked
@@ -19,8 +19,8 @@ NUMPY = backend("numpy")
 def assert_same_part(model, vector, prior, x, targets, masks, part, who):
     """Compare likelihood and gradient of a part with those of the whole network, at the same noise."""
     small, whole = part.network, model.noise(Key(0, 0, 0, 0), 2, len(x), who, np.float64, relaxed=False)
-    noise = whole | {name: {"eps": whole[name]["eps"][..., columns]} for name, (_, columns) in part.kept.items()}
-    parts, cache = elbo(small, vector[part.index], packing.cut_prior(part, model, prior), part.columns(x), targets,
+    noise = whole | {name: {"eps": whole[name]["eps"][..., columns]} for name, (_, columns) in part.sides.items()}
+    parts, cache = elbo(small, vector[part.index], subnetwork.cut_prior(part, model, prior), part.columns(x), targets,
                         noise, 70, who, part.masks)
     expected, whole_cache = elbo(model, vector, prior, x, targets, whole, 70, who, masks)
     assert parts.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)
@@ -41,9 +41,9 @@ def test_only_the_weights_that_a_mask_keeps_are_trained(who):
     masks["hidden0"][:, 0] = False
     masks["hidden0"][:, 1] = [False, False, True, False, False, False]       # to an input that is always zero alone
     masks["hidden0"][4] = False                              # no weight reads this input
-    part = packing.part(model, x, masks)
-    assert not part.kept["hidden0"][0][4]
-    assert {name: layer.kept for name, layer in part.network.masked.items()} == {
+    part = subnetwork.usable(model, x, masks)
+    assert not part.sides["hidden0"][0][4]
+    assert {name: layer.weight_count for name, layer in part.network.masked.items()} == {
         name: mask.sum() for name, mask in part.masks.items()}
     assert_same_part(model, vector, prior, x, labels, masks, part, backend(who))
 
@@ -54,7 +54,7 @@ def test_the_part_of_an_autoencoder_that_a_task_can_use_computes_the_same(activa
     x[:, 2] = 0
     masks["encoder1"][:, 0] = masks["decoder0"][:, 3] = False
     masks["encoder0"][:, 4] = [False, False, True, False, False, False]      # connected to the dead input alone
-    part = packing.part(model, x, masks)
+    part = subnetwork.usable(model, x, masks)
     assert {name: layer.units for name, layer in part.network.layers.items()} == {
         "encoder0": 5, "encoder1": 3, "mean": 3, "scale": 3, "decoder0": 3, "decoder1": 5, "pixels": 6}
     assert_same_part(model, vector, prior, x, x, masks, part, NUMPY)
@@ -64,8 +64,8 @@ def test_a_learned_noise_stays_where_masks_are_given():
     model = classifier(3, (2,), Gaussian(0.25, True), 1, Masked)
     vector = model.initial(lambda layer, own: None, 0.1, (2.0,))
     mask = np.array([[True, False], [False, False], [True, True]])
-    part = packing.part(model, np.ones((1, 3)), {"hidden0": mask})
-    assert part.network.layers["hidden0"].kept == 3
+    part = subnetwork.usable(model, np.ones((1, 3)), {"hidden0": mask})
+    assert part.network.layers["hidden0"].weight_count == 3
     assert part.network.layout.view(vector[part.index], "noise.log_sigma").tolist() == [np.log(np.float32(0.25))]
 
 
@@ -84,7 +84,7 @@ def test_weights_that_change_nothing_are_switched_off_and_no_others(activation, 
     masks = {name: rng.random(layer.shape) < 0.25 for name, layer in model.masked.items()}
     masks["encoder1"][:, 2] = masks["decoder0"][:, 1] = False
     x = rng.random((20, 9)) * (np.arange(9) % 4 != 0)
-    kept = packing.useful(model, masks, x)
+    kept = subnetwork.useful(model, masks, x)
 
     def outputs(chosen):
         point = PointAutoencoder(model, vector, chosen)

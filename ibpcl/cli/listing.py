@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ibpcl import storage
 from ibpcl.experiments import values
-from ibpcl.experiments.folders import differences, read, runs_in
+from ibpcl.experiments.inspection import differences, read, runs_in
 
 WIDTH = 80
 HEADER = ("folder", "experiment", "method", "seed", "result", "date", "state")
