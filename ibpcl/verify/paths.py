@@ -28,6 +28,7 @@ from ibpcl.verify.words import constant_name
 MOST_PLACES = 150
 MOST_CLASSES = 24       # sets of places that take away the same, of which pairs are tried
 SECONDS = 0.6           # that the search may take, about
+MOST_WHOLE = 20             # of the factors of a single number that say anything
 TIGHT = 3e-6            # relative agreement; differences give eight digits or so
 WORDS = {               # by what the gradient lacks, as a multiple of what a path gives
     -1: ("missing_term", "a term is missing, one path of several: {what} was held constant, so nothing flows back "
@@ -148,7 +149,16 @@ def _share(forward, rows, j, holding):
             constant = lacking / path
         elif abs(lacking - constant * path) > slack * max(1.0, abs(constant)):
             return None, paths[:2]
-    return (constant if abs(constant) >= 1e-5 else None), paths[:2]
+    # A single number is always some multiple of the path: only a plain multiple says anything.
+    if abs(constant) < 1e-5 or (rows[0][1].size == 1 and not _is_plain(1 + constant)):
+        return None, paths[:2]
+    return constant, paths[:2]
+
+
+def _is_plain(factor):
+    """Return whether a factor is a small whole number, or a number with a short name."""
+    whole = abs(factor - round(factor)) < 1e-4 and abs(factor) <= MOST_WHOLE
+    return whole or (bool(constant_name(factor)) and 1 / MOST_WHOLE <= abs(factor) <= MOST_WHOLE)
 
 
 def _pair(forward, rows, j, classes):

@@ -20,7 +20,7 @@ def constant_name(factor):
             if ratio != 0 and abs(float(ratio) * value ** power / factor - 1) < 1e-7 and abs(ratio) <= 12:
                 return f" (= {text})" if ratio == 1 else f" (= {ratio} * {text})"
     ratio = Fraction(factor).limit_denominator(1000)
-    if ratio != 0 and abs(float(ratio) / factor - 1) < 1e-7 and ratio.denominator > 1:
+    if ratio != 0 and abs(float(ratio) / factor - 1) < 1e-7 and ratio.denominator > 1 and abs(ratio.numerator) <= 1000:
         return f" (= {ratio})"
     return ""
 
