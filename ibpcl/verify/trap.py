@@ -85,16 +85,22 @@ def limit(seconds):
 
 @contextlib.contextmanager
 def _by_signal(seconds):
+    over = False
+
     def interrupt(number, frame):
-        raise TimeUp(seconds)
+        if not over:
+            raise TimeUp(seconds)
 
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, seconds + LAG, AGAIN)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        try:
+            over = True
+        finally:                                            # also if an interrupt comes just now
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
 
 @contextlib.contextmanager
